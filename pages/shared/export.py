@@ -66,7 +66,7 @@ def files(
     np.savez_compressed(packed, allow_pickle=False, **arrays())
     told = (
         {"view": _written_out(state), **(more or {})}
-        | ({"model": _model(model)} if model else {})
+        | ({"model": model_of(model)} if model else {})
         | {"versions": versions()}
     )
     return {
@@ -89,7 +89,7 @@ def _written_out(state: Mapping[str, str]) -> dict[str, str]:
     return {own.get(name, name): (long_texts.unpacked(of) or "") if name in own else of for name, of in state.items()}
 
 
-def _model(path: str) -> dict[str, Any]:
+def model_of(path: str) -> dict[str, Any]:
     """Tell which model it is: where, by which weights, from which seed; as much as its folder says."""
     folder = place_of(path)
     told: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}

@@ -1,29 +1,41 @@
 """The stack: what is changed in the model, in order; it can be edited, saved and loaded."""
 
 import json
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
-from pages.shared import prose
+from pages.shared import export, prose
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions.checking import check_stack
 from transformer_core.analysis.interventions.records import Entry, Stack
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
+from transformer_core.figures import isolate
 from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 ORDER = mark("They act from top to bottom: of two that replace the same activation, the lower one counts.")
-MOST_BYTES = 64_000  # of a file
+MOST_BYTES = 500_000  # of a file: a stack, and two texts of 30,000 characters
 MOST_CHARS = 1000  # of another text, where it is shown as a whole
+MOST_NAMED = 80  # characters of a text that is named in a sentence
 LIST = "interventions-list"  # the component's key
 _NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
 FILE = "headlight-interventions"  # what a saved stack says that it is
+MODEL, TEXTS = "model", ("text", "second_text", "target")  # what it was made for
+ELSEWHERE = Kept("interventions-stack-elsewhere", "")  # that the stack which was loaded was made for something else
+OF_MODEL = mark("This stack was saved with the model “{model}”, not with this one.")
+OF_WEIGHTS = mark("This stack was saved with other weights of the model “{model}”.")
+OF_TEXT = mark("This stack was saved on the text “{text}”, not on this one.")
+OF_BOTH = mark("This stack was saved with the model “{model}” on the text “{text}”, not with this model on this text.")
+OF_TARGET = mark("This stack was saved on this text with another target.")
 
 
 def show(data: InterventionsData) -> None:
@@ -33,7 +45,7 @@ def show(data: InterventionsData) -> None:
     with st.container(key="hl-interventions-stack", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             prose.subheading(say("Stack"))
-            _file(current)
+            _file(data, current)
         if not current.entries:
             prose.small(say(EMPTY))
         if current.entries or can_undo or can_redo:
@@ -54,6 +66,8 @@ def show(data: InterventionsData) -> None:
         prose.warning(_misfit(data, current, data.error))
     if (error := _NOTE.pop()) is not None:
         prose.warning(prose.sentence(error))
+    if elsewhere := ELSEWHERE.pop():
+        prose.note(elsewhere)
 
 
 def _misfit(data: InterventionsData, stack: Stack, error: HeadlightError) -> str:
@@ -85,12 +99,12 @@ def take() -> None:
         _NOTE.set(error)
 
 
-def _file(current: Stack) -> None:
+def _file(data: InterventionsData, current: Stack) -> None:
     """Draw what saves and loads a stack."""
     with st.popover(say("File"), icon=":material/save:", type="tertiary"):
         st.download_button(
             say("Save the stack"),
-            data=partial(written, current),  # called later, outside of the session
+            data=partial(written, current, data.card.path, _texts(data)),  # called later, outside of the session
             file_name="interventions.json",
             mime="application/json",
             disabled=not current.entries,
@@ -99,20 +113,57 @@ def _file(current: Stack) -> None:
         file = st.file_uploader(say("Load a stack"), type="json", key="interventions-file")
         if file is not None and st.button(say("Use this stack"), key="interventions-load"):
             try:
-                view_fields.change(read(file.getvalue()))
+                stack, made_for = read(file.getvalue())
+                view_fields.change(stack)
             except HeadlightError as error:
                 prose.warning(prose.sentence(error))
             else:
+                ELSEWHERE.set(elsewhere(made_for, data.card.path, _texts(data)))
                 st.rerun(scope="fragment")
 
 
-def written(stack: Stack) -> bytes:
-    """Return a stack as a file."""
-    return json.dumps({FILE: json.loads(to_json(stack))}, indent=1, ensure_ascii=False).encode()
+def _texts(data: InterventionsData) -> dict[str, str]:
+    """Return what the model reads, and what it is made to write, as a saved stack names it."""
+    text, second = (data.view.text, None) if isinstance(data.view.text, str) else data.view.text
+    return {name: of for name, of in zip(TEXTS, (text, second, data.view.target), strict=True) if of is not None}
 
 
-def read(content: bytes) -> Stack:
-    """Return the stack of a file.
+def written(stack: Stack, model: str, texts: Mapping[str, str]) -> bytes:
+    """Return a stack as a file.
+
+    Args:
+        stack: that is saved.
+        model: the folder of its model, as one writes it at the project's root.
+        texts: that it was made for, by `TEXTS`.
+    """
+    values = {FILE: json.loads(to_json(stack)), MODEL: export.model_of(model), **texts}
+    return json.dumps(values, indent=1, ensure_ascii=False).encode()
+
+
+def elsewhere(made_for: Mapping[str, Any], model: str, texts: Mapping[str, str]) -> str:
+    """Return that a stack was saved with another model or text; "" where it was not, or does not say.
+
+    Args:
+        made_for: as `read` gives it.
+        model: the folder of the model that is here.
+        texts: that it reads, as for `written`.
+    """
+    theirs, own = made_for.get(MODEL), export.model_of(model)
+    is_model = theirs is None or theirs.get("sha256", theirs["path"]) == own.get("sha256", own["path"])
+    text, read_here = ([of[name] for name in TEXTS[:2] if name in of] for of in (made_for, texts))
+    is_text = not text or text == read_here
+    if is_model and is_text:
+        has_target = not text or made_for.get("target") == texts.get("target")
+        return "" if has_target else say(OF_TARGET)
+    sentence = OF_TEXT if is_model else OF_MODEL if is_text else OF_BOTH
+    if is_text and theirs and theirs["path"] == own["path"]:
+        sentence = OF_WEIGHTS
+    name = Path(theirs["path"]).name if theirs else ""
+    return say(sentence, model=isolate(name[:60]), text=words.cut(" / ".join(text), MOST_NAMED))
+
+
+def read(content: bytes) -> tuple[Stack, dict[str, Any]]:
+    """Return the stack of a file, and what it was made for: model and texts, as far as it says.
 
     Raises:
         ConfigError: it holds none, or one that makes no sense.
@@ -124,7 +175,11 @@ def read(content: bytes) -> Stack:
             most=MOST_BYTES,
         )
     try:
-        values = json.loads(content)[FILE]
+        values = json.loads(content)
+        entries = values[FILE]
     except (ValueError, RecursionError, TypeError, LookupError) as error:
         raise ConfigError("this file holds no stack of interventions; choose one that was saved here") from error
-    return from_json(json.dumps(values, ensure_ascii=False, separators=(",", ":")))
+    made_for: dict[str, Any] = {name: values[name] for name in TEXTS if isinstance(values.get(name), str)}
+    if isinstance(model := values.get(MODEL), dict) and isinstance(model.get("path"), str):
+        made_for[MODEL] = model
+    return from_json(json.dumps(entries, ensure_ascii=False, separators=(",", ":"))), made_for

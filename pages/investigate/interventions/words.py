@@ -76,14 +76,14 @@ def does(entry: Entry, data: InterventionsData, *, most: int = 40) -> str:
     match entry:
         case Ablation():
             method = "corpus" if entry.corpus else entry.method
-            told = {"component": component(entry.component), "text": _cut(" / ".join(entry.texts), most)}
+            told = {"component": component(entry.component), "text": cut(" / ".join(entry.texts), most)}
             return say(_METHOD_OF[method], **told, corpus=entry.corpus)
         case Patch():
             part = component(entry.component)
             return say(
                 "patch {component} from “{text}” ({direction})",
                 component=part,
-                text=_cut(entry.text, most),
+                text=cut(entry.text, most),
                 direction=say(DIRECTIONS[entry.direction]),
             )
         case CellEdit():
@@ -160,7 +160,7 @@ def _cells(entry: CellEdit) -> str:
     return ", ".join(named)
 
 
-def _cut(text: str, most: int) -> str:
-    """Return the beginning and the end of a text: two texts often differ in their last words alone."""
+def cut(text: str, most: int) -> str:
+    """Return the beginning and the end of a text, since two texts often differ in their last words alone."""
     n_last = most // 2
     return isolate(text if len(text) <= most else f"{text[: most - n_last - 1]}…{text[-n_last:]}")

@@ -1,6 +1,7 @@
 """The page Interventions: the stack and what is done with it, what it changes, and sweeps."""
 
 import base64
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -298,12 +299,32 @@ def test_a_sweep_is_done_at_once_or_can_be_cancelled(
     assert np.isfinite(shown).any() and np.isnan(shown).any() != is_done
 
 
-def test_files_hold_a_stack_and_strange_ones_say_so():
-    assert stack_view.read(stack_view.written(BOTH)) == BOTH
+def test_files_hold_a_stack_and_what_it_was_made_for_and_strange_ones_say_so(three_kinds: Path):
+    en_fr, tales = (str(three_kinds / name) for name in ("en-fr", "tales"))
+    saved = stack_view.written(BOTH, en_fr, {"text": "One.", "second_text": "Two."})
+    assert (
+        json.loads(saved)["model"]["sha256"]
+        == hashlib.sha256(Path(en_fr, "model.safetensors").read_bytes()).hexdigest()
+    )
+    old = json.dumps({stack_view.FILE: json.loads(to_json(BOTH))}).encode()
+    same = {"text": "One.", "second_text": "Two."}
+    for content, model, texts, named in (
+        (saved, en_fr, same, ()),
+        (old, tales, same, ()),  # saved before stacks knew what they were made for
+        (old[:-1] + b', "model": 3, "text": ["One."]}', tales, same, ()),
+        (saved, tales, same, ("“en-fr”",)),
+        (saved, en_fr, {"text": "One."}, ("“One. / Two.”",)),
+        (saved, tales, {"text": "Three."}, ("“en-fr”", "“One. / Two.”")),
+        (saved, en_fr, same | {"target": "Un."}, ("another target",)),
+    ):
+        stack, made_for = stack_view.read(content)
+        sentence = stack_view.elsewhere(made_for, model, texts)
+        assert stack == BOTH and bool(sentence) == bool(named)
+        assert all(name in sentence.translate({0x2068: None, 0x2069: None}) for name in named)
     strange = {
         "holds no stack of interventions": (b"", b"[]", b"\xff", b"[" * 50_000),
         "is not a stack of interventions, which is a list": (b'{"headlight-interventions": 3}',),
-        "has 100,000 bytes, and a saved stack at most 64,000": (b"[" * 100_000,),
+        "has 600,000 bytes, and a saved stack at most 500,000": (b"[" * 600_000,),
     }
     for words, contents in strange.items():
         for content in contents:

@@ -44,7 +44,7 @@ for path in map(Path, sys.argv[1:]):
             if arrays[name].dtype.kind == "U":
                 assert arrays[name].tolist() == list(printed[-1][name]), (path, name)
             else:
-                np.testing.assert_allclose(printed[-1][name], arrays[name], rtol=1e-5, atol=1e-6, err_msg=f"{path} {name}")
+                np.testing.assert_allclose(printed[-1][name], arrays[name], rtol=1e-5, atol=1e-6, err_msg=f"{path}")
 """
 
 
