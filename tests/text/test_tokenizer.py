@@ -57,7 +57,9 @@ def test_pieces_are_the_text_as_typed(text: str):
     assert character == list(as_utf8_holds_it(text))
     for tokenizer in TOKENIZERS.values():
         ids, pieces = tokenizer.encode(text), tokenizer.pieces(text)
+        short_words = f"{text}{' 1' * 90}\n{text}"
         assert tokenizer.encode_batch([text, "a"]) == [ids, tokenizer.encode("a")]
+        assert tokenizer.encode_batch([short_words] * 2) == [tokenizer.encode(short_words)] * 2
         assert len(ids) == len(pieces)
         assert all(piece and piece in as_utf8_holds_it(text) for piece in pieces)
         unknown = [piece for i, piece in zip(ids, pieces, strict=True) if i == tokenizer.unk_id]

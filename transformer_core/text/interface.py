@@ -273,8 +273,10 @@ class BackendTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each text, without special ones; for many texts faster than one by one."""
-        encodings = self._backend.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        different = dict.fromkeys(texts)  # short ones often recur; each takes some 5 microseconds
+        encodings = self._backend.encode_batch_fast([*map(encodable, different)], add_special_tokens=False)
+        ids = {text: encoding.ids for text, encoding in zip(different, encodings, strict=True)}
+        return [ids[text] for text in texts]
 
     def _ids(self, text: str) -> list[int]:
         return self._backend.encode(text, add_special_tokens=False).ids
@@ -287,6 +289,11 @@ def _special(token: int | None, lacking: Message, is_wanted: bool) -> list[int]:
     if token is None:
         raise TextError(lacking)
     return [token]
+
+
+def in_one_line(text: Given) -> str:
+    """Return what a model reads, for a reader: ‖ parts two texts."""
+    return text if isinstance(text, str) else " ‖ ".join(filter(None, text))
 
 
 def from_zero(ids: Iterable[SupportsInt]) -> list[int]:

@@ -6,7 +6,9 @@ token a Unicode character. *byte_bpe*: byte-level byte-pair encoding (Sennrich e
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, SupportsInt, cast, get_args
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -23,6 +25,9 @@ __all__ = ["SPECIAL_TOKENS", "Kind", "OwnTokenizer", "Tokenizer", "train_tokeniz
 Kind = Literal["word", "character", "byte_bpe"]
 
 PAD, BOS, EOS, UNK, MASK = "<pad>", "<bos>", "<eos>", "<unk>", "<mask>"
+_SHORT_WORD = 4  # characters, the white space before it included
+_WITH_WHITE_BEFORE = re.compile(r"[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+")
+_OTHER_WHITE = re.compile(r"[^\S \t\n\r\f\v\x1c-\x1f]")
 SPECIAL_TOKENS = (PAD, BOS, EOS, UNK)  # tokens 0 to 3 of every tokenizer that is trained here; MASK may be token 4
 
 
@@ -79,6 +84,20 @@ class OwnTokenizer(BackendTokenizer):
             return str(self._backend.decode(text_ids, skip_special_tokens=False))
         pieces = [self._written(i) for i in text_ids]
         return "".join(pieces) if self.kind == "character" else join_words(pieces)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special ones; of many short words, each that recurs is encoded once.
+
+        No token, and no word of one, goes on where white space follows what is none.
+        """
+        n_characters = sum(map(len, texts))
+        n_breaks = sum(text.count("\n") + text.count(" ") for text in texts)
+        if n_characters > _SHORT_WORD * n_breaks or any(map(_OTHER_WHITE.search, texts)):
+            return super().encode_batch(texts)
+        rows = [_WITH_WHITE_BEFORE.findall(text) for text in texts]
+        different = dict.fromkeys(chain.from_iterable(rows))
+        ids = dict(zip(different, super().encode_batch([*different]), strict=True))
+        return [[*chain.from_iterable(map(ids.__getitem__, row))] for row in rows]
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
         """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD).

@@ -9,7 +9,7 @@ import pytest
 
 from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage import files
+from transformer_core.corpora.storage import file_items, files
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 
@@ -34,6 +34,19 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert len(open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n")).train) == 2  # lines
     assert corpus.tokenizer_kind == "byte_bpe"
     assert corpus.examples == tuple(f"{text.text.splitlines()[0]} has" for text in corpus.held_out)  # to go on from
+
+
+def test_of_much_text_an_even_share_gives_the_vocabulary_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = written(tmp_path, "a.txt", "".join(f"line number {i:03}\n" for i in range(400)))
+    assert "vocabulary" not in str(open_corpus(path).description)
+    monkeypatch.setattr(file_items, "_MOST_FOR_VOCABULARY", 2_000)
+    corpus = open_corpus(path)
+    assert "built from 25% of the text" in str(corpus.description)
+    some = [corpus.train[i] for i in range(0, len(corpus.train), 4)]
+    assert list(corpus.train.for_vocabulary()) == some
+    assert "vocabulary" not in str(open_corpus(path, CorpusReading(tokens="character")).description)
 
 
 def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):

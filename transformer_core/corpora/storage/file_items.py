@@ -23,13 +23,17 @@ class Spans(Protocol):
         ...
 
 
+_MOST_FOR_VOCABULARY = 2**24  # bytes; a text costs as much as its bytes and these
+_BYTES_A_TEXT = 4
+
+
 class FileItems(Sequence[Item]):
     """Pairs, or texts, that lie in files.
 
     Args:
         files: where they lie.
         spans: [item, 2], the address of the first byte of each, and of the byte after its last.
-        read_as: makes an item of its bytes, as `as_text` does.
+        texts_in: returns the texts in the bytes of an item, as `as_text` does: one, or a source and a target.
         fingerprint: of all of it; "" if it has none.
     """
 
@@ -37,13 +41,13 @@ class FileItems(Sequence[Item]):
         self,
         files: Spans,
         spans: NDArray[np.int64],
-        read_as: Callable[[bytes], Item],
+        texts_in: Callable[[bytes], Sequence[str]],
         *,
         fingerprint: str = "",
     ) -> None:
         self.files = files
         self.spans = spans
-        self.read_as = read_as
+        self.texts_in = texts_in
         self.fingerprint = fingerprint
 
     @property
@@ -62,19 +66,37 @@ class FileItems(Sequence[Item]):
     def __getitem__(self, index: int | slice) -> "Item | FileItems":
         """Read one item; a slice is not read yet."""
         if isinstance(index, slice):
-            return FileItems(self.files, self.spans[index], self.read_as)
+            return FileItems(self.files, self.spans[index], self.texts_in)
         [raw] = self.files.read(self.spans[index][None])
-        return self.read_as(raw)
+        return _item(self.texts_in(raw))
 
     def __iter__(self) -> Iterator[Item]:
         """Read one item after another."""
-        return map(self.read_as, self.files.read(self.spans))
+        return map(_item, self.texts())
+
+    def texts(self) -> Iterator[Sequence[str]]:
+        """Read the texts of one item after another."""
+        return map(self.texts_in, self.files.read(self.spans))
+
+    def for_vocabulary(self) -> "FileItems":
+        """Return the items that subwords are found in: all, or of much text some that lie evenly among all."""
+        cost = self.n_bytes + _BYTES_A_TEXT * len(self)
+        return self[:: -(-cost // _MOST_FOR_VOCABULARY)] if cost > _MOST_FOR_VOCABULARY else self
 
     def path_and_line(self, index: int) -> tuple[str, int]:
         """Return the file of an item, as a message names it, and its line, counted from 1."""
         return self.files.path_and_line(int(self.spans[index, 0]))
 
 
-def as_text(raw: bytes) -> Text:
+def as_text(raw: bytes) -> Sequence[str]:
     """Return a text, without white space after it, each line break as one character."""
-    return Text(raw.rstrip().decode("utf-8").replace("\r\n", "\n"))
+    return (raw.rstrip().decode("utf-8").replace("\r\n", "\n"),)
+
+
+def texts_of(items: Sequence[Item]) -> Iterator[Sequence[str]]:
+    """Yield the texts of each item; of files without making items of them."""
+    return items.texts() if isinstance(items, FileItems) else (item.texts for item in items)
+
+
+def _item(texts: Sequence[str]) -> Item:
+    return Pair(*texts) if len(texts) > 1 else Text(*texts)

@@ -224,12 +224,20 @@ def _corpus(
         tuple(_openings(held_out, as_prompts=is_held_out)) or tuple(_openings(train, as_prompts=is_held_out))
         for is_held_out in (True, False)
     )
+    description = remark(_description(path, size, division, len(train), len(held_out)))
     kind = reading.kind or "byte_bpe"
+    share = len(train.for_vocabulary()) / len(train)
+    if kind == "byte_bpe" and share < 1 and not reading.tokenizer_source:
+        description = Message(
+            "{corpus} The subword vocabulary is built from {share:.0%} of the text, sampled evenly.",
+            corpus=description,
+            share=share,
+        )
     usual = min(max(size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
         name=name,
         title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
-        description=remark(_description(path, size, division, len(train), len(held_out))),
+        description=description,
         train=train,
         held_out=held_out,
         examples=prompts,

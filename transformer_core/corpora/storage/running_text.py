@@ -1,12 +1,11 @@
 """Files as one running text, whose last tenth is held out, and no white space of which is lost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.storage.file_items import FileItems, Item, Spans
 from transformer_core.corpora.storage.file_spans import FEWEST_BYTES
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
@@ -161,6 +160,6 @@ def _is_character(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (text & 0xC0 != 0x80) & ~is_second
 
 
-def _as_written(raw: bytes) -> Text:
+def _as_written(raw: bytes) -> Sequence[str]:
     """Return a stretch with all its white space, each line break as one character."""
-    return Text(raw.decode("utf-8").replace("\r\n", "\n"))
+    return (raw.decode("utf-8").replace("\r\n", "\n"),)

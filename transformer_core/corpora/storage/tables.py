@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.encodings import decoded, encoding_of
-from transformer_core.corpora.storage.file_items import FileItems, Item
+from transformer_core.corpora.storage.file_items import FileItems
 from transformer_core.corpora.storage.file_spans import LONGEST_TEXT, hashes_of, hold_out
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLine, PairLines, Problem, refuse_bad_lines
@@ -217,9 +216,9 @@ def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileI
     arrays = kept_arrays("table", [_VERSION, fingerprint], dtypes, fill, keep=is_large)
     counted = json.loads(arrays["counts"].tobytes())
     lines = checked(counted | {"first_bad": [BadLine(**bad) for bad in counted["first_bad"]]})
-    rows, read_as = TableRows(table, arrays), _as_pair if is_pairs else _as_text
+    rows = TableRows(table, arrays)
     train, held_out = (
-        FileItems(rows, arrays[part].reshape(-1, 2), read_as, fingerprint=f"{fingerprint} {part.replace('_', ' ')}")
+        FileItems(rows, arrays[part].reshape(-1, 2), _texts_in, fingerprint=f"{fingerprint} {part.replace('_', ' ')}")
         for part in ("train", "held_out")
     )
     return train, held_out, lines, size, fingerprint
@@ -389,13 +388,8 @@ def _turn(turn: object) -> str:
     return f"{_ROLES.get(str(role), str(role))}: {said}" if role else said
 
 
-def _as_text(raw: bytes) -> Item:
-    return Text(raw.decode("utf-8"))
-
-
-def _as_pair(raw: bytes) -> Item:
-    source, target = raw.decode("utf-8").split("\0")
-    return Pair(source, target)
+def _texts_in(raw: bytes) -> Sequence[str]:
+    return raw.decode("utf-8").split("\0")
 
 
 def first_rows(table: Table, n: int) -> list[list[str]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.file_items import FileItems
+from transformer_core.corpora.storage.file_items import FileItems, texts_of
 from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.storage.kept_items import KeptItems
 from transformer_core.corpora.storage.running_text import RunningText
@@ -105,8 +105,8 @@ def tokenize(
         for texts, n_new in _blocks(items):
             rows = [[*begin, *tokens, *end] for tokens in tokenizer.encode_batch(texts)]
             ends = n_tokens + np.cumsum(np.fromiter(map(len, rows), np.int64, count=len(rows)))
+            sinks["tokens"].append(np.fromiter(chain.from_iterable(rows), np.int64, int(ends[-1]) - n_tokens))
             n_items, n_tokens = n_items + n_new, int(ends[-1])
-            sinks["tokens"].append(np.fromiter(chain.from_iterable(rows), np.int64))
             sinks["starts"].append(ends)
             if on_progress is not None:
                 on_progress(n_items, len(items))
@@ -135,13 +135,13 @@ def special_token(token: int | None, does: Task) -> int:
     return token
 
 
-def _blocks(items: Iterable[Pair | Text]) -> Iterator[tuple[list[str], int]]:
+def _blocks(items: Sequence[Pair] | Sequence[Text]) -> Iterator[tuple[list[str], int]]:
     """Yield the texts of some items, as many as are encoded at the same time, and the number of items."""
     texts: list[str] = []
     n_items, n_characters = 0, 0
-    for item in items:
-        texts += item.texts
-        n_items, n_characters = n_items + 1, n_characters + sum(map(len, item.texts))
+    for of_item in texts_of(items):
+        texts += of_item
+        n_items, n_characters = n_items + 1, n_characters + sum(map(len, of_item))
         if n_characters >= _TOGETHER:
             yield texts, n_items
             texts, n_items, n_characters = [], 0, 0
