@@ -1,5 +1,6 @@
 """The module around the formula against plain loops and torch.nn.MultiheadAttention."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +47,24 @@ def test_torch_s_multi_head_attention(
     else:
         attn_out = attention(query_input, key_value_input, mask)
     torch.testing.assert_close(attn_out, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("part", ["q", "k", "v", "out"])
+def test_what_is_not_finite_is_seen_by_both_ways_alike(part: str):
+    attention = shaken(MultiHeadAttention(odd_config()))
+    attention.get_submodule(part).weight.data[0, 0] = math.nan
+    for n in (1, 5, 20):  # the kernel alone makes 0 of it where it has few keys
+        x, mask = torch.randn(1, n, 48), torch.ones(1, 1, n, n, dtype=torch.bool)
+        is_of_row = torch.arange(48) > 0 if part == "out" else torch.zeros(48, dtype=torch.bool)
+        with tc.capture(attention, "*"):
+            assert torch.equal(attention(x, x).isfinite()[0, 0], is_of_row)
+        assert torch.equal(attention(x, x).isfinite()[0, 0], is_of_row)
+    hidden = mask.clone()
+    hidden[..., 3] = False  # a key that is not finite, and that nobody may see
+    with tc.intervene(attention, {"hook_k": lambda k, _: k.nan_to_num().index_fill(2, torch.tensor(3), math.nan)}):
+        with tc.capture(attention, "*"):
+            written_out = attention(x, x, hidden)
+        torch.testing.assert_close(attention(x, x, hidden), written_out, equal_nan=True)
 
 
 def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():

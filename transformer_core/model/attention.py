@@ -1,7 +1,7 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
 With a hook on scores or pattern, attention is computed step by step (scores, mask, softmax, values); without one, by
-torch's fused kernel, in `sdpa.py`. The tests hold both to the same numbers.
+torch's fused kernel, in `sdpa.py`. The tests hold both to the same numbers, also where some are not finite.
 """
 
 import math
@@ -16,7 +16,16 @@ from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
-from transformer_core.model.sdpa import Bias, Mask, WrittenMask, mask_of_each, rows_of, scaled_dot_product_attention
+from transformer_core.model.sdpa import (
+    Bias,
+    Mask,
+    WrittenMask,
+    are_finite,
+    chunks_of,
+    mask_of_each,
+    rows_of,
+    scaled_dot_product_attention,
+)
 from transformer_core.model.stores import KeyValueStore
 
 
@@ -120,17 +129,23 @@ class MultiHeadAttention(nn.Module):
         q = self.hook_q(self._heads(self.q(query_input), self.q_norm, rotation))
         if store is not None and store.complete is not None:
             k, v = store.complete
+            is_finite = are_finite(q, (), k.shape[2], bias)
         else:
             k = self.hook_k(self._heads(self.k(key_value_input), self.k_norm, rotation))
             v = self.hook_v(self._heads(self.v(key_value_input)))
+            new = (k, v)
             if store is not None:
                 k, v = store.append(k, v)
+            is_finite = are_finite(q, new, k.shape[2], bias)
         if has_hooks(self.hook_mask):
             mask = self.hook_mask(mask_of_each(mask, q, k))  # [batch, 1 or head, query, key]
-        return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
+        z = self.hook_z(self._attend(q, k, v, mask, bias, is_finite))
+        return self.hook_attn_out(self.dropout(self._merge_heads(z)))
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
-        """Return z, by the fused kernel unless scores or pattern are needed."""
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None, is_finite: bool
+    ) -> Tensor:
+        """Return z, by the fused kernel unless scores or pattern are needed, or some numbers are not finite."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
         if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
@@ -139,9 +154,20 @@ class MultiHeadAttention(nn.Module):
             pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
         if has_hooks(self.pattern_inputs):
             self.pattern_inputs(PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
-        if pattern is None:
+        if pattern is not None:
+            return self.dropout_pattern(pattern) @ values
+        if is_finite:
             return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
-        return self.dropout_pattern(pattern) @ values
+        return self._written_out(q, keys, values, mask, bias)
+
+    def _written_out(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
+        """Return z by the formula, some queries at a time."""
+        parts = []
+        for queries in chunks_of(q):
+            added = None if bias is None else bias.write_out(queries).to(q.dtype)
+            scores = attention_scores(q[:, :, queries], k, rows_of(mask, queries), bias=added, scale=self.scale)
+            parts.append(attention_pattern(scores) @ v)
+        return torch.cat(parts, dim=2)
 
     def _for_each_head(self, x: Tensor) -> Tensor:
         """Repeat keys or values [batch, kv_head, key, d_head] for all the heads of queries that they serve."""

@@ -40,6 +40,11 @@ class PositionBias:
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
         return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's slice is the first one
 
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """The trained numbers that it is made of, if there are any."""
+        return tuple(self.of_distance.parameters()) if isinstance(self.of_distance, nn.Module) else ()
+
     def to(self, device: torch.device | str) -> Self:
         """Return the same rule for another device."""
         return replace(self, device=torch.device(device))

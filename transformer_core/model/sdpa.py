@@ -5,6 +5,7 @@ import math
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.compiler import is_compiling
 from torch.nn import functional as F
 
 from transformer_core.model.distance_bias import PositionBias
@@ -16,6 +17,7 @@ MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cros
 Bias = Float[Tensor, "#batch #head query key"]
 
 _CHUNK = 1024  # queries whose mask or bias is written out at a time
+_WIDTH = 16  # scores that the CPU's kernel has at a time
 
 
 def scaled_dot_product_attention(
@@ -48,12 +50,38 @@ def scaled_dot_product_attention(
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
     if bias is None and not isinstance(mask, AttentionMask):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-    chunks = [slice(first, first + _CHUNK) for first in range(0, q.shape[2], _CHUNK)]
     z = [
         F.scaled_dot_product_attention(q[:, :, queries], k, v, attn_mask=_added(mask, bias, queries, q), scale=scale)
-        for queries in chunks
+        for queries in chunks_of(q)
     ]
     return z[0] if len(z) == 1 else torch.cat(z, dim=2)
+
+
+def are_finite(q: Tensor, new: tuple[Tensor, ...], n_keys: int, bias: PositionBias | None) -> bool:
+    """Return whether the kernel is given finite numbers, as far as it does not show by itself that it is not.
+
+    On a CPU it makes 0 of a row whose scores are all NaN, as of one that may attend to nothing, and what comes of NaN
+    behind the mask is up to its blocks; the formula has to be written out then. NaN comes through where a query alone
+    has 16 keys or more. Where the device would have to be waited for, or in a compiled model, nobody looks.
+
+    Args:
+        q: queries.
+        new: keys and values that were not looked at before.
+        n_keys: with those that were.
+        bias: of the positions.
+    """
+    is_one = q.shape[2] == 1
+    if (is_one and n_keys >= _WIDTH) or q.device.type != "cpu" or is_compiling():
+        return True
+    parts = (q,) if is_one and n_keys > 1 and new and new[0].shape[2] == 1 else (q, *new)
+    if bias is not None:
+        parts += bias.weights
+    return all(math.isfinite(part.sum().item()) or bool(part.isfinite().all()) for part in parts)  # a sum is fastest
+
+
+def chunks_of(q: Float[Tensor, "batch head query d_head"]) -> list[slice]:
+    """Return the queries in parts, whose masks and biases are written out one after the other."""
+    return [slice(first, first + _CHUNK) for first in range(0, q.shape[2], _CHUNK)]
 
 
 def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
