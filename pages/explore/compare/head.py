@@ -16,6 +16,7 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
+from transformer_core.analysis.flow.divergence import has_choice
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 from transformer_core.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
@@ -41,8 +42,8 @@ LOOK_FOR = mark(
     "zero. Point at a cell to read it in all three maps; click it to mark it."
 )
 DISTANCE = mark(
-    "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows without a "
-    "common key."
+    "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over the rows with at least two allowed keys: {n} of "
+    "{all}): 0 for identical rows, 1 for rows without a common key."
 )
 
 
@@ -249,7 +250,7 @@ def _alone(data: ComparisonData, i: int) -> None:
 
 def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
-    apart = value_of(call(distance, pair))
+    apart, rows = value_of(call(distance, pair)), has_choice(value_of(pair).mask)
     what = _paired(shared.queries, say("queries"))
     if shared.keys != shared.queries:
         what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; their weight is summed under “elsewhere”"))
@@ -262,7 +263,7 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
             "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
             "a later layer, or at the effect on the output."
         )
-    prose.paragraph(prose.markup("{} {}", prose.say_markup(DISTANCE, apart=apart), what))
+    prose.paragraph(prose.markup("{} {}", prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size), what))
     prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 

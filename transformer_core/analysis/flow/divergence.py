@@ -62,17 +62,23 @@ def head_changes(
     Args:
         a: attention weights of some heads.
         b: those of the same heads at another snapshot, or of as many others, on the same text.
-        mask: True = may attend. A query has a choice where at least two keys are allowed.
+        mask: True = may attend; see `has_choice`.
 
     Returns:
         in [0, 1]; 0 where no query has a choice: nothing could change.
     """
-    has_choice = mask.sum(axis=-1) >= 2
+    rows = has_choice(mask)
     changes = np.zeros(a.shape[:-2])
-    if has_choice.any():
+    if rows.any():
         for head in np.ndindex(changes.shape):  # one at a time: float64 copies of all heads could be large
-            changes[head] = js_distance(a[head][has_choice], b[head][has_choice]).mean()
+            changes[head] = js_distance(a[head][rows], b[head][rows]).mean()
     return changes
+
+
+def has_choice(mask: Bool[np.ndarray, "*axes query key"]) -> Bool[np.ndarray, "*axes query"]:
+    """Return which queries have a choice: those that may attend (True in the mask) to at least two keys."""
+    rows: np.ndarray = mask.sum(axis=-1) >= 2
+    return rows
 
 
 def _x_log_x(x: Rows, log: np.ufunc = np.log) -> Rows:

@@ -1,6 +1,7 @@
 """One head of A beside one of B where a text has words that the other lacks: against patterns computed by hand."""
 
 import html
+import re
 
 import numpy as np
 import pytest
@@ -82,4 +83,7 @@ def test_a_head_that_does_the_same_in_both_is_told(open_app: OpenApp):
     ablated = {"btext": "", "bchange": "off:encoder.1.1"}
     assert same in html.unescape(words_of(open_compare(open_app, **ablated, **HEAD)))
     assert same not in html.unescape(words_of(open_compare(open_app, btext=SHORT, **HEAD)))
+    causal = words_of(open_compare(open_app, **ablated, **HEAD | {"attention": "decoder"}))
+    n, n_rows = re.findall(r"at least two allowed keys: (\d+) of (\d+)\)", causal)[0]
+    assert (int(n) + 1, f"{n_rows} queries paired" in causal) == (int(n_rows), True)  # the first has itself alone
     assert "zero-ablated in B" not in words_of(open_compare(open_app, **ablated, **HEAD | {"layer": "0", "head": "1"}))

@@ -7,7 +7,7 @@ import { colorOf, inkOf } from "./colors.js";
 import { tokenOf, valueAt, writeNumber } from "./numbers.js";
 
 const MOST_NUMBERS = 128; // of a vector that are all written out
-const LARGEST = 64; // of a longer one, so many of its largest
+const LARGEST = 64; // of a longer one, so many of its largest that are not 0
 
 export function makeLens(view) {
   view.lens = element("div", "lens");
@@ -40,7 +40,7 @@ function lensRow(view, quantity) {
   const columns = columnsOf(quantity, row);
   if (columns.length < quantity.width) {
     const told = { n: columns.length, all: thousands(quantity.width) };
-    head.append(element("span", "what", say("largest {n} of {all}", told)));
+    head.append(element("span", "what", columns.length === LARGEST ? say("largest {n} of {all}", told) : say("{n} of {all} are not 0", told)));
   }
   for (const column of columns) {
     const value = valueAt(quantity, row, column);
@@ -71,6 +71,7 @@ function columnsOf(quantity, row) {
   if (quantity.width <= MOST_NUMBERS) return all;
   const size = (column) => Math.abs(valueAt(quantity, row, column));
   return all
+    .filter((column) => size(column) !== 0)
     .sort((one, other) => size(other) - size(one))
     .slice(0, LARGEST)
     .sort((one, other) => one - other);

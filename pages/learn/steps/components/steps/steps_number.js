@@ -7,7 +7,7 @@ import { mount } from "../../../../components/kit/mount.js";
 import { say } from "../../../../components/kit/say.js";
 import { makeMath, MATH } from "./formula.js";
 
-const AT_ONCE = 12; // terms; of more, the largest
+const AT_ONCE = 12; // terms; of more, the largest, as far as they are not 0
 const ALL = 16; // terms that are all shown
 const PATIENCE = 5000; // ms after a click in the figure in which the answer comes into sight
 
@@ -67,9 +67,10 @@ function termsOf(data) {
     made.append(element("b", "sum", term.b === null ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
     return made;
   };
-  box.append(...(isLong ? sorted.slice(0, AT_ONCE) : sorted).map(make));
+  const nAtOnce = Math.min(AT_ONCE, Math.max(1, terms.filter(({ value }) => Number(value) !== 0).length));
+  box.append(...(isLong ? sorted.slice(0, nAtOnce) : sorted).map(make));
   if (!isLong) return box;
-  const rest = sorted.slice(AT_ONCE);
+  const rest = sorted.slice(nAtOnce);
   const together = rest.reduce((sum, { value }) => sum + Number(value), 0);
   const told = { n: thousands(rest.length), sum: short(together) };
   const more = element("button", "more", say("and {n} more, sum {sum}", told));

@@ -192,7 +192,7 @@ test("Enter leads from the figure to the numbers, arrows from number to number, 
   assert.equal(steps.focus(), all()[1]);
 });
 
-test("of a wide vector the numbers that are largest are shown, in their order", () => {
+test("of a wide vector the numbers that are largest are shown, in their order, and no zeros", () => {
   const [width, n] = [129, 64];
   const values = Float32Array.from({ length: N_QUERIES * width }, (_, i) => Math.sin(i * 12.9898) * ((i % 97) + 1));
   const before = ["x", "attn_out"].map((name) => [name, NUMBERS.get(name)]);
@@ -202,6 +202,10 @@ test("of a wide vector the numbers that are largest are shown, in their order", 
   const row = [...values.subarray(2 * width, 3 * width)].map((value, column) => [Math.abs(value), column]);
   const largest = row.toSorted(([one], [other]) => other - one).slice(0, n).map(([, column]) => column);
   assert.deepEqual(steps.numbers("x").map(({ dataset }) => Number(dataset.column)), largest.toSorted((one, other) => one - other));
+  const few = values.map((value, i) => (i % 43 ? 0 : value || NaN));
+  for (const [name, quantity] of before) NUMBERS.set(name, { ...quantity, values: few });
+  const shown = made({ at: { stage: "input" } }).numbers("x").map(({ dataset }) => 2 * width + Number(dataset.column));
+  assert.deepEqual(shown, [...few.keys()].slice(2 * width, 3 * width).filter((i) => few[i] !== 0));
   for (const [name, quantity] of before) NUMBERS.set(name, quantity);
   SIZES.d_model = D_MODEL;
 });

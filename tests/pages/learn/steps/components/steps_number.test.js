@@ -55,6 +55,9 @@ test("of more the largest are shown, and the rest when they are asked for, whose
   assert.deepEqual(said(number, ".label"), largest.map(({ label }) => label));
   assert.equal(number.find("button"), null);
   assert.equal(number.root.getRootNode().activeElement, number.findAll(".term")[12]);
+  number.update(data({ terms: terms.map((one, i) => (i % 8 ? term(i, 0, 2) : one)) }));
+  assert.deepEqual(said(number, ".label"), [terms[16], terms[8], terms[0]].toSorted((one, other) => Math.abs(other.value) - Math.abs(one.value)).map(({ label }) => label));
+  assert.equal(number.find("button").textContent, "and 14 more, sum 0.0000");
 });
 
 test("the model's number stands beside a recomputed one and torch's, each with its difference", () => {
