@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.shared import continuing, prose
 from pages.shared.glossary.links import definitions
+from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.errors import mark
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -56,9 +58,9 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
         )
     else:
         line(mark("Forced output"), _mean_probability(model_run))
-        state.TARGET.text(
+        state.TARGET.text_line(
             say("Target"),
-            take=state.on_target,
+            take=lambda typed: _take_target(card, typed),
             label_visibility="collapsed",
             placeholder=say("Type a target for teacher forcing; empty: the model’s own output"),
         )
@@ -69,6 +71,14 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
             on_click=state.set_target,
             args=(None,),
         )
+
+
+def _take_target(card: ModelCard, typed: str) -> None:
+    """A target was typed; one that has no tokens means the model's own."""
+    with suppress(HeadlightError):  # which the next run tells
+        _, tokenizer = state.current().source(card).load()
+        typed = typed if tokenizer.target.encode(typed) else ""
+    state.set_target(typed)
 
 
 def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
@@ -136,13 +146,13 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
     answer = prose.markup("<span class='hl-label'>{}</span>", say(label))
     if words:
         look = f"hl-answer {look}".strip()
-        answer += prose.markup("<span class='{}' dir='auto'>{}</span>{}", look, words, beside)
+        answer += prose.markup("<span class='{}' dir='auto'>{}</span>{}", look, in_a_line(words), beside)
     prose.html("<details class='hl-said'><summary>{}</summary>{}{}</details>", answer, more, whole)
 
 
 def _going_on(model_run: "ModelRun") -> str:
     """Return what was written after a prompt, without the part of a letter that the limit may have cut."""
-    shown = model_run.output.rstrip("\ufffd").strip()
+    shown = output_in_a_line(model_run.output)
     return say("(end of sequence)") if model_run.is_complete and not shown else f"… {shown}"
 
 

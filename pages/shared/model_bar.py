@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared import answer, continuing, models, prose, readings
+from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
@@ -25,6 +26,10 @@ TEXT_BOXES = {  # label and placeholder
 }
 WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head, or no mask token, to fill in with
 OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
+ABOUT_LONG_TEXTS = mark(
+    "This model reads up to {n:,} tokens of it. Spaces, tabs and line breaks are kept. In one-line fields, ↵ stands "
+    "for a line break (press Shift+Enter to type it), and \\↵ for the character itself."
+)
 MODEL_WIDTH = 220  # px
 
 
@@ -73,21 +78,12 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
     placeholder = OF_IDS if card.reads_ids else placeholder
     with st.container(key="hl-bar"):
         with st.container(key="hl-bar-choices", horizontal=True, gap="small"):
-            st.text_input(
-                say(label),
-                key=state.TEXT.key,
-                on_change=state.on_text,
-                persist_state="session",
-                placeholder=say(placeholder),
-                autocomplete="off",
-                label_visibility="collapsed",
+            state.TEXT.text_line(
+                say(label), placeholder=say(placeholder), take=state.take_text, label_visibility="collapsed"
             )
             if card.takes_pairs:
-                state.SECOND_TEXT.text(
-                    say("Second text"),
-                    placeholder=say("Second text (optional)"),
-                    take=lambda typed: state.SECOND_TEXT.set(long_texts.clean(typed)),
-                    label_visibility="collapsed",
+                state.SECOND_TEXT.text_line(
+                    say("Second text"), placeholder=say("Second text (optional)"), label_visibility="collapsed"
                 )
             st.selectbox(
                 say("Model"),
@@ -144,7 +140,7 @@ def _other_texts(card: ModelCard) -> None:
         with st.popover(say("Examples"), type="tertiary", key=state.EXAMPLES.key, on_change="rerun", width="content"):
             for index, example in enumerate(card.examples):
                 st.button(
-                    prose.plain(example),
+                    prose.plain(in_a_line(example)),
                     key=f"example-{index}",
                     type="tertiary",
                     on_click=state.on_example,
@@ -166,7 +162,7 @@ def _other_texts(card: ModelCard) -> None:
             height=260,
             max_chars=long_texts.MAX_CHARACTERS,
             placeholder=say("Paste a text here"),
-            help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
+            help=say(ABOUT_LONG_TEXTS, n=readings.max_tokens(card.config)),
         )
         st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
 
@@ -181,7 +177,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if model_run is None:
         return []
-    remarks = unknown_words(model_run.unknown)
+    remarks = [*unknown_words(model_run.unknown), *ignored_white_space(model_run.ignores_white_space)]
     if model_run.border is not None:
         remarks.append(say("‖ marks the first token of the second text."))
     if model_run.left_out:
@@ -218,6 +214,11 @@ def unknown_words(unknown: Sequence[str]) -> list[str]:
     return [
         say("Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.", shown=shown, more=more)
     ]
+
+
+def ignored_white_space(is_ignored: bool) -> list[str]:
+    """Return, in one sentence, that the model ignores some white space of the text, if it does."""
+    return [say("This model ignores some spaces, tabs or line breaks in this text.")] if is_ignored else []
 
 
 def _detours(model_run: "ModelRun") -> list[str]:

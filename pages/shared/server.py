@@ -60,8 +60,11 @@ METRICS = re.compile(r".*/_stcore/(metrics|agent/.*)")  # not for the visitors o
 
 PAGE = re.compile(r"/[\w-]*")  # all pages lie at the root
 PLOTLY = "/vendor/plotly.min.js"
-HISTORY, PREFETCH = (Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("history", "prefetch"))
-HEAD = f"<script>window.__streamlit = {{BACKEND_BASE_URL: location.origin}}</script><script>{HISTORY}</script>"
+HISTORY, LINE_BREAKS, PREFETCH = (
+    Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("history", "line_breaks", "prefetch")
+)
+PLACE = "window.__streamlit = {BACKEND_BASE_URL: location.origin};"
+HEAD = f"<script>{PLACE}</script><script>{HISTORY}{LINE_BREAKS}</script>"
 NOW, LATER = f'<script async src="{PLOTLY}"></script>', f"<script>{PREFETCH}</script>"
 
 WAY_OUT = mark("Reload the page, or open it without the part of the address after the question mark.")
@@ -118,8 +121,9 @@ class FrontPage:
     """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
 
     It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
-    before (history.js); it has our name and our styles from the start, these behind Streamlit's own; and while
-    Streamlit is still starting, the browser fetches what the page needs: the modules of the stage, else plotly.js.
+    before (history.js), and line breaks can be typed in a field of one line (line_breaks.js); it has our name and our
+    styles from the start, these behind Streamlit's own; and while Streamlit is still starting, the browser fetches what
+    the page needs: the modules of the stage, else plotly.js.
     """
 
     def __init__(self, app: ASGIApp) -> None:

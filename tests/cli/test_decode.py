@@ -38,10 +38,26 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().out.splitlines() == expected
     assert main(["decode", str(tmp_path), "a zebra b <script>"]) == 0
     assert "warning: the model does not know zebra, <, script, >" in capsys.readouterr().err
-    for words, said in ((["  "], "the text is empty"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
+    for words, said in (
+        (["  "], "no tokens for this"),
+        (["a b c " * 9], "28"),
+        (["--device", "tpu", "a"], "'tpu'"),
+    ):
         assert main(["decode", str(tmp_path), *words]) == 2
         message = capsys.readouterr().err
         assert message.startswith("error: ") and said in message
+
+
+def test_white_space_alone_is_a_text_where_it_has_tokens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    for kind, n in (("character", 3), ("word", 1)):
+        tokenizer = train_tokenizer(["a b"], kind=kind)
+        saved(tmp_path / kind, tokenizer)
+        monkeypatch.setattr("sys.stdin", io.StringIO("  \n\n \na  b\r\n"))
+        assert main(["decode", "--tokens", "1", str(tmp_path / kind), "-"]) == 0
+        shown = capsys.readouterr()
+        assert shown.out.count("\n") == n and ("ignores some spaces" in shown.err) == (kind == "word")
 
 
 def test_a_decoder_goes_on_with_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

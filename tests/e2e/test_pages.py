@@ -146,7 +146,7 @@ JOURNEYS = {
         watched=[".st-key-decoding-writing", ".st-key-decoding-candidates"],
     ),
     "compare": Journey(
-        act=fill(".st-key-compare-btext-box input", "The small animal didn't cross the street."),
+        act=fill(".st-key-compare-btext-line input", "The small animal didn't cross the street."),
         link="btext=The.small.animal",
         seen=at(".plot .gtitle", 2),
         german="Vergleichen",

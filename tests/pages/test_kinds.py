@@ -55,13 +55,13 @@ def test_each_kind_has_its_boxes_and_its_attentions(
 ):
     app = open_app("heads", model=model)
     assert not app.exception
-    assert app.text_input(key="text").label == label
+    assert app.text_input(key="text-line").label == label
     header, levels = overview_of(app)
     assert [group["attention"] for group in header["groups"]] == groups
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
     assert title in title_of(app)
     about = json.loads(component(app, "figure").json)["about"]  # what a page that is saved says of the figure
-    assert about.endswith(f": {app.text_input(key='text').value}")
+    assert about.endswith(f": {app.text_input(key='text-line').value}")
     assert view_of(app).keys() == {"model", "text", "attention", "layer", "head"}
     before = overview_of(app), figure_of(app), words_of(app), view_of(app)
     app.run()
@@ -88,7 +88,7 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     own = words_of(app)
     app.button(key="change-target").click().run()
     assert "target" in url_of(app)
-    app.text_input(key="target-box").set_value("Le chat le zèbre.").run()
+    app.text_input(key="target-line").set_value("Le chat le zèbre.").run()
     assert not app.exception and url_of(app)["target"] == "Le chat le zèbre."
     assert "Forced output" in text_of(app) and "The model itself would continue with" in text_of(app)
     assert "“zèbre”" in text_of(app)  # which the model has no token for
@@ -97,12 +97,12 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     app.button(key="own-target").click().run()
     assert words_of(app) == own and "target" not in url_of(app)
     for do in (
-        lambda app: app.text_input(key="target-box").set_value("  "),
+        lambda app: app.text_input(key="target-line").set_value("  "),
         lambda app: app.button(key="example-1").click(),
         lambda app: app.selectbox(key="model").select("tales"),  # which takes none
     ):
         app = open_app("heads", target=TARGETS[0])
-        assert app.text_input(key="target-box").value == TARGETS[0]
+        assert app.text_input(key="target-line").value == TARGETS[0]
         do(app).run()
         assert not app.exception and "target" not in url_of(app)
 
@@ -111,19 +111,19 @@ def test_switching_between_kinds(open_app: OpenApp):
     app = open_app("heads", attention="cross", layer="1", head="3", target="Le chat.")
     app.selectbox(key="model").select("tales").run()
     assert not app.exception
-    assert (app.text_input(key="text").value, app.text_input(key="text").label) == (PROMPTS[0], "Prompt")
+    assert (app.text_input(key="text-line").value, app.text_input(key="text-line").label) == (PROMPTS[0], "Prompt")
     assert view_of(app) == {"model": "tales", "text": PROMPTS[0], "attention": "decoder", "layer": "0", "head": "3"}
     app.selectbox(key="model").select("gaps").run()
-    assert app.text_input(key="text").value == GAPS[0]
+    assert app.text_input(key="text-line").value == GAPS[0]
     assert view_of(app)["attention"] == "encoder"
-    app.text_input(key="text").set_value("The big ____ sleeps.").run()
+    app.text_input(key="text-line").set_value("The big ____ sleeps.").run()
     app.selectbox(key="model").select("tales").run()
-    assert app.text_input(key="text").value == PROMPTS[0]  # a text with blanks is nothing to go on from
-    app.text_input(key="text").set_value("The big dog").run()
+    assert app.text_input(key="text-line").value == PROMPTS[0]  # a text with blanks is nothing to go on from
+    app.text_input(key="text-line").set_value("The big dog").run()
     for model in ("gaps", "en-fr", "tales"):
         app.selectbox(key="model").select(model).run()
         assert not app.exception
-        assert app.text_input(key="text").value == "The big dog"
+        assert app.text_input(key="text-line").value == "The big dog"
 
 
 def test_an_attention_that_the_model_has_not(open_app: OpenApp):

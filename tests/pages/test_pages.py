@@ -61,7 +61,7 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     assert url_of(open_app("steps", **link)) == link
     app = open_app("heads", model="tales")
     assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
-    app.text_input(key="text").set_value(PROMPTS[1]).run()
+    app.text_input(key="text-line").set_value(PROMPTS[1]).run()
     assert url_of(app) == {"model": "tales", "text": PROMPTS[1]}
     app.selectbox(key="model").select("en-fr").run()
     assert url_of(app) == {}

@@ -50,12 +50,14 @@ def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
     from transformer_core.analysis.trace.model_run import unknown_words
     from transformer_core.checkpoints.load import load
+    from transformer_core.text.interface import NO_TOKENS
+    from transformer_core.text.white_space import is_ignored
 
     with LoadingProgress() as progress:
         model, tokenizer = load(options.source, device=options.device, on_progress=progress.show)
-    for text in _lines(options.texts):
-        if not text.strip():
-            raise TextError("the text is empty; give a sentence to decode")
+    for text in _lines(options.texts, tokenizer):
+        if not tokenizer.encode(text):
+            raise TextError(NO_TOKENS)
         given = text if options.second is None else (text, options.second)
         if unknown := unknown_words(tokenizer, given):
             print(f"warning: the model does not know {', '.join(unknown)}", file=sys.stderr)
@@ -63,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
             print(_filled_in(model, tokenizer, given), flush=True)
         else:
             print(_written(model, tokenizer, given, options.tokens), flush=True)
+        if is_ignored(tokenizer, given):
+            print("warning: the model ignores some spaces, tabs or line breaks in this text", file=sys.stderr)
     return 0
 
 
@@ -106,10 +110,10 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
     return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])
 
 
-def _lines(texts: Iterable[str]) -> Iterable[str]:
-    """Return the texts, with the lines of the standard input in place of "-"; its empty lines are left out."""
+def _lines(texts: Iterable[str], tokenizer: "Tokenizer") -> Iterable[str]:
+    """Return the texts, with the lines of the standard input that have tokens in place of "-"."""
     for text in texts:
         if text == "-":
-            yield from (line.rstrip("\n") for line in sys.stdin if line.strip())
+            yield from filter(tokenizer.encode, (line.removesuffix("\n") for line in sys.stdin))
         else:
             yield text

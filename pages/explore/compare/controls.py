@@ -11,6 +11,7 @@ from pages.explore.compare.sides import Side, can_be_forced
 from pages.shared import prose, run_readings, runs
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
+from pages.shared.lines import output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.predictions import box
 from pages.shared.runs import Run
@@ -63,7 +64,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                     shown=not view_fields.B_WRITES.value,
                     take=lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
                 )
-        view_fields.TEXT_B.text(
+        view_fields.TEXT_B.text_line(
             say("Text of B"),
             placeholder=say("Text of B: same as A"),
             label_visibility="collapsed",
@@ -99,7 +100,7 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
-    said = model_run.output.rstrip("\ufffd").strip()
+    said = output_in_a_line(model_run.output)
     is_forced = side.target is not None
     does = SAYS[model_run.architecture] if model_run.has_mask else WITHOUT_MASK
     verb = say("is teacher-forced on") if is_forced else say(does)

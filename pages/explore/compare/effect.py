@@ -8,6 +8,7 @@ from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
+from pages.shared.lines import output_in_a_line
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from pages.shared.sources import parse_change
@@ -150,7 +151,7 @@ def _free_running(data: ComparisonData) -> Expression:
 
 def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
-    own = value_of(_free_running(data).output).strip()
-    if own == data.model_runs[0].output.strip():
+    own = value_of(_free_running(data).output)
+    if own == data.model_runs[0].output:
         return say("generates the same")
-    return say("generates “{output}”", output=own or "…")
+    return say("generates “{output}”", output=output_in_a_line(own) or "…")

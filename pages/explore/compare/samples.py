@@ -12,7 +12,7 @@ MOST_LINES = 200  # of a pasted list
 
 
 def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
-    """Return the texts of a kind, each on one line.
+    """Return the texts of a kind.
 
     Args:
         weights: of side A.
@@ -28,7 +28,7 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
         texts = _sampled(weights)
         nothing = Message("the corpus {corpus} has no held-out texts", corpus=Path(weights.corpus).name)
     else:
-        texts = tuple(view_fields.listed().splitlines())
+        texts = tuple(view_fields.listed().split("\n"))
         nothing = Message("the list is empty; paste texts, one per line")
     texts = tuple(dict.fromkeys(filter(None, map(view_fields.short, texts))))
     if not texts:
@@ -38,7 +38,7 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
 
 def n_pasted() -> int:
     """Return how many texts were pasted."""
-    return len(dict.fromkeys(filter(None, map(view_fields.short, view_fields.listed().splitlines()))))
+    return len(dict.fromkeys(filter(None, map(view_fields.short, view_fields.listed().split("\n")))))
 
 
 def _sampled(weights: Weights) -> tuple[str, ...]:

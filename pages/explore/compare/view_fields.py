@@ -113,7 +113,7 @@ FIELDS: tuple[Field, ...] = (
 
 
 def short(text: str) -> str:
-    """Return a text on one line, as long as it may be here."""
+    """Return a text, as long as it may be here."""
     return long_texts.clean(text)[:MOST_TYPED]
 
 

@@ -128,28 +128,22 @@ def _choose() -> None:
 
 def _own_words(data: DecodingData) -> None:
     """Draw a box for words that are forced from this step on."""
-    of_ids = data.card.reads_ids
-    spaces_count = not of_ids and data.tokenizer.encode(" a") != data.tokenizer.encode("a")
-    of_words = say("… a space starts a new word") if spaces_count else say("Type text, then press Enter")
-    st.text_input(
+    of_words = say("… a space starts a new word") if data.spaces_count else say("Type text, then press Enter")
+    OWN.text_line(
         say("Continue with your own text"),
-        key=OWN.key,
-        on_change=_lead,
-        args=(data,),
+        shown="",
+        take=lambda text: _lead(data, text),
         disabled=not data.tree.has_room(data.at),
-        placeholder=say("Type token IDs, then Enter") if of_ids else of_words,
-        autocomplete="off",
+        placeholder=say("Type token IDs, then Enter") if data.card.reads_ids else of_words,
         help=say("These tokens are forced; after them the model continues on its own."),
         width=OWN_WIDTH,
     )
 
 
-def _lead(data: DecodingData) -> None:
+def _lead(data: DecodingData, text: str) -> None:
     """Lead the model along what was typed, or say why that cannot be."""
-    text = OWN.pop()
-    OWN.set("")
     try:
-        tokens = data.tokenizer.encode(text) if text.strip() else []
+        tokens = data.tokenizer.encode(text)
     except HeadlightError as error:
         OWN_NOTE.set(say("This text cannot be used: {error}.", error=error))
         return

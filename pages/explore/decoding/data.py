@@ -15,6 +15,7 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.cached_property import cached_property
+from transformer_core.errors import TextError
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -180,6 +181,14 @@ class DecodingData:
         if self.is_at_limit:
             return say("The limit of {n:,} tokens is reached; the model could continue.", n=view_fields.LIMIT.value)
         return None
+
+    @property
+    def spaces_count(self) -> bool:
+        """Whether a space in front of a word changes its tokens."""
+        try:
+            return not self.card.reads_ids and self.tokenizer.encode(" a") != self.tokenizer.encode("a")
+        except TextError:  # each character is a token, and one of these is none
+            return True
 
     @property
     def is_at_limit(self) -> bool:

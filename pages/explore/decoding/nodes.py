@@ -5,6 +5,7 @@ from itertools import accumulate
 
 from pages.explore.decoding.components.branches import Node
 from pages.explore.decoding.data import DecodingData
+from pages.shared.lines import output_in_a_line
 from transformer_core.language import say
 
 _NO_TOKEN = 0  # what the first given token comes behind
@@ -34,7 +35,7 @@ def given_nodes(data: DecodingData) -> list[Node]:
 
 def text_of(data: DecodingData, tokens: Sequence[int]) -> str:
     """Return what tokens say, for reading."""
-    return data.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(empty)")
+    return output_in_a_line(data.tokenizer.decode(tokens)) or say("(empty)")
 
 
 def signed(nats: float) -> str:

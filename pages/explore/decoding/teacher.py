@@ -12,7 +12,7 @@ from pages.explore.decoding.recipes import tokens_of
 from pages.shared import answer, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, each, named, value_of
-from pages.shared.view import long_texts, state
+from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
@@ -36,7 +36,6 @@ BOXES = {  # by architecture: the text that is typed, and what stands in the emp
     "decoder_only": (mark("Continuation"), mark("Type a continuation; if empty, the current branch is used")),
 }
 TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
-CLOSING = ".,;:!?…)]}’'"  # no space comes before them
 N_FIRST = 3  # of the model's choices, when a token is pointed at
 _BOX = Kept("decoding-forced", "")
 _IS_NEW = Kept("decoding-forced-is-new", False)  # the bar on top of the page shows the target too
@@ -87,22 +86,26 @@ def _box(data: DecodingData) -> None:
     """Draw where the text is typed, and a button that takes up what was written."""
     label, placeholder = BOXES[data.card.config.architecture]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-forced-box"):
-        _BOX.text(
+        _BOX.text_line(
             say(label),
             shown=_typed(data),
             take=lambda text: _choose(data, text),
             placeholder=say(placeholder),
+            help=say("A space starts a new word.")
+            if data.card.config.architecture == "decoder_only" and data.spaces_count
+            else None,
         )
         if _typed(data):
             st.button(say("Clear"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
         else:
-            written = data.tokenizer.decode([step.token for step in data.branch]).rstrip("\ufffd")
+            steps = (*data.given, *data.branch)
+            written = data.tokenizer.continuation([step.token for step in steps], len(data.given)).rstrip("\ufffd")
             st.button(
                 say("Edit the output"),
                 key="decoding-forced-take",
                 on_click=_choose,
                 args=(data, written),
-                disabled=not long_texts.clean(written),
+                disabled=not written,
                 help=say("Copies the current branch into the box for editing"),
             )
 
@@ -113,9 +116,8 @@ def _typed(data: DecodingData) -> str:
 
 def _choose(data: DecodingData, text: str) -> None:
     """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
-    text = long_texts.clean(text)
     if data.card.config.has_encoder:
-        state.set_target(text or None)
+        state.set_target(text)
         _IS_NEW.set(True)
     else:
         view_fields.CONTINUATION.set(text)
@@ -130,9 +132,9 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
     if data.card.config.has_encoder:
         tokens = encode_for(typed, "encoder_decoder")
     else:  # as they are cut behind the text, if that stays as it was
-        typed = typed if typed[0] in CLOSING else f" {typed}"
         before = data.view.whole_text
-        prompt, whole = (encode_for(text, "decoder_only") for text in (before, before + typed))
+        between = "" if data.spaces_count else " "
+        prompt, whole = (encode_for(text, "decoder_only") for text in (before, before + between + typed))
         tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else data.tokenizer.encode(typed)
     return tokens[:room], max(0, len(tokens) - room)
 

@@ -156,7 +156,7 @@ def _ends(data: DecodingData) -> list[str]:
     beginning = text_of(data, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
     if not beginning or not all(text.startswith(beginning) for text in texts):
         return texts
-    return [f"… {text[len(beginning) :].strip()}" for text in texts]
+    return [f"… {text[len(beginning) :].removeprefix(' ')}" for text in texts]
 
 
 def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:

@@ -82,7 +82,7 @@ def show(data: InterventionsData) -> None:
 def other_text(data: InterventionsData) -> str:
     """Return the text that values are taken from."""
     examples = (example for example in data.card.examples if example != state.TEXT.value)
-    return str(_OTHER.value).strip() or next(examples, state.TEXT.value)
+    return str(_OTHER.value) or next(examples, state.TEXT.value)
 
 
 def _ablate(data: InterventionsData) -> None:
@@ -193,7 +193,7 @@ def _chosen(data: InterventionsData) -> Component:
 
 def _other(data: InterventionsData) -> None:
     """Draw the choice of the text that values are taken from."""
-    _OTHER.text(say("Take values from the text"), shown=other_text(data), take=lambda typed: _OTHER.set(typed.strip()))
+    _OTHER.text_line(say("Take values from the text"), shown=other_text(data))
 
 
 def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:
@@ -347,7 +347,7 @@ def _tokens(data: InterventionsData) -> None:
 
 
 def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
-    if not (typed := str(_WORD.value).strip()):
+    if not (typed := str(_WORD.value)):
         raise ConfigError("type the token that replaces it")
     replaced = data.run.inputs[0 if side == "source" else -1][position]
     token = data.input_tokenizer(side).token_of(typed, instead_of=replaced)

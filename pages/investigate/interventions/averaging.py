@@ -33,8 +33,8 @@ def mean(data: InterventionsData, component: Component, usual: str) -> Ablation:
     """
     corpus, card = _corpus(data.card), data.card
     if corpus == TYPED:
-        lines = str(_TEXTS.value or usual).splitlines()
-        return Ablation(component=component, method="mean", texts=tuple(filter(None, map(str.strip, lines))))
+        texts = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or usual).split("\n"))
+        return Ablation(component=component, method="mean", texts=tuple(texts))
     from transformer_core.analysis.interventions.constants import corpus_mean
 
     drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)

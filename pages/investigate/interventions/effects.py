@@ -8,6 +8,7 @@ import streamlit as st
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
+from pages.shared.lines import output_in_a_line
 from pages.shared.recipe import Print, Unwritten, call, literal, named
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -44,7 +45,9 @@ def outputs(data: InterventionsData) -> None:
     ]
     prose.html(
         "<div class='hl-interventions-outputs'>{}</div>",
-        prose.each("<p><span>{}</span> <bdi>{}</bdi></p>", [(name, output.strip() or "…") for name, output in rows]),
+        prose.each(
+            "<p><span>{}</span> <bdi>{}</bdi></p>", [(name, output_in_a_line(output) or "…") for name, output in rows]
+        ),
     )
 
 

@@ -125,12 +125,8 @@ def _controls(data: MasksData) -> int:
             width=220,
             shown=place,
         )
-        view_fields.TOKEN.text(
-            say("New token"),
-            placeholder=say("another token from the text"),
-            max_chars=100,
-            width=260,
-            take=lambda text: view_fields.TOKEN.set(text.strip()),
+        view_fields.TOKEN.text_line(
+            say("New token"), placeholder=say("another token from the text"), max_chars=100, width=260
         )
         box.switch()
     return place

@@ -6,7 +6,7 @@ from pages.shared.view.fields import Field, TextField, number, one_of, text_up_t
 PAGE = "programs"
 ALL, EARLIER = "all", "earlier"  # tokens that a query may attend to
 PROGRAM = Field(PAGE, "program", "reverse", one_of(*EXAMPLES))  # that it begins with
-SOURCE = TextField(PAGE, "source", has_lines=True)  # its lines; "": those of the example
+SOURCE = TextField(PAGE, "source")  # its lines; "": those of the example
 ATTENDS = Field(PAGE, "attends", "", one_of("", ALL, EARLIER))  # "": as in the example
 VOCABULARY = Field(PAGE, "vocabulary", "", text_up_to(1000))  # "": that of the example
 INPUT = TextField(PAGE, "input")  # "": that of the example

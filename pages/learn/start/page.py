@@ -151,7 +151,8 @@ def _remarks(data: StageData) -> list[str]:
     n = len(data.text.source or data.text.target[: data.text.n_given])
     is_cut = data.text.n_left_out > 0
     cut = [say("This text is long: the stage reads its first {n} tokens.", n=n)] if is_cut else []
-    return [*model_bar.unknown_words(data.text.unknown), *cut]
+    ignored = model_bar.ignored_white_space(data.text.ignores_white_space)
+    return [*model_bar.unknown_words(data.text.unknown), *ignored, *cut]
 
 
 def _code(data: StageData) -> str:

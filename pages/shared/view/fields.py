@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import prose
+from pages.shared import lines, prose
 from pages.shared.view import long_texts
 from transformer_core.language import say
 
@@ -96,6 +96,19 @@ class Choice:
     def text(self, label: str, **how: Any) -> None:
         """Draw a line that can be typed."""
         st.text_input(prose.plain(label), **({"autocomplete": "off"} | self._bound(how)))
+
+    def text_line(self, label: str, **how: Any) -> None:
+        """Draw a line that a text for a model can be typed in, with all its white space; lines.py says how it looks."""
+        shown, take, key = how.pop("shown", self.value), how.pop("take", self.set), f"{self.key}-line"
+        line = lines.to_box(shown or "")
+        if st.session_state.get(key) != line:  # else what is being typed would be lost
+            st.session_state[key] = line
+
+        def on_change() -> None:
+            take(long_texts.clean(lines.from_box(st.session_state[key] or "")))
+
+        bound = {"key": key, "on_change": on_change, "autocomplete": "off", "persist_state": "session"}
+        st.text_input(prose.plain(label), **bound, **how)
 
     def text_area(self, label: str, **how: Any) -> None:
         """Draw lines that can be typed."""
@@ -184,12 +197,11 @@ class TextField(Field):
 
     usual: str = ""
     read: Callable[[str], Any] = str
-    has_lines: bool = False  # several, as code has
 
     def fill(self, wanted: Mapping[str, str]) -> None:
         """Choose the text that the URL's parameters ask for, else the usual one."""
         self.set(self.usual)
-        self.set(long_texts.asked(self.name, wanted, has_lines=self.has_lines) or self.usual)
+        self.set(long_texts.asked(self.name, wanted) or self.usual)
 
     def parameters(self) -> dict[str, str]:
         """Return the text as the URL says it."""

@@ -1,12 +1,12 @@
-"""Texts as addresses hold them: cleaned, and packed where they are long, since mail and chat cut long addresses."""
+"""Texts as addresses hold them: as given, and packed where they are long, since mail and chat cut long addresses."""
 
 import base64
 import binascii
-import unicodedata
 import zlib
 from collections.abc import Mapping
 
 from transformer_core.language import say
+from transformer_core.text.interface import encodable
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
 MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
@@ -22,13 +22,12 @@ def parameters(name: str, text: str) -> dict[str, str]:
     return {name: text} if len(text) <= MAX_PLAIN else {packed_name(name): packed(text)}
 
 
-def asked(name: str, wanted: Mapping[str, str], *, has_lines: bool = False) -> str | None:
-    """Return the text that the URL's parameters ask for, cleaned; None: they ask for none.
+def asked(name: str, wanted: Mapping[str, str]) -> str | None:
+    """Return the text that the URL's parameters ask for; None: they ask for none.
 
     Args:
         name: of the text in the URL.
         wanted: the URL's parameters.
-        has_lines: the text has several lines, which stay.
 
     Raises:
         ValueError: it is packed, and damaged.
@@ -38,15 +37,12 @@ def asked(name: str, wanted: Mapping[str, str], *, has_lines: bool = False) -> s
         text = unpacked(wanted[packed_name(name)])
         if text is None:
             raise ValueError(say("it is damaged; ask for the link again"))
-    if text is None:
-        return None
-    return "\n".join(map(clean, text.split("\n")))[:MAX_CHARACTERS] if has_lines else clean(text)
+    return None if text is None else clean(text)
 
 
 def clean(text: str) -> str:
-    """Return the text on one line, without control characters, at most `MAX_CHARACTERS` long."""
-    printable = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
-    return " ".join(printable[: 10 * MAX_CHARACTERS].split())[:MAX_CHARACTERS]
+    """Return the text as a tokenizer reads it, white space and all, cut after `MAX_CHARACTERS`."""
+    return encodable(text[:MAX_CHARACTERS])
 
 
 def packed(text: str) -> str:

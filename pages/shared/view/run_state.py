@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.view import fields, locale, long_texts, state
+from pages.shared.view import fields, locale, state
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Choice, Field, Kept, TextField, number, text_up_to
 from pages.shared.view.shared_value import SharedValue
@@ -128,16 +128,6 @@ def on_run(name: str, names: Collection[str]) -> None:
     if name in names and (name != RUN.value or not name):
         choose_run(name)
         choose({NEW_CHOSEN: not name})
-
-
-def on_text() -> None:
-    """A text was typed."""
-    choose({TEXT: long_texts.clean(TEXT.value)})
-
-
-def on_target() -> None:
-    """A target was typed; an empty one means what the last snapshot writes."""
-    choose({TARGET: long_texts.clean(TARGET.value)})
 
 
 def on_snapshot() -> None:

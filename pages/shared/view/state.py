@@ -265,15 +265,10 @@ def fit(card: ModelCard) -> None:
         TARGET.set(None)
 
 
-def on_text() -> None:
-    """A text was typed."""
-    _take_text(long_texts.clean(TEXT.value))
-
-
 def on_long_text() -> None:
     """A long text was pasted: the box for it closes, and lets the page be seen."""
     LONG_TEXT_OPEN.set(False)
-    _take_text(long_texts.clean(LONG_TEXT.value))
+    take_text(long_texts.clean(LONG_TEXT.value))
 
 
 def on_example(text: str) -> None:
@@ -281,23 +276,18 @@ def on_example(text: str) -> None:
     TARGET.set(None)
     SECOND_TEXT.set("")
     EXAMPLES.set(False)
-    _take_text(text)
+    take_text(text)
 
 
-def _take_text(text: str) -> None:
+def take_text(text: str) -> None:
     """Another text was chosen: what a link said of the one before says nothing of it."""
     TEXT.set(text)
     _BY_LINK.set(False)
 
 
-def on_target(target: str) -> None:
-    """A target was typed; an empty one means the model's own."""
-    TARGET.set(long_texts.clean(target) or None)
-
-
 def set_target(target: str | None) -> None:
-    """A target was taken up to be changed; None: back to the model's own."""
-    TARGET.set(target if target is None else long_texts.clean(target))
+    """A target was typed, or taken up to be changed; none, or an empty one, means the model's own."""
+    TARGET.set(target or None)
 
 
 def on_model(cards: Mapping[str, ModelCard]) -> None:

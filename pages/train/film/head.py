@@ -7,6 +7,7 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
+from pages.shared.lines import output_in_a_line
 from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
 from transformer_core.analysis.heads.table import pattern_csv
@@ -123,7 +124,7 @@ def says(data: SnapshotData) -> None:
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
     remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
-    said = own.output.strip() if has_said else ""
+    said = output_in_a_line(own.output) if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture if own.has_mask else "encoder_decoder"], step=data.step)
     prose.html(
@@ -141,7 +142,9 @@ def teacher_forcing(data: SnapshotData) -> None:
         return
     last = int(reading.steps[-1])
     whose = say("your target") if data.view.target else say("the output of step {step:,}", step=last)
-    words = say(TEACHER_FORCING[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
+    words = say(
+        TEACHER_FORCING[fixed.architecture], output=isolate(_short(output_in_a_line(fixed.output))), whose=whose
+    )
     finds = probability(float(reading.mean_probability[data.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
         this_one = prose.say_markup(THIS_ONE, p=finds)
@@ -149,13 +152,9 @@ def teacher_forcing(data: SnapshotData) -> None:
         prose.small(words, width="content")
         if fixed.architecture == "encoder_decoder":
             with st.popover(f":primary[{say('Change target')}]", type="tertiary", key="film-lead"):
-                st.text_input(
+                run_state.TARGET.text_line(
                     say("Target that all snapshots are teacher-forced on"),
-                    key=run_state.TARGET.key,
-                    on_change=run_state.on_target,
                     placeholder=say("Empty: what the last snapshot writes"),
-                    autocomplete="off",
-                    persist_state="session",
                 )
 
 

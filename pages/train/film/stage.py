@@ -99,15 +99,7 @@ def _text(run: Run, config: ModelConfig) -> None:
         with suppress(HeadlightError):
             run_state.TEXT.set(next(iter(run_readings.examples(run)), ""))
     label, placeholder = TEXTS[config.architecture]
-    st.text_input(
-        say(label),
-        key=run_state.TEXT.key,
-        on_change=run_state.on_text,
-        placeholder=say(placeholder),
-        autocomplete="off",
-        persist_state="session",
-        label_visibility="collapsed",
-    )
+    run_state.TEXT.text_line(say(label), placeholder=say(placeholder), label_visibility="collapsed")
 
 
 def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:

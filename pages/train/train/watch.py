@@ -149,14 +149,7 @@ def _attention(run: Run) -> None:
         return
     if not run_state.TEXT.value and examples:
         run_state.TEXT.set(examples[0])
-    st.text_input(
-        say("Your text"),
-        key=run_state.TEXT.key,
-        on_change=run_state.on_text,
-        placeholder=say("Type a text, then press Enter"),
-        autocomplete="off",
-        persist_state="session",
-    )
+    run_state.TEXT.text_line(say("Your text"), placeholder=say("Type a text, then press Enter"))
     text = run_state.current().text
     try:
         look = throttled("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))

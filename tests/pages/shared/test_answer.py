@@ -18,7 +18,7 @@ def test_no_probability_looks_like_zero():
     ("output", "is_complete", "words"),
     [
         *((" and the dog.", False, "… and the dog."), ("caf\ufffd\ufffd", False, "… caf")),  # the limit cut a letter
-        *(("  ", True, "(end of sequence)"), ("", False, "… "), ("end.", True, "… end.")),
+        *(("", True, "(end of sequence)"), (" \n", True, "… ·↵"), ("", False, "… "), ("end.", True, "… end.")),
     ],
 )
 def test_a_continuation_goes_on_from_three_dots(output: str, is_complete: bool, words: str):

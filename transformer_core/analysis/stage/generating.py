@@ -20,6 +20,7 @@ from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
+from transformer_core.text.white_space import is_ignored
 
 
 def generate(
@@ -56,6 +57,7 @@ def generate(
         segments=tuple(given.segments or ()),
         border=given.border,
         unknown=unknown_words(tokenizer, text),
+        ignores_white_space=is_ignored(tokenizer, text),
         n_left_out=len(given.left_out),
     )
 

@@ -36,6 +36,7 @@ class StageText:
     n_filled: int = 0  # blanks that are filled
     has_ended: bool = False  # the last next token ends the text
     unknown: tuple[str, ...] = ()  # words that the model has no token for, each once
+    ignores_white_space: bool = False  # the tokens would be the same without some of it
     n_left_out: int = 0  # tokens of the text that were left out, for want of room
 
     @property

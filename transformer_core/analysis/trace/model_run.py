@@ -17,6 +17,8 @@ from transformer_core.errors import Message, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
+from transformer_core.text.labels import visible
+from transformer_core.text.white_space import is_ignored
 
 N_CANDIDATES = 5  # for each blank
 _AT_ONCE = 64  # blanks whose predictions are in memory together
@@ -61,6 +63,7 @@ class ModelRun:
     log_probs: Float[np.ndarray, " target"]  # nats, of `following`
     blanks: tuple[Blank, ...]  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
+    ignores_white_space: bool  # the tokens would be the same without some of it
     left_out: range  # places of the tokens of the text that were not read, for want of room
     target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
@@ -203,6 +206,7 @@ def _read_source(
         log_probs=traced.log_probs,
         blanks=(),
         unknown=tuple(dict.fromkeys(unknown)),
+        ignores_white_space=is_ignored(tokenizer, text) or is_ignored(tokenizer.target, target or ""),
         left_out=source.left_out,
         target_left_out=encoded.left_out,
         is_complete=target is not None or written[-1] in model.config.eos_ids,
@@ -241,6 +245,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         log_probs=traced.log_probs,
         blanks=(),
         unknown=tuple(tokenizer.unknown_words(text)),
+        ignores_white_space=is_ignored(tokenizer, text),
         left_out=prompt.left_out,
         target_left_out=range(0),
         is_complete=is_complete,
@@ -272,7 +277,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
     whole = " ".join(texts)
     return ModelRun(
         architecture="encoder_only",
-        output=_filled_in(whole, best) if has_mask else " ".join(token.strip() for token in best),
+        output=_filled_in(whole, best) if has_mask else " ".join(token.strip() or visible(token) for token in best),
         source=encoded.labels,
         target=(),
         n_given=0,
@@ -281,6 +286,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
         log_probs=np.zeros(0, dtype=np.float32),
         blanks=tuple(blanks),
         unknown=unknown_words(tokenizer, text),
+        ignores_white_space=is_ignored(tokenizer, text),
         left_out=encoded.left_out,
         target_left_out=range(0),
         is_complete=True,

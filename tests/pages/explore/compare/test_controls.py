@@ -145,10 +145,10 @@ def test_b_is_forced_on_a_s_output_and_reads_a_s_text_until_a_person_says_otherw
     assert app.session_state[view_fields.B_WRITES.key] == ""
     toggles = [toggle.key for toggle in choices(A, B).toggle]
     assert "compare-writes-box" not in toggles, "it writes the same anyway"
-    box = app.text_input(key="compare-btext-box")
+    box = app.text_input(key="compare-btext-line")
     assert box.value == "" and "same as A" in box.placeholder
     box.set_value("  c \t d ").run()
-    assert app.session_state[view_fields.TEXT_B.key] == "c d"
+    assert app.session_state[view_fields.TEXT_B.key] == "  c \t d "
 
 
 def says(of: Side | None = None, **more: Any) -> str:
@@ -160,10 +160,11 @@ def says(of: Side | None = None, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("of", "run_of", "said"),
     [
-        (A, {"output": " u v "}, "A, one, generates “u v”"),
+        (A, {"output": " u v "}, "A, one, generates “u v·”"),
         (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
         (A, {"output": "u", "blanks": (1,), "architecture": "encoder_only"}, "A, one, fills in “u”"),
-        (A, {"output": " "}, "A, one, generates nothing"),
+        (A, {"output": ""}, "A, one, generates nothing"),
+        (A, {"output": "\n"}, "A, one, generates “↵”"),
         (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
         (
             A,

@@ -139,5 +139,5 @@ def test_many_texts_have_a_mean_and_open_in_the_bar(open_app: OpenApp, checkpoin
     assert f"mean {np.mean(entropies):.2f} nats, standard deviation {np.std(entropies):.2f}" in words_of(app)
     lowest = EXAMPLES[int(np.argmin(entropies))]
     app.button(key="compare-text-Lowest-0").click().run()
-    assert app.text_input(key="text").value == lowest
+    assert app.text_input(key="text-line").value == lowest
     assert {"view", "cell"}.isdisjoint(url_of(app)), "the cell was one of another text"

@@ -21,8 +21,6 @@ pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 def page() -> None:
     """What the frame does around the page, and the page."""
-    import streamlit as st
-
     from pages.explore.decoding import blanks as decoding_blanks
     from pages.explore.decoding import view_fields
     from pages.shared import models
@@ -32,7 +30,7 @@ def page() -> None:
     cards = models.available()
     state.seed(cards, view_fields.FIELDS)
     view = state.current()
-    st.text_input("Text", key=state.TEXT.key, on_change=state.on_text)
+    state.TEXT.text_line("Text", take=state.take_text)
     decoding_blanks.show(cards[view.model], Source.of(cards[view.model]), view.text)
     state.publish()
 
@@ -95,7 +93,7 @@ def test_another_token_is_chosen_and_another_text_forgets_it(tree: FillingTree):
     assert "your choice; 2 more probable" in words_of(app)
     app.selectbox(key="decoding-mean-box").set_value("layer").run()
     assert "L1, mean over heads" in words_of(app)
-    app.text_input(key="text").set_value(GAPS[0]).run()
+    app.text_input(key="text-line").set_value(GAPS[0]).run()
     assert not app.exception
     assert "filled" not in url_of(app) and words_of(app).count("class='hl-open") == 1
 

@@ -18,7 +18,7 @@ from tests.pages.explore.decoding import decoding_parts
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 opened = partial(decoding_parts.opened, "candidates")
-OWN = "decoding-own"
+OWN = "decoding-own-line"
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:

@@ -114,7 +114,7 @@ def test_another_text_has_no_branches_and_back_they_are_there_again(open_app: Op
     forked = opened(open_app, **FORKED)
     assert branches(forked) == "~5.!6"
     before = view_of(forked)
-    forked.text_input(key="text").set_value(EXAMPLES[1]).run()
+    forked.text_input(key="text-line").set_value(EXAMPLES[1]).run()
     assert not forked.exception
     assert branches(forked) == ""
     for name in [*url_of(forked)]:
@@ -127,7 +127,7 @@ def test_another_text_has_no_branches_and_back_they_are_there_again(open_app: Op
     assert branches(forked) == "~5.!6"
     assert view_of(forked) == before
     forked.switch_page("explore/heads/page.py").run()
-    forked.text_input(key="text").set_value(EXAMPLES[1]).run()
+    forked.text_input(key="text-line").set_value(EXAMPLES[1]).run()
     forked.switch_page("explore/decoding/page.py").run()
     assert not forked.exception
     assert branches(forked) == "", "nor where it was typed on another page"

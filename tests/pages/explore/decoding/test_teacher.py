@@ -17,7 +17,7 @@ from tests.pages.explore.decoding.decoding_parts import again
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 opened = partial(decoding_parts.opened, "teacher")
 TARGET = "Le chien n'a pas vu le chat."
-BOX = "decoding-forced-box"
+BOX = "decoding-forced-line"
 
 
 def rows_of(app: AppTest) -> list[list[tuple[str, str, bool]]]:
@@ -79,7 +79,7 @@ def test_without_a_typed_text_the_branch_is_forced(model: str):
 
 def test_typing_and_clearing_a_target():
     app = opened(model="en-fr", text=EXAMPLES[0])
-    typed(app, f"  {TARGET} ")
+    typed(app, TARGET)
     assert app.session_state["target"] == TARGET
     assert app.query_params["target"] in (TARGET, [TARGET])
     app.button(key="decoding-forced-clear").click()

@@ -46,7 +46,7 @@ def drawn(app: AppTest) -> np.ndarray:
 def test_the_first_view_is_whole(open_app: OpenApp):
     app = open_app("heads")
     assert not app.exception
-    assert app.text_input(key="text").value == EXAMPLES[0]
+    assert app.text_input(key="text-line").value == EXAMPLES[0]
     header, levels = overview_of(app)
     assert [group["attention"] for group in header["groups"]] == ["encoder", "decoder", "cross"]
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
@@ -59,13 +59,13 @@ def test_another_model_keeps_the_view_within_it_and_what_a_person_typed(open_app
     app = open_app("heads", layer="1", head="3")
     app.selectbox(key="model").select("other").run()
     assert not app.exception
-    assert app.text_input(key="text").value == "A dog barks.", "an example gives way to one of the other model's"
+    assert app.text_input(key="text-line").value == "A dog barks.", "an example gives way to one of the other model's"
     assert overview_of(app)[0]["chosen"]["value"] == {"attention": "cross", "layer": 0, "head": 1}
-    app.text_input(key="text").set_value("  The dog\tsleeps. ").run()
-    assert url_of(app)["text"] == "The dog sleeps."
+    app.text_input(key="text-line").set_value("  The dog\tsleeps.↵").run()
+    assert url_of(app)["text"] == "  The dog\tsleeps.\n" and "ignores some spaces, tabs" in words_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 5  # The dog sleeps . <eos>
     app.selectbox(key="model").select("en-fr").run()
-    assert app.text_input(key="text").value == "The dog sleeps."
+    assert app.text_input(key="text-line").value == "  The dog\tsleeps.↵"
 
 
 @pytest.mark.parametrize(
@@ -95,20 +95,20 @@ def test_each_wrong_field_of_the_page_is_one_sentence(open_app: OpenApp):
         assert f"The address asks for {asked}" in words_of(app).replace("&#39;", "'")
 
 
-@pytest.mark.parametrize("text", ["", "\t\x00\n  "])
-def test_nothing_to_read(open_app: OpenApp, text: str):
+@pytest.mark.parametrize(("text", "begins"), [("", "Type a text above"), ("\t\n  ", "This text cannot be read: this")])
+def test_nothing_to_read(open_app: OpenApp, text: str, begins: str):
     app = open_app("heads", text=text)
     assert not app.exception
-    assert [info.value.startswith("Type a text above") for info in app.info] == [True]
+    assert [said.value.startswith(begins) for said in (*app.info, *app.warning)] == [True]
     assert not app.get("bidi_component")
-    app.text_input(key="text").set_value("The cat.").run()
+    app.text_input(key="text-line").set_value("The cat.").run()
     assert overview_of(app)[1]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_any_text_is_shown_as_text(open_app: OpenApp, text: str):
     app = open_app("heads")
-    app.text_input(key="text").set_value(text).run()
+    app.text_input(key="text-line").set_value(text).run()
     assert not app.exception
     words = words_of(app)
     assert "<script>" not in words and "onerror=alert(1)>" not in words.replace("&gt;", "")

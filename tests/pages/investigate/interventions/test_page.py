@@ -245,7 +245,7 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
     """By position and not; its code finds the same, and another text is another question."""
     other = "The cat sees the dog."
     app = opened(open_app, view="sweep", token="1")
-    app.text_input(key="interventions-other-box").set_value(other).run()
+    app.text_input(key="interventions-other-line").set_value(other).run()
     model, tokenizer = tc.load(three_kinds / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     metric = base.metric(1)
@@ -280,7 +280,7 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
             "a pattern can only be patched between texts of the same length",
         ),
     ):
-        app.text_input(key="interventions-other-box").set_value(text).run()
+        app.text_input(key="interventions-other-line").set_value(text).run()
         assert "en-fr-sweep-encoder" not in figures_of(app)
         app = swept(app, (site, False))  # type: ignore[arg-type]
         assert said in words_of(app) + "".join(warning.value for warning in app.warning)
@@ -334,7 +334,7 @@ def test_files_hold_a_stack_and_what_it_was_made_for_and_strange_ones_say_so(thr
 
 def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp):
     app = opened(open_app, view="sweep", token="1")
-    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app.text_input(key="interventions-other-line").set_value("The cat sees the dog.").run()
     app = swept(app)
     app.segmented_control(key="interventions-sweep-unit-segments").set_value("change").run()
     exact, app = all_swept(app), swept(app, way="sieve")

@@ -25,7 +25,7 @@ TEXT, OTHER = "The dog sees the cat.", "The big dog sees the cat."
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:
     app = open_app("interventions", **({"model": "en-fr", "text": TEXT, "view": "source", "add": "patch"} | parameters))
     assert not app.exception
-    app.text_input(key="interventions-other-box").set_value(OTHER).run()
+    app.text_input(key="interventions-other-line").set_value(OTHER).run()
     assert not app.exception
     return app
 

@@ -137,7 +137,7 @@ def test_any_text_is_shown_or_refused_in_a_sentence(open_app: OpenApp, model: st
     app = open_app("start", model=model, text=text)
     assert not app.exception and not app.error
     assert app.warning or sent(app)[0]["lanes"]
-    app.text_input(key="text").set_value(" ").run()
+    app.text_input(key="text-line").set_value("").run()
     assert not app.exception and "Type a text above" in " ".join(info.value for info in app.info)
 
 
@@ -157,7 +157,7 @@ def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: s
         opened = open_app(name, **parameters)
         assert not opened.exception and not opened.warning, name
         assert "The address asks for" not in words_of(opened), (name, words_of(opened))
-        assert opened.text_input(key="text").value == "The dog sees the cat."
+        assert opened.text_input(key="text-line").value == "The dog sees the cat."
         kept = url_of(opened)
         for field in pages()[name].fields:
             if field.name in parameters and field.name in kept:

@@ -108,6 +108,6 @@ def test_a_text_that_is_typed_before_the_first_run_has_ended_is_kept(
     with monkeypatch.context() as patch:
         patch.setattr(machine, "choose", st.stop)  # here the run is interrupted: the text can be typed already
         app = open_app("heads", model="en-fr")
-    app.text_input(key="text").set_value("The dog sleeps.").run()
+    app.text_input(key="text-line").set_value("The dog sleeps.").run()
     assert not app.exception
-    assert (app.text_input(key="text").value, url_of(app)["text"]) == ("The dog sleeps.", "The dog sleeps.")
+    assert (app.text_input(key="text-line").value, url_of(app)["text"]) == ("The dog sleeps.", "The dog sleeps.")

@@ -1,19 +1,30 @@
 """The view's state: what a click may set, what a text becomes, and what reads it."""
 
-import unicodedata
+import html
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+from tokenizers import Tokenizer
 
+import transformer_core as tc
 from pages.shared import models
+from pages.shared.lines import from_box, to_box
 from pages.shared.view import long_texts, state
 from pages.shared.view.long_texts import MAX_CHARACTERS, clean
+from tests.pages.conftest import figure_of
 from transformer_core.analysis.interventions.records import Ablation, Component, Stack
 from transformer_core.analysis.interventions.stack_json import to_json
+from transformer_core.cli.main import main
+from transformer_core.decoding.greedy import greedy_decode
 
 START = {"attention": "cross", "layer": 1, "head": 0}
 
@@ -51,20 +62,42 @@ def test_a_text_is_read_with_the_stack_on_that_text_and_its_target(three_kinds_h
     assert (unchanged.stack, unchanged.text, unchanged.continues) == ("", ("", None), True)
 
 
-@given(st.text(max_size=3000))
-def test_a_clean_text_is_one_line_that_can_be_sent(text: str):
+WHITE_SPACE = ("a  b", "a\tb", "a\n\nb", " a", "a ", "\n", "   ", "\u00a0", "\u200b", "\r\n", "\\\n", "↵\n␍\r", "a\0")
+
+
+@given(st.text(st.characters(), max_size=300) | st.text("\\↵\n\r␍ \t"))
+def test_a_text_stays_as_it_was_given(text: str):
     cleaned = clean(text)
-    assert len(cleaned) <= MAX_CHARACTERS
-    assert cleaned == cleaned.strip()
-    assert not any(unicodedata.category(letter) in ("Cc", "Cs") for letter in cleaned)
-    cleaned.encode()
-    assert clean(cleaned) == cleaned
+    assert cleaned == re.sub("[\ud800-\udfff]", "\ufffd", text) and from_box(to_box(cleaned)) == cleaned
+    assert not re.search("[\n\r]", to_box(cleaned)), "a browser leaves these out of a box of one line"
+    for address in ({"source": text}, {"packed-source": long_texts.packed(cleaned)}):
+        assert long_texts.asked("source", address) == cleaned
+    assert len(clean("\n" * 40_000)) == MAX_CHARACTERS and to_box("a\nb") == "a↵b"
 
 
-def test_clean_keeps_what_can_be_seen_and_lines_where_a_text_has_several():
-    assert clean("  L'animal\tn'a\r\npas\u0000 traversé 🙂 ") == "L'animal n'a pas traversé 🙂"
-    text, cleaned = "a  =\tb\n\n# c\x00d\r\n", "a = b\n\n# c d\n"
-    for address in ({"source": text}, {"packed-source": long_texts.packed(text)}):
-        assert long_texts.asked("source", address, has_lines=True) == cleaned
-    assert long_texts.asked("source", {"source": "\n" * 40_000}, has_lines=True) == "\n" * MAX_CHARACTERS
-    assert long_texts.asked("source", {"source": text}) == "a = b # c d"
+def test_page_library_and_decode_read_the_same_tokens(
+    open_app: Callable[..., AppTest], three_kinds_here: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = three_kinds_here / "tales"
+    model, tokenizer = tc.load(folder)
+    saved = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    saved.pop("headlight")
+    backend = Tokenizer.from_str(json.dumps(saved))
+    expected = [backend.encode(text, add_special_tokens=False).ids for text in WHITE_SPACE]
+    assert [tokenizer.encode(text) for text in WHITE_SPACE] == expected
+    assert len({*map(tuple, expected)}) == len(WHITE_SPACE)
+    app = open_app("heads", model="tales", text=WHITE_SPACE[2])
+    read = {WHITE_SPACE[2]: app.session_state["text"]}
+    for text in WHITE_SPACE[5:7]:
+        read[text] = app.text_input(key="text-line").set_value(to_box(text)).run().session_state["text"]
+    app.session_state["long-text-open"] = True
+    app.run().text_area(key="long-text").set_value(WHITE_SPACE[1])
+    read[WHITE_SPACE[1]] = next(b for b in app.button if b.label == "Analyse").click().run().session_state["text"]
+    assert [*read] == [*read.values()] and not app.exception
+    labels = figure_of(app)["layout"]["yaxis"]["ticktext"]
+    assert [html.unescape(one) for one in labels][:4] == tokenizer.labels([tokenizer.bos_id, *expected[1]])[:4]
+    for text, ids in zip(WHITE_SPACE, expected, strict=True):
+        assert main(["decode", "--tokens", "1", str(folder), text]) == 0
+        prompt = torch.tensor([[tokenizer.bos_id, *ids]])
+        written = tokenizer.decode(greedy_decode(model, prompt, max_new_tokens=1).tokens[0].tolist())
+        assert capsys.readouterr() == (f"{written}\n", "")

@@ -33,7 +33,7 @@ def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browse
     browser_that_was_here.clear()
     app = open_app("heads", model="en-fr")
     assert is_open(app) and remembered(app) == "heads"
-    app.text_input(key="text").set_value("The dog sleeps.").run()
+    app.text_input(key="text-line").set_value("The dog sleeps.").run()
     assert is_open(app)  # whatever is done there
     go(app, "masks")
     assert is_open(app) and remembered(app) == "heads.masks"

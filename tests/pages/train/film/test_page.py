@@ -87,13 +87,13 @@ def test_another_text_is_read_at_all_snapshots_and_they_are_led_along_a_typed_ta
     app = open_film(run="pairs", snapshot="4", target="the dog sees")
     assert overview_of(app)[0]["film"]["labels"]["cross"]["queries"] == ["<bos>", "the", "dog", "sees"]
     assert "your target" in words_of(app)
-    app.text_input(key="run-target").set_value("").run()
+    app.text_input(key="run-target-line").set_value("").run()
     assert "the output of step 60" in words_of(app) and "target" not in url_of(app)
-    app.text_input(key="run-text").set_value("  The dog\tsleeps. ").run()
+    app.text_input(key="run-text-line").set_value("  The dog\tsleeps. ").run()
     assert not app.exception
     header = overview_of(app)[0]["film"]
     assert header["labels"]["encoder"]["keys"] == ["The", "dog", "sleeps", ".", "<eos>"]
-    assert header["step"]["value"] == 4 and url_of(app)["text"] == "The dog sleeps."
+    assert header["step"]["value"] == 4 and url_of(app)["text"] == "  The dog\tsleeps. "
 
 
 def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):

@@ -78,7 +78,7 @@ def test_only_the_chosen_prompt_is_drawn_and_each_is_continued(open_app: OpenApp
     """The first example, and at once another text that is typed: what a person changes does not wait its turn."""
     app, examples = open_app("train", run="tales"), EXAMPLES["decoder_only"]
     assert [given for given, _ in samples_of(app)] == [*examples]
-    app.text_input(key="run-text").set_value("The dog").run()
+    app.text_input(key="run-text-line").set_value("The dog").run()
     assert not app.exception and "Continuations, sampled at temperature 0.8" in words_of(app)
     assert [given for given, _ in samples_of(app)] == ["The dog", *(text for text in examples if text != "The dog")]
     assert [group["attention"] for group in overview_of(app)[0]["groups"]] == ["decoder"]

@@ -1,0 +1,43 @@
+"""Texts with line breaks in one line: to be read, and in a box that holds one line."""
+
+import re
+
+from transformer_core.text.labels import visible
+
+_UNUSUAL = re.compile(r"[^\S \xa0\u202f]|^ +| +$| {2,}")
+_SIGNS = {"\n": "↵", "\r": "␍"}  # of what a box of one line cannot hold
+_CHARACTERS = {sign: character for character, sign in _SIGNS.items()}
+
+
+def in_a_line(text: str) -> str:
+    """Return a text as one reads it in a line: line breaks, tabs, and all but single spaces as labels show them."""
+    return _UNUSUAL.sub(lambda found: visible(found.group()), text)
+
+
+def output_in_a_line(output: str) -> str:
+    """Return what a model wrote likewise, without a space before its first word, and without a letter that was cut."""
+    return in_a_line(re.sub(r"^ (?=\S)", "", output.rstrip("\ufffd")))
+
+
+def to_box(text: str) -> str:
+    r"""Return what a box of one line holds for a text: "↵" for a line break, "␍" for a carriage return.
+
+    One of these two signs has a backslash before it where the text itself has it, and so has each backslash before one.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        backslashes, character = found.groups()
+        return 2 * backslashes + (_SIGNS.get(character) or f"\\{character}")
+
+    return re.sub(r"(\\*)([\n\r↵␍])", written, text)
+
+
+def from_box(line: str) -> str:
+    """Return the text that `to_box` writes as this line."""
+
+    def read(found: re.Match[str]) -> str:
+        backslashes, sign = found.groups()
+        n = len(backslashes)
+        return backslashes[: n // 2] + (sign if n % 2 else _CHARACTERS[sign])
+
+    return re.sub(r"(\\*)([↵␍])", read, line)

@@ -1,0 +1,35 @@
+"""White space that a tokenizer ignores: without it, the tokens of a text are the same."""
+
+import re
+
+from transformer_core.text.interface import Given, Tokenizer
+
+_ALTERNATIVES = (  # what is replaced, and by what
+    (re.compile(r"^\s+"), ""),
+    (re.compile(r"\s+$"), ""),
+    (re.compile(r"\s+"), " "),
+    (re.compile(r" {2,}"), " "),
+    (re.compile(r"[\r\n]"), " "),
+    (re.compile(r"[^\S\r\n ]"), " "),
+    (re.compile("[\u200b\u2060\ufeff]"), ""),
+)
+
+
+def is_ignored(tokenizer: Tokenizer, text: Given) -> bool:
+    """Return whether a tokenizer ignores some of the spaces, tabs or line breaks of a text.
+
+    A single space between two words is none of them, and no white space is that separates token ids.
+
+    Raises:
+        TextError: the tokenizer has no tokens for the text.
+    """
+    texts = (text,) if isinstance(text, str) else text
+    return tokenizer.kind != "ids" and any(_is_ignored(tokenizer, one) for one in texts)
+
+
+def _is_ignored(tokenizer: Tokenizer, text: str) -> bool:
+    others = {pattern.sub(instead, text) for pattern, instead in _ALTERNATIVES} - {text}
+    if tokenizer.kind == "character" or not others:  # to which every character is a token
+        return False
+    tokens, *alternatives = tokenizer.encode_batch([text, *others])
+    return tokens in alternatives
