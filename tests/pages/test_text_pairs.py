@@ -47,3 +47,17 @@ def test_two_texts_are_read_as_a_pair_on_every_page(open_app: OpenApp, tmp_path:
     for page in ("start", "steps", "masks", "decoding", "interventions", "architecture", "positions", "compare"):
         app = open_app(page, **PAIR)
         assert not [*app.exception, *app.error, *app.warning], page
+    app = open_app("interventions", **PAIR, add="patch")
+    (other,) = (one for one in app.text_input if one.label == "Take values from the text")
+    (second,) = (one for one in app.text_input if one.key and one.key.startswith("interventions-other-second"))
+    assert second.value == SECOND
+    other.set_value("a dog")
+    second.set_value("the mat ____")
+    app.run()
+    next(one for one in app.button if one.key == "interventions-add-it").click()
+    app.run()
+    assert not [*app.exception, *app.error, *app.warning]
+    assert '"text":["a dog","the mat ____"]' in url_of(app)["stack"]
+    app = open_app("compare", **PAIR, btext="a dog", bsecond="the mat")
+    assert not [*app.exception, *app.error, *app.warning]
+    assert "('a dog', 'the mat')" in shown_code(app).replace('"', "'")

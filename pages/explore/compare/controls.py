@@ -69,9 +69,25 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             placeholder=say("Text of B: same as A"),
             label_visibility="collapsed",
             max_chars=view_fields.MOST_TYPED,
-            shown="" if b.text == a.text or not isinstance(b.text, str) else view_fields.short(b.text),
+            shown=_shown_text(a, b),
             take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
         )
+        if b.weights.takes_pairs:
+            has_own = view_fields.TEXT_B.value or isinstance(a.text, str)
+            view_fields.SECOND_TEXT_B.text_line(
+                say("Second text of B"),
+                placeholder=say("Second text of B (optional)") if has_own else say("Second text of B: same as A"),
+                label_visibility="collapsed",
+                max_chars=view_fields.MOST_TYPED,
+                take=lambda text: view_fields.SECOND_TEXT_B.set(view_fields.short(text)),
+            )
+
+
+def _shown_text(a: Side, b: Side) -> str:
+    """Return the first text of B as its field shows it: "" where it is A's."""
+    own, other = (text if isinstance(text, str) else text[0] for text in (b.text, a.text))
+    is_of_a = b.text == a.text or (own == other and not view_fields.TEXT_B.value)
+    return "" if is_of_a else view_fields.short(own)
 
 
 def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":

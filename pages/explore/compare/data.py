@@ -15,6 +15,7 @@ from pages.shared.view import state
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
 from transformer_core.figures import Figure
+from transformer_core.text.interface import in_one_line
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
@@ -140,7 +141,7 @@ class ComparisonData:
                 model=self.a.weights.source.path if not self.a.weights.run else None,
             )
 
-        about = "\n".join(f"{side.letter}: {side.name}: {side.text}" for side in (self.a, self.b))
+        about = "\n".join(f"{side.letter}: {side.name}: {in_one_line(side.text)}" for side in (self.a, self.b))
         figures.live_figure(figure, name=whole, key=key, files=files, about=about, **options)
 
 

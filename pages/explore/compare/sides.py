@@ -35,6 +35,7 @@ class Weights:
     config: ModelConfig
     corpus: str  # that it was trained on
     examples: tuple[str, ...]
+    takes_pairs: bool = False
     snapshots: tuple[int, ...] = ()  # of the training
     run: str = ""  # of which it is a snapshot
 
@@ -132,10 +133,18 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     target = view.target if weights_a.config.architecture == "encoder_decoder" else None
     a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head_a)
     b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
-    if view_fields.TEXT_B.value is not None:
-        return a, replace(b, text=view_fields.TEXT_B.value or a.text), notes
+    if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
+        return a, replace(b, text=_text_of_b(a, weights_b)), notes
     is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
     return a, _another(b) if is_like else b, notes
+
+
+def _text_of_b(a: Side, weights: Weights) -> Given:
+    """Return what B reads, where one of its texts was typed; of two, one that was not is A's."""
+    first, second = view_fields.TEXT_B.value, view_fields.SECOND_TEXT_B.value
+    if not (second and weights.takes_pairs):
+        return first or a.text
+    return first or (a.text if isinstance(a.text, str) else a.text[0]), second
 
 
 def teacher_forced(b: Side, a: Side, model_run: "ModelRun") -> Side:
@@ -175,6 +184,7 @@ def _of_card(card: ModelCard) -> Weights:
         config=card.config,
         corpus=card.corpus,
         examples=card.examples,
+        takes_pairs=card.takes_pairs,
     )
 
 

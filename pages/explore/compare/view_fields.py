@@ -79,6 +79,7 @@ VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "effect", "map", "lay
 WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a snapshot of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
 TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's; None: A's, if all else is not
+SECOND_TEXT_B = Field(PAGE, "bsecond", "", lambda text: short(text))  # "": A's where TEXT_B is, else none
 HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's snapshot; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
@@ -98,6 +99,7 @@ FIELDS: tuple[Field, ...] = (
     WEIGHTS_A,
     WEIGHTS_B,
     TEXT_B,
+    SECOND_TEXT_B,
     HEAD_A,
     HEAD_B,
     CHANGE_A,
@@ -149,6 +151,7 @@ def open_on(letter: str, head: HeadName) -> None:
 def open_text(text: str) -> None:
     """A text of many was chosen: it is the bar's, and side B follows it."""
     TEXT_B.set(None)
+    SECOND_TEXT_B.set("")
     VIEW.set("one")
     CELL.set(None)
     _NEW_TEXT.set(True)

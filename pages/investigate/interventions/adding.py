@@ -24,6 +24,7 @@ from transformer_core.analysis.interventions.records import (
 )
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_number
+from transformer_core.text.interface import Given
 
 TABS = {
     "ablate": mark("Ablate"),
@@ -60,7 +61,8 @@ PICK_SOME = mark(
 OF_ATTENTION = (*OF_HEADS, "attention")  # kinds of components of one attention; others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
-_OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
+_OTHER = Kept("interventions-other", "")  # text; "": the usual one
+_SECOND = Kept("interventions-other-second")  # after it, of a pair; "": none; None: the one of the text itself
 _OPERATION = Kept("interventions-operation", "set")
 _NUMBER, RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
 _QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
@@ -79,10 +81,18 @@ def show(data: InterventionsData) -> None:
         prose.warning(note)
 
 
-def other_text(data: InterventionsData) -> str:
-    """Return the text that values are taken from."""
-    examples = (example for example in data.card.examples if example != state.TEXT.value)
-    return str(_OTHER.value) or next(examples, state.TEXT.value)
+def other_text(data: InterventionsData) -> Given:
+    """Return the text that values are taken from; a pair where there is a second one."""
+    first = str(_OTHER.value) or data.usual_other_text
+    second = _second(data)
+    return (first, second) if second else first
+
+
+def _second(data: InterventionsData) -> str:
+    """Return the second text of the pair that values are taken from; "": there is none."""
+    if not data.card.takes_pairs:
+        return ""
+    return state.SECOND_TEXT.value if _SECOND.value is None else _SECOND.value
 
 
 def _ablate(data: InterventionsData) -> None:
@@ -193,7 +203,15 @@ def _chosen(data: InterventionsData) -> Component:
 
 def _other(data: InterventionsData) -> None:
     """Draw the choice of the text that values are taken from."""
-    _OTHER.text_line(say("Take values from the text"), shown=other_text(data))
+    other = other_text(data)
+    _OTHER.text_line(say("Take values from the text"), shown=other if isinstance(other, str) else other[0])
+    if data.card.takes_pairs:
+        _SECOND.text_line(
+            say("Second text"),
+            shown=_second(data),
+            placeholder=say("Second text (optional)"),
+            label_visibility="collapsed",
+        )
 
 
 def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:

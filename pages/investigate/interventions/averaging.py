@@ -11,21 +11,27 @@ from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions.records import Ablation, Component
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.language import say
+from transformer_core.text.interface import Given, in_one_line
 
 TYPED = "typed"  # among the corpora: the texts that a person types
 _CORPUS = Kept("interventions-corpus", "")  # "": the first one that is offered
 _TEXTS = Kept("interventions-texts", "")  # one a line; "": the usual one
 
 
-def choose(data: InterventionsData, usual: str) -> None:
+def choose(data: InterventionsData, usual: Given) -> None:
     """Draw the choice of the corpus, or of the texts, of which `usual` is the first to be seen."""
     corpus = _corpus(data.card)
     _CORPUS.selectbox(say("Mean over"), _corpora(data.card), name=_in_words, shown=corpus, label_visibility="visible")
     if corpus == TYPED:
-        _TEXTS.text_area(say("Texts, one per line"), shown=_TEXTS.value or usual, height=100)
+        _TEXTS.text_area(
+            say("Texts, one per line"),
+            shown=_TEXTS.value or in_one_line(usual),
+            height=100,
+            help=say("‖ parts the two texts of a pair") if data.card.takes_pairs else None,
+        )
 
 
-def mean(data: InterventionsData, component: Component, usual: str) -> Ablation:
+def mean(data: InterventionsData, component: Component, usual: Given) -> Ablation:
     """Return mean ablation of a component over what is chosen.
 
     Raises:
@@ -33,8 +39,9 @@ def mean(data: InterventionsData, component: Component, usual: str) -> Ablation:
     """
     corpus, card = _corpus(data.card), data.card
     if corpus == TYPED:
-        texts = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or usual).split("\n"))
-        return Ablation(component=component, method="mean", texts=tuple(texts))
+        texts = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or in_one_line(usual)).split("\n"))
+        read = _read_pair if data.card.takes_pairs else str
+        return Ablation(component=component, method="mean", texts=tuple(map(read, texts)))
     from transformer_core.analysis.interventions.constants import corpus_mean
 
     drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
@@ -42,6 +49,12 @@ def mean(data: InterventionsData, component: Component, usual: str) -> Ablation:
     model, tokenizer = data.model()
     with forwards.one_of_few(), models.on(data.source.device):
         return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
+
+
+def _read_pair(line: str) -> Given:
+    """Return the text of a line, or the two texts that ‖ parts."""
+    first, sign, second = line.partition("‖")
+    return (first.removesuffix(" "), second.removeprefix(" ")) if sign else line
 
 
 def _corpora(card: ModelCard) -> list[str]:

@@ -17,6 +17,7 @@ from transformer_core.analysis.interventions.run_comparison import RunComparison
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
+from transformer_core.text.interface import in_one_line
 
 KEY = "interventions-source-run"
 MOST_ROWS = 64  # heads of one attention; of larger models, the same head of each layer
@@ -40,7 +41,7 @@ def show(data: InterventionsData) -> None:
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return
-    prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=adding.other_text(data)))
+    prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=in_one_line(adding.other_text(data))))
     source_run(
         [board for board, _ in _boards(data, compared)], _stacks(data), key=KEY, on_drop=lambda: _take(data, compared)
     )

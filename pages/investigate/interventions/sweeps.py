@@ -25,6 +25,7 @@ from transformer_core.analysis.interventions.records import Component, Kind
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.quantities import rounded
 from transformer_core.language import say
+from transformer_core.text.interface import in_one_line
 
 if TYPE_CHECKING:
     from transformer_core.analysis.interventions.sweeping import SweepResult
@@ -73,7 +74,7 @@ def show(data: InterventionsData) -> None:
         )
         _buttons(data, sweep)
     token, other = map(data.label, data.result.pairs[data.index])
-    names = {"token": token, "other": other, "text": adding.other_text(data)}
+    names = {"token": token, "other": other, "text": in_one_line(adding.other_text(data))}
     prose.small(say("Metric: logit of “{token}” − logit of “{other}”; values from “{text}”", **names))
     if data.stack.enabled:
         prose.small(say(WITH_STACK))

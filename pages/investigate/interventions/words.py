@@ -16,6 +16,7 @@ from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say, say_number
+from transformer_core.text.interface import in_one_line
 
 METHODS = {  # of ablation
     "resample": mark("Resample"),
@@ -76,14 +77,15 @@ def does(entry: Entry, data: InterventionsData, *, most: int = 40) -> str:
     match entry:
         case Ablation():
             method = "corpus" if entry.corpus else entry.method
-            told = {"component": component(entry.component), "text": cut(" / ".join(entry.texts), most)}
+            texts = " / ".join(map(in_one_line, entry.texts))
+            told = {"component": component(entry.component), "text": cut(texts, most)}
             return say(_METHOD_OF[method], **told, corpus=entry.corpus)
         case Patch():
             part = component(entry.component)
             return say(
                 "patch {component} from “{text}” ({direction})",
                 component=part,
-                text=cut(entry.text, most),
+                text=cut(in_one_line(entry.text), most),
                 direction=say(DIRECTIONS[entry.direction]),
             )
         case CellEdit():

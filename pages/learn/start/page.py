@@ -152,7 +152,8 @@ def _remarks(data: StageData) -> list[str]:
     is_cut = data.text.n_left_out > 0
     cut = [say("This text is long: the stage reads its first {n} tokens.", n=n)] if is_cut else []
     ignored = model_bar.ignored_white_space(data.text.ignores_white_space)
-    return [*model_bar.unknown_words(data.text.unknown), *ignored, *cut]
+    border = model_bar.second_text(data.text.border)
+    return [*model_bar.unknown_words(data.text.unknown), *ignored, *border, *cut]
 
 
 def _code(data: StageData) -> str:

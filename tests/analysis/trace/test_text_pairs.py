@@ -7,9 +7,12 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.small_bert import save_small_bert
+from tests.small_bert import OTHERS, save_small_bert
 from transformer_core.analysis.flow.effect import output_log_probs
 from transformer_core.analysis.interventions.comparison import read_base
+from transformer_core.analysis.interventions.records import Component, Patch, Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
+from transformer_core.analysis.interventions.standing import with_interventions
 from transformer_core.analysis.masks.leak import leak
 from transformer_core.analysis.masks.text import mask_text
 from transformer_core.analysis.stage.generating import generate
@@ -19,6 +22,34 @@ from transformer_core.cli.main import main
 from transformer_core.errors import TextError
 
 PAIRS = [("the cat sat", "it is [MASK] mat ."), ("[MASK]", "dogs"), ("the dogs [MASK] on a mat .", "a zebra")]
+PAIRS += [("", "[MASK] ‖ cat"), ("a [MASK] cat", "")]  # without a second text it is no pair, as in transformers
+
+
+@pytest.mark.parametrize("family", [name for name in OTHERS if name != "Bert"])
+def test_encoders_with_one_segment_or_none_read_pairs_as_transformers_does(family: str, tmp_path: Path):
+    theirs, their_tokenizer = save_small_bert(tmp_path, family)
+    model, tokenizer = tc.load(tmp_path)
+    for pair in PAIRS:
+        encoded = their_tokenizer(*pair, return_tensors="pt", return_token_type_ids=True)
+        run = run_text(model, tokenizer, pair)
+        assert run.inputs[0] == (*encoded.input_ids[0].tolist(),)
+        assert run.inputs[1:] == (((*encoded.token_type_ids[0].tolist(),),) if pair[1] else ())
+        with torch.inference_mode():
+            expected = theirs(encoded.input_ids, encoded.attention_mask, output_attentions=True)
+        np.testing.assert_allclose(run.patterns["encoder"], torch.stack(expected.attentions)[:, 0], atol=1e-5)
+
+
+def test_values_of_another_pair_replace_those_of_the_same_text_of_it(tmp_path: Path):
+    theirs, their_tokenizer = save_small_bert(tmp_path)
+    model, tokenizer = tc.load(tmp_path)
+    here, there = ("the cat [MASK]", "it is"), ("a [MASK] sat", "dog .")
+    last = Component(kind="resid_post", attention="encoder", layer=1)
+    stack = from_json(to_json(Stack(entries=(Patch(component=last, text=there, direction="noising"),))))
+    changed = with_interventions(model, tokenizer, stack, here)
+    with torch.inference_mode():
+        expected = theirs(**their_tokenizer(*there, return_tensors="pt")).logits
+        logits = changed.logits_of(final_states(changed, run_text(model, tokenizer, here).inputs))
+    torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_pairs_are_read_as_transformers_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -37,8 +68,8 @@ def test_pairs_are_read_as_transformers_reads_them(tmp_path: Path, capsys: pytes
         log_probs = expected.logits[0, place].log_softmax(-1)
 
         run = run_text(model, tokenizer, pair)
-        assert run.inputs == (tuple(ids), tuple(segments))
-        assert run.border == segments.index(1)
+        assert run.inputs == ((tuple(ids), tuple(segments)) if pair[1] else (tuple(ids),))
+        assert run.border == (segments.index(1) if pair[1] else None)
         assert [label.startswith("‖") for label in run.source] == [at == run.border for at in range(len(ids))]
         np.testing.assert_allclose(run.patterns["encoder"], patterns, atol=1e-5)
         (blank,) = run.blanks
@@ -56,7 +87,7 @@ def test_pairs_are_read_as_transformers_reads_them(tmp_path: Path, capsys: pytes
             final_states(model, padded.model_inputs)[:, : len(ids)], final_states(model, run.inputs)
         )
         assert leak(model, text.model_inputs, ids).moved.max() == 0  # each token replaced by itself
-        assert generate(model, tokenizer, pair, chosen=[7]).inputs[1] == run.inputs[1]
+        assert generate(model, tokenizer, pair, chosen=[7]).inputs[1:] == run.inputs[1:]
 
     assert main(["decode", str(tmp_path), PAIRS[0][0], "--second", PAIRS[0][1]]) == 0
     encoded = their_tokenizer(*PAIRS[0], return_tensors="pt")

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
-from transformer_core.text.labels import with_border
+from transformer_core.text.labels import border_in, with_border
 
 ELSEWHERE = mark("elsewhere")
 
@@ -77,6 +77,8 @@ class AlignedPatterns:
 def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
     """Pair the tokens of two texts: equal ones in the same order, and those that were replaced one for one.
 
+    Of two pairs of texts, the first ones are aligned and the second ones.
+
     Args:
         a: labels of the tokens of text A; the mark where a second text begins makes no token another.
         b: those of text B.
@@ -91,8 +93,18 @@ def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
     only_a: list[int] = []
     only_b: list[int] = []
     bare_a, bare_b = (with_border(labels, None) for labels in (a, b))
-    for kind, start_a, end_a, start_b, end_b in SequenceMatcher(None, bare_a, bare_b, autojunk=False).get_opcodes():
-        places_a, places_b = range(start_a, end_a), range(start_b, end_b)
+    cut_a, cut_b = border_in(a), border_in(b)
+    if cut_a is None or cut_b is None:
+        cut_a, cut_b = len(a), len(b)
+    opcodes = [
+        (kind, range(from_a + start_a, from_a + end_a), range(from_b + start_b, from_b + end_b))
+        for from_a, part_a, from_b, part_b in (
+            (0, bare_a[:cut_a], 0, bare_b[:cut_b]),
+            (cut_a, bare_a[cut_a:], cut_b, bare_b[cut_b:]),
+        )
+        for kind, start_a, end_a, start_b, end_b in SequenceMatcher(None, part_a, part_b, autojunk=False).get_opcodes()
+    ]
+    for kind, places_a, places_b in opcodes:
         if len(places_a) == len(places_b):
             is_replaced = kind == "replace"
             pairs += [

@@ -110,13 +110,15 @@ def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
     assert can_be_forced(a, changed), "so that they can choose again"
 
 
-def resolved(session: dict[str, Any], layer: int = 2, head: int = 1, **chosen: Any) -> tuple[Side, Side, list[str]]:
+def resolved(
+    session: dict[str, Any], layer: int = 2, head: int = 1, takes_pairs: bool = False, **chosen: Any
+) -> tuple[Side, Side, list[str]]:
     """Both sides where the bar shows a head of the cross-attention of model "one", and this was chosen here."""
     session.clear()
     session |= {"model": "one", "text": "a b", "target": "typed", "attention": "cross", "layer": layer, "head": head}
     for name, value in chosen.items():
         getattr(view_fields, name).set(value)
-    usual = {"version": "1", "continues": True, "corpus": "pairs", "examples": ()}
+    usual = {"version": "1", "continues": True, "corpus": "pairs", "examples": (), "takes_pairs": takes_pairs}
     cards: dict[str, Any] = {}
     for name in ("one", "other", "tales"):
         config = weights(architecture="decoder_only" if name == "tales" else "encoder_decoder").config
@@ -134,6 +136,9 @@ def test_the_sides_are_the_bar_s_but_for_what_is_chosen(session: dict[str, Any])
     assert (a.head, b.head) == (HeadName("cross", 2, 1), HeadName("decoder", 0, 3))
     a, b, _ = resolved(session, TEXT_B="", CHANGE_B="even:cross.1.0")
     assert (a.change, b.change, b.text, b.head) == ("", "even:cross.1.0", "a b", a.head)
+    for takes, first, expected in ((True, "c", ("c", "d")), (True, "", ("a b", "d")), (False, "c", "c")):
+        a, b, _ = resolved(session, takes_pairs=takes, TEXT_B=first, SECOND_TEXT_B="d")
+        assert (a.text, b.text) == ("a b", expected)
 
 
 def test_something_else_is_looked_for_only_where_b_would_be_as_a(session: dict[str, Any]):

@@ -84,7 +84,7 @@ ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
     (
         {"add": "patch"},
         [
-            *(("text_input", "other-box", OTHER), ("multiselect", "positions-box", [1, 2])),
+            *(("text_input", "other-line", OTHER), ("multiselect", "positions-box", [1, 2])),
             ("text_input", "name-box", " the <b>subject</b> "),
         ],
         Patch(component=replace(HEAD, positions=(1, 2)), text=OTHER, direction="denoising", name="the <b>subject</b>"),
@@ -93,7 +93,7 @@ ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
         {"add": "ablate", "attention": "encoder"},
         [
             *(("selectbox", "kind-box", "resid_post"), ("multiselect", "positions-box", [2, 5])),
-            ("text_input", "other-box", OTHER),
+            ("text_input", "other-line", OTHER),
         ],
         Ablation(
             component=Component(kind="resid_post", attention="encoder", layer=1, positions=(2, 5)), texts=(OTHER,)
@@ -105,7 +105,7 @@ ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
             *(("segmented_control", "method-segments", "mean"), ("selectbox", "corpus-box", "typed")),
             ("text_area", "texts-box", "The cat sleeps.\n\n A dog runs. \n"),
         ],
-        Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", "A dog runs.")),
+        Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", " A dog runs. ")),
     ),
     (
         CELLS,

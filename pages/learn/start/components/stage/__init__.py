@@ -19,6 +19,7 @@ from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
+from transformer_core.text.labels import border_in
 
 N_CANDIDATES = 40  # with rows of their own
 MOST_COLUMNS = 4096  # of a panel: of more logits the highest are drawn
@@ -75,7 +76,11 @@ def stage(
         "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
         "lanes": of_lanes,
         "sides": {
-            name: {"labels": [isolate(one) for one in text.side_labels[name]], "ids": [*ids]}
+            name: {
+                "labels": [isolate(one) for one in text.side_labels[name]],
+                "border": border_in(text.side_labels[name]),
+                "ids": [*ids],
+            }
             for name, ids in text.tokens.items()
         },
         "generating": "source" if text.architecture == "encoder_only" else "target",

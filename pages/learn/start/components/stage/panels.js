@@ -176,6 +176,8 @@ function paint(view, picture) {
   const image = pictureOf(view.palette, quantity, false);
   brush.drawImage(image, 0, 0, keys, shown, 0, 0, (w * keys) / columns, (h * shown) / rows);
   if (panel.shape === "head vectors") divide(view, panel, brush, w, h);
+  const { border } = view.header.sides[panel.rows] ?? {};
+  if (border && border < shown) part(view, brush, (border * h) / rows, w);
   const current = view.header.rows[view.header.isFilling ? 0 : view.at];
   if (panel.rows === view.header.generating && current !== undefined) frame(view, brush, current, picture, 1.5);
   if (view.pointed?.side === panel.rows) frame(view, brush, view.pointed.row, picture, 1);
@@ -186,6 +188,13 @@ function divide({ palette }, { nHeads }, brush, width, height) {
   brush.fillStyle = palette.background;
   const line = Math.max(1, Math.round(window.devicePixelRatio || 1));
   for (let head = 1; head < nHeads; head += 1) brush.fillRect(Math.round((head * width) / nHeads), 0, line, height);
+}
+
+function part({ palette }, brush, y, width) {
+  // A line between two texts.
+  const line = Math.max(1, Math.round(window.devicePixelRatio || 1));
+  brush.fillStyle = palette.text;
+  brush.fillRect(0, Math.round(y - line / 2), width, line);
 }
 
 function frame({ palette }, brush, row, { rows, width, height }, thickness) {

@@ -61,12 +61,13 @@ function paintKey(context, view, boxes) {
   context.fill();
 }
 
-function paintBorder(context, { header, lines, palette, width }, boxes) {
-  // A line between two texts, above the first key of the second one.
+function paintBorder(context, { columns, header, lines, palette }, boxes) {
+  // A line between two texts, above the row of the first key of the second one.
   if (!header.border.key) return;
+  const last = boxes[columns.findIndex((column) => column.id === WEIGHTED)];
   context.globalAlpha = 1;
   context.fillStyle = `${palette.text}88`;
-  context.fillRect(boxes[0].x, lines.top + header.border.key * lines.pitch - 1, width - boxes[0].x, 1.5);
+  context.fillRect(boxes[0].x, lines.top + header.border.key * lines.pitch - 1, last.x + last.w - boxes[0].x + 4, 1.5);
 }
 
 function paintColumn(context, view, column, box) {
