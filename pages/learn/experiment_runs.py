@@ -85,7 +85,7 @@ def find(name: str) -> Experiment | None:
         return _starting(place)
     try:
         directory = ExperimentDirectory.open(place)
-        status = directory.standing()
+        status = directory.standing(has_begun=True)
     except RunError as error:
         return Experiment(name=name, path=place, state="failed", reason=error.message)
     if status is None:

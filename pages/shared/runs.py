@@ -117,7 +117,7 @@ def find(name: str) -> Run | None:
     from transformer_core.training.run.status import WorkDirectory, read_object, read_request
 
     try:
-        request, status = read_object(place / "run.json"), WorkDirectory(place).standing()
+        request, status = read_object(place / "run.json"), WorkDirectory(place).standing(has_begun=True)
         if request is not None:
             read_request(place / "run.json", RunRequest.from_dict, missing=NO_MESSAGE)
     except RunError as error:

@@ -96,8 +96,9 @@ def test_unknown_words_are_counted(tmp_path: Path):
 def test_what_a_model_cannot_learn_from_has_no_stats(texts: str, cache: Path):
     with pytest.raises(CorpusError, match="this corpus consists of texts"):
         stats_of(texts, architecture="encoder_decoder")
-    with pytest.raises(CorpusError, match=r"no.*where"):
-        kept_stats("no/where.txt", AS_MADE, "decoder_only")
+    for name in ("no/where.txt", "no\0where", "program:no\0where"):
+        with pytest.raises(CorpusError, match=r"no.*where"):
+            kept_stats(name, AS_MADE, "decoder_only")
     assert not list(cache.glob("statistics-*"))
 
 

@@ -1,5 +1,6 @@
 """Files and folders that are never seen half written: made beside their place, synced, then renamed."""
 
+import errno
 import json
 import os
 import shutil
@@ -28,7 +29,7 @@ def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
     Yields:
         an empty folder beside it.
     """
-    folder = Path(os.path.realpath(folder))  # which raises nothing where links form a loop
+    folder = _real(folder)
     settle(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f".{folder.name}.{uuid4().hex}.new")
@@ -96,8 +97,20 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
 
 def _former(folder: Path) -> Path:
     """Return where a folder waits while the new one takes its place."""
-    folder = Path(os.path.realpath(folder))
+    folder = _real(folder)
     return folder.parent / f".{folder.name}.former"
+
+
+def _real(folder: Path) -> Path:
+    """Return the folder that a link leads to; one of a loop of links as it is.
+
+    Raises:
+        OSError: no path has such characters.
+    """
+    try:
+        return Path(os.path.realpath(folder))
+    except ValueError as error:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from error
 
 
 def _standing(folder: Path) -> tuple[Path, tuple[int, ...]]:

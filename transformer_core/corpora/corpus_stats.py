@@ -13,8 +13,8 @@ from transformer_core.corpora import CORPORA
 from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT
-from transformer_core.corpora.storage.files import places_of
 from transformer_core.corpora.storage.kept_arrays import found_bytes
+from transformer_core.corpora.storage.places import places_of
 from transformer_core.corpora.storage.text_files import shown
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
@@ -138,6 +138,8 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     try:
         _, files = places_of(name)
         known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
-    except OSError as error:
+    except CorpusError:
+        raise
+    except (OSError, ValueError) as error:  # of characters that no path has, a ValueError
         raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
     return [*versions, *choices, json.dumps(known)]

@@ -14,6 +14,7 @@ from pages.shared.runs import Run
 from tests.pages.train.small_films import save_run
 from transformer_core.errors import RunError
 from transformer_core.training.run.queue import take_place
+from transformer_core.training.run.status import WorkDirectory
 
 
 @pytest.fixture
@@ -63,8 +64,13 @@ def test_a_run_tells_its_state_its_step_and_what_was_asked(folder: Path):
     assert (run.state, run.step, run.n_steps, run.architecture) == ("finished", 60, 60, "encoder_decoder")
     assert runs.saved_step(run) is None, "nothing was saved"
     (folder / "one" / "status.json").unlink()
+    starting = WorkDirectory(folder / "one")
+    assert starting.take()
     run = run_of("one")
     assert (run.state, run.step, run.n_steps, run.architecture) == ("starting", 0, 0, "") and run.is_at_work
+    starting.release()
+    run = run_of("one")
+    assert run.state == "failed" and "its process ended" in str(run.reason), "nobody is left who could start it"
     (folder / "one" / "status.json").write_text("{")
     run = run_of("one")
     assert run.state == "failed" and run.reason and not run.is_at_work

@@ -1,6 +1,7 @@
 """A file of records: appended to, read while it is written, taken back to a step, and told of where it is damaged."""
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +40,7 @@ def test_a_number_that_json_does_not_know_is_refused(file: RecordFile):
         file.append({"step": 4, "loss": float("nan")})
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b'{"step": "1"}', b"\xff"])
+@pytest.mark.parametrize("line", [b"{", b"[1]", b'{"step": "1"}', b"\xff", b'{"step":' + b"9" * 30 + b"}"])
 def test_a_damaged_line_is_told_and_nothing_is_thrown_away(file: RecordFile, line: bytes):
     content = b'{"step":1}\n' + line + b'\n{"step":2}\n'
     file.path.write_bytes(content)
@@ -47,6 +48,16 @@ def test_a_damaged_line_is_told_and_nothing_is_thrown_away(file: RecordFile, lin
         with pytest.raises(RunError, match=r"records\.jsonl is damaged .* move it elsewhere"):
             use()
     assert file.path.read_bytes() == content
+
+
+def test_what_is_no_file_is_told_and_never_waited_for(file: RecordFile):
+    os.mkfifo(file.path)
+    with pytest.raises(RunError, match="is not a file"):
+        file.read()
+    file.path.unlink()
+    file.path.mkdir()
+    with pytest.raises(RunError, match="Is a directory"):
+        file.read()
 
 
 def independent(file: RecordFile) -> list[dict[str, Any]]:

@@ -93,6 +93,7 @@ def test_a_run_at_work_whose_process_is_gone_has_failed(run: Path, state: str):
                 {"state": "dancing"},
                 {"state": ["running"]},
                 {"step": "three"},
+                {"step": -1},
                 {"heartbeat": "now"},
                 {"host": 3},
                 {"reason": None},

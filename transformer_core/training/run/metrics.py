@@ -43,14 +43,17 @@ class RecordFile:
         replaced.
 
         Raises:
-            RunError: another line is damaged.
+            RunError: another line is damaged, or it cannot be read.
         """
+        refuse_what_is_no_file(self.path)
         with self._lock:
             try:
                 with self.path.open("rb") as file:
                     self._catch_up(file)
             except FileNotFoundError:
                 self._forget()
+            except OSError as error:
+                raise RunError("{path} cannot be read ({error})", path=self.path, error=reason(error)) from error
             return [*self._records]
 
     def rewind(self, *, step: int) -> None:
@@ -92,7 +95,8 @@ class RecordFile:
         """Return the records of complete lines."""
         try:
             records = [json.loads(line) for line in lines]
-            if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
+            steps = [record.get("step") if isinstance(record, dict) else None for record in records]
+            if not all(type(step) is int and 0 <= step < 2**63 for step in steps):
                 raise HeadlightError("a line does not contain the metrics of a step")
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(
@@ -101,6 +105,16 @@ class RecordFile:
                 error=reason(error),
             ) from error
         return records
+
+
+def refuse_what_is_no_file(path: Path) -> None:
+    """Check that what lies in the place of a run's file is one: of a pipe, reading never ends.
+
+    Raises:
+        RunError: it is not.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise RunError("{path} is damaged: it is not a file", path=path)
 
 
 def _complete_lines(content: bytes) -> list[bytes]:

@@ -16,7 +16,7 @@ from transformer_core.checkpoints.folder import write_json
 from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.run.locks import acquire
-from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run.metrics import RecordFile, refuse_what_is_no_file
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
 AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in which a process holds the run
@@ -54,6 +54,8 @@ class RunStatus:
         for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
+        if not 0 <= self.step < 2**63:
+            raise ValueError(f"step is {self.step}")
 
     @property
     def is_at_work(self) -> bool:
@@ -219,22 +221,29 @@ class WorkDirectory:
                 "{path} is damaged, or was written by another version ({error})", path=self.path / _STATUS, error=error
             ) from error
 
-    def standing(self) -> RunStatus | None:
+    def standing(self, *, has_begun: bool = False) -> RunStatus | None:
         """Return how the work truly stands: where its process is gone it has failed, whatever was written last.
+
+        Args:
+            has_begun: what was asked is written down here: without a status, a process is about to write it, or is
+                gone; else nothing may have begun, and there is none.
 
         Raises:
             RunError: status.json is damaged.
         """
         status = self.status()
-        if status is None or not status.is_at_work or self._is_held(status):
+        if not has_begun if status is None else not status.is_at_work:
+            return status
+        if self._is_held(status):
             return status
         now = self.status()  # it may have ended in order meanwhile
-        return replace(status, state="failed", reason=self.gone) if now == status else now
+        last = status or RunStatus(state="failed", step=0, pid=0, heartbeat=0.0)
+        return replace(last, state="failed", reason=self.gone) if now == status else now
 
-    def _is_held(self, status: RunStatus) -> bool:
+    def _is_held(self, status: RunStatus | None) -> bool:
         """Whether a process works here now: it holds the lock, or cannot be asked here and wrote a moment ago."""
-        wrote_lately = time.time() - status.heartbeat < _SILENT_SECONDS
-        if status.host not in ("", socket.gethostname()) and wrote_lately:
+        wrote_lately = status is not None and time.time() - status.heartbeat < _SILENT_SECONDS
+        if status is not None and status.host not in ("", socket.gethostname()) and wrote_lately:
             return True
         try:
             lock = acquire(self.path / _LOCK)
@@ -277,8 +286,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
     Raises:
         RunError: it is damaged, or cannot be read.
     """
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):  # of a pipe, reading never ends
-        raise RunError("{path} is damaged: it is not a file", path=path)
+    refuse_what_is_no_file(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
