@@ -154,6 +154,16 @@ class InterventionError(HeadlightError):
     """An intervention that does not fit its site, or that returned something the model cannot go on with."""
 
 
+class NotFiniteError(HeadlightError):
+    """Outputs that are NaN or infinite where a token is to be chosen.
+
+    Attributes:
+        written: the tokens of each row so far, those that were given included.
+    """
+
+    written: list[list[int]]
+
+
 class CorpusError(HeadlightError):
     """A corpus that is unknown, or data that a corpus cannot hold."""
 

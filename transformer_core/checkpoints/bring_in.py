@@ -75,6 +75,8 @@ def card_of(
     """
     has_card = (folder / CARD).is_file() and not is_foreign(folder)
     card = read_card(folder) if has_card else _card(model.config, tokenizer, name, notes)
+    if has_card and notes:
+        card["notes"] = [note.as_json() for note in notes]
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 

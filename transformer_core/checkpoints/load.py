@@ -24,6 +24,7 @@ from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_trai
 from transformer_core.checkpoints.typed_path import typed_path
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
+from transformer_core.instrument.finite import not_finite_weights, note_on_weights
 from transformer_core.model.transformer import Transformer
 from transformer_core.shipped import shipped_model
 from transformer_core.text.foreign import ForeignTokenizer
@@ -76,7 +77,7 @@ def load(
             out there. `device` is not looked at then.
         on_progress: told bytes that are done, bytes in all, and of what, while the model is downloaded and read.
         on_note: told what was done to a model from elsewhere that its files do not say, such as a prefix that was
-            taken off the names of its weights.
+            taken off the names of its weights; and which weights of any model are NaN or infinite.
 
     Raises:
         CheckpointError: a model that is not there, incomplete, damaged, or of a kind that is not supported; what is
@@ -84,7 +85,7 @@ def load(
         ConfigError: a device or precision that is not there, or too little memory.
     """
     if isinstance(source, nn.Module):
-        return _copied(source, device, dtype, on_note)
+        return _noted(_copied(source, device, dtype, on_note), on_note)
     if not isinstance(source, str | os.PathLike | Source):
         raise CheckpointError(
             "load takes the path of a model, an id of the Hugging Face Hub, or a model of the transformers library; "
@@ -99,7 +100,14 @@ def load(
             return _read_foreign(here, device, dtype, device_map, on_progress, on_note)
         return _read_ours(here, device, dtype, device_map, on_progress)
 
-    return reading_folder(location.folder, read)
+    return _noted(reading_folder(location.folder, read), on_note)
+
+
+def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Transformer, Tokenizer]:
+    """Return what was loaded, and say which of its weights are not finite."""
+    if note := note_on_weights(not_finite_weights(loaded[0])):
+        on_note(note)
+    return loaded
 
 
 def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> Source:

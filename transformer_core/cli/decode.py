@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.progress import LoadingProgress
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import ConfigError, Message, TextError
 
 if TYPE_CHECKING:  # imports torch
     from transformer_core.model.transformer import Transformer
@@ -54,7 +54,10 @@ def run(options: argparse.Namespace) -> int:
     from transformer_core.text.white_space import is_ignored
 
     with LoadingProgress() as progress:
-        model, tokenizer = load(options.source, device=options.device, on_progress=progress.show)
+        notes: list[Message] = []
+        model, tokenizer = load(options.source, device=options.device, on_progress=progress.show, on_note=notes.append)
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr)
     for text in _lines(options.texts, tokenizer):
         if not tokenizer.encode(text):
             raise TextError(NO_TOKENS)
@@ -90,10 +93,12 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
     Raises:
         TextError: there is no gap, or the model knows none.
         ConfigError: the model makes no predictions.
+        NotFiniteError: outputs that are NaN or infinite.
     """
     import torch
 
     from transformer_core.analysis.trace.traced_forward import final_states, tensor_of
+    from transformer_core.instrument.finite import refusal
     from transformer_core.model.transformer import NO_PREDICTIONS
 
     if not model.config.unembed:
@@ -106,7 +111,9 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
     if not is_gap.any():
         raise TextError("the text has no blank; type ____ where the model should predict a word")
     with torch.inference_mode():
-        likeliest = model.logits_of(final_states(model, (tokens, *segments))).argmax(dim=-1)
+        most, likeliest = model.logits_of(final_states(model, (tokens, *segments))).max(dim=-1)
+        if not most[is_gap].isfinite().all():
+            raise refusal(model, lambda: model.logits_of(final_states(model, (tokens, *segments))))
     return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])
 
 

@@ -185,6 +185,7 @@ def beam_search(
 
     Raises:
         TextError: a source or a prompt that is empty or too long, or prompts of different lengths.
+        NotFiniteError: outputs that are NaN or infinite.
         ConfigError: numbers that make no sense, or a model that does not write.
 
     Source: Vaswani et al. 2017, sec. 6.1: four beams, alpha 0.6, "paper". Differs: the usual form is "length", as in
@@ -203,6 +204,8 @@ def beam_search(
     writing.repeat(n_beams)
     candidates = log_probs[:, -1:]  # [batch, beam, vocab]; at first all beams are the same text, and one counts
     for n_new in range(1, writing.n_new + 1):
+        is_over = torch.tensor([[search.is_over] for search in searches], device=candidates.device)
+        writing.refuse_not_finite(candidates.amax(dim=-1).masked_fill(is_over, 0.0).flatten())
         best = _best(searches, candidates)
         rows, following = [], []
         for first, search, row_best in zip(range(0, len(searches) * n_beams, n_beams), searches, best, strict=True):

@@ -64,6 +64,7 @@ def search_beams(
 
     Raises:
         TextError: `start` is of another tree, or nothing can come after it.
+        NotFiniteError: outputs that are NaN or infinite.
         ConfigError: numbers that make no sense.
 
     Source: Vaswani et al. 2017, sec. 6.1 (four beams, alpha 0.6).
@@ -98,6 +99,8 @@ def search_beams(
 def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Longer]:
     """Return the best beginnings that are one token longer than the beams, read side by side."""
     tree.read(*ends)
+    for end in ends:
+        tree.refuse_not_finite(end)
     predictions = [end.prediction for end in ends if end.prediction is not None]
     return search.longer(
         [(one.log_prob, one.token) for one in prediction.candidates(search.n_considered)] for prediction in predictions

@@ -31,6 +31,7 @@ from transformer_core.decoding.looking import Aim
 from transformer_core.decoding.prediction import Candidate
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.instrument.finite import refusal
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 
 Key = tuple[tuple[int, int], ...]
@@ -45,6 +46,11 @@ class BlankPrediction:
     log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, which are never predicted
     rows: Float[np.ndarray, "layer head key"]  # weights over the tokens of the text; each row sums to 1
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the log-probabilities are numbers, and not NaN."""
+        return not np.isnan(self.log_probs).any()
+
     @cached_property
     def best(self) -> Candidate:
         """The most probable token; of equal ones the first of the vocabulary."""
@@ -53,7 +59,7 @@ class BlankPrediction:
     @cached_property
     def entropy(self) -> float:
         """In nats."""
-        known = self.log_probs[np.isfinite(self.log_probs)].astype(np.float64)
+        known = self.log_probs[self.log_probs > -np.inf].astype(np.float64) if self.is_finite else np.array(np.nan)
         return float(-(np.exp(known) * known).sum())
 
     def candidates(self, n: int) -> tuple[Candidate, ...]:
@@ -206,12 +212,16 @@ class FillingTree:
 
         Raises:
             TextError: a place without an open blank, or a token that is not in the vocabulary or fills nothing.
+            NotFiniteError: no token is given, and the outputs are NaN or infinite.
         """
         state = self.read(filling)
         if not state.blanks:
             raise TextError("every blank is filled; go back to fill one differently")
         surest = state.certain_first[0]
         blank = surest if position is None else self._open(state, position)
+        if token is None and not blank.is_finite:
+            inputs = {"tokens": torch.tensor([state.tokens], device=self.device), "segments": self._segments}
+            raise refusal(self.model, lambda: self.model(**inputs), n_scores=len(state.tokens) ** 2)
         chosen = blank.best if token is None else blank.candidate(self._fitting(token))
         is_models_own = blank is surest and chosen.token == surest.best.token
         step = FillingStep(position=blank.position, chosen=chosen, is_models_own=is_models_own)

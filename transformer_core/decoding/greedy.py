@@ -48,6 +48,7 @@ def greedy_decode(
 
     Raises:
         TextError: a source or a prompt that is empty or longer than `max_seq_len`.
+        NotFiniteError: outputs that are NaN or infinite; `written` has the rows [pos] up to there.
         ConfigError: more tokens asked for than the model has positions, or a model that does not write.
     """
     writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache, begun=begun)
@@ -78,6 +79,7 @@ def greedy_decode(
             token = token.masked_fill(is_over, writing.filler)
             log_prob = log_prob.masked_fill(is_over, 0.0)
         of_written.append(log_prob)
+        writing.refuse_not_finite(log_prob)
         written = token.tolist()
         writing.write(written)
         has_ended = [ended or one in model.config.eos_ids for ended, one in zip(has_ended, written, strict=True)]

@@ -43,6 +43,11 @@ class NextTokenPrediction:
         """Of the token that comes next, in nats."""
         return self.logits - self.log_sum
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the log-probabilities are numbers, and not NaN."""
+        return math.isfinite(self.log_sum)
+
     @cached_property
     def entropy(self) -> float:
         """Of the token that comes next, in nats."""

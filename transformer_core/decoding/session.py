@@ -94,12 +94,17 @@ class DecodingSession:
 
         Raises:
             TextError: the text has ended here, or its room has.
+            NotFiniteError: the outputs are NaN or infinite here.
         """
         ahead = self._ahead()
         return self.fork(self.choice(self.at)) if ahead is None else self.jump(ahead)
 
     def to_end(self, *, max_new_tokens: int | None = None) -> DecodingStep:
-        """Go on until the text or its room ends, or by `max_new_tokens` at most."""
+        """Go on until the text or its room ends, or by `max_new_tokens` at most.
+
+        Raises:
+            NotFiniteError: outputs that are NaN or infinite; `at` is the last token before them.
+        """
         room = self.tree.room_after(self.at)
         for _ in range(room if max_new_tokens is None else min(room, max_new_tokens)):
             if self.has_ended:
@@ -163,6 +168,7 @@ class DecodingSession:
 
         Raises:
             TextError: the text has ended there.
+            NotFiniteError: the outputs are NaN or infinite there.
         """
         if self.sampling not in step.choices:  # a page asks for the same branches again and again
             step.choices[self.sampling] = self._chosen_after(step)
@@ -185,7 +191,8 @@ class DecodingSession:
         Args:
             forced: tokens that are not chosen, by how many were written before the first of them; those of one place
                 are read in one forward. A place after the text's end is left out.
-            max_new_tokens: end after so many; None: where the text or its room ends.
+            max_new_tokens: end after so many; None: where the text or its room ends. Where the outputs are NaN or
+                infinite, a branch ends in any case, unless it is forced on.
 
         Raises:
             TextError: a forced token that cannot be generated, has no room, or follows one that ends the text.
@@ -198,6 +205,8 @@ class DecodingSession:
             if n_written in forced:
                 waiting = [*forced[n_written]]
                 self.tree.teacher_force(step, waiting)
+            if not waiting and not self.prediction_after(step).is_finite:
+                return
             token = waiting.pop(0) if waiting else self.choice(step)
             step = self.tree.go_on(step, token)
             yield step
@@ -226,6 +235,7 @@ class DecodingSession:
 
     def _chosen_after(self, step: DecodingStep) -> int:
         log_probs = self.distribution(step)
+        self.tree.refuse_not_finite(step)
         if self.sampling.temperature == 0:
             return int(log_probs.argmax())
         return draw(log_probs, seed=self.sampling.seed, position=step.position + 1)

@@ -9,8 +9,9 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.threads import threads_for
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, NotFiniteError
 from transformer_core.hooks import has_any_hooks
+from transformer_core.instrument.finite import refusal
 from transformer_core.model.embeddings import check_ids, check_tokens
 from transformer_core.model.masks import refuse_padding_inside
 from transformer_core.model.transformer import Transformer
@@ -91,6 +92,20 @@ class GenerationState:
         """All tokens so far."""
         return torch.tensor(self.rows, dtype=torch.int64, device=self.device)
 
+    def refuse_not_finite(self, log_probs: Float[Tensor, " row"]) -> None:
+        """Check the log-probabilities of what each row, or each group of neighbouring rows, is to go on with.
+
+        Raises:
+            NotFiniteError: one is no number, so that all of that row's are not; `written` has the tokens of all rows.
+        """
+        for i, log_prob in enumerate(log_probs.tolist()):
+            if math.isnan(log_prob):
+                row = i * len(self.rows) // len(log_probs)  # of a search that begins, one for several
+                src = None if self.src is None else self.src[row : row + 1]
+                error = refusal_after(self.model, src, torch.tensor([self.rows[row]], device=self.device))
+                error.written = self.rows
+                raise error
+
     def write(self, tokens: list[int]) -> None:
         """Add one token to each row."""
         for row, token in zip(self.rows, tokens, strict=True):
@@ -135,6 +150,12 @@ def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Te
         is_real[:, 0] = True  # some begin with the token of the padding
     refuse_padding_inside(is_real)
     return is_real.sum(dim=1)
+
+
+def refusal_after(model: Transformer, src: Tensor | None, tokens: Int[Tensor, "one pos"]) -> NotFiniteError:
+    """Return the error of a model whose outputs are not finite after these tokens; it names the first such site."""
+    inputs = (tokens,) if src is None else (src, tokens)
+    return refusal(model, lambda: model(*inputs), n_scores=max(of.shape[1] for of in inputs) ** 2)
 
 
 def check_writes(model: Transformer) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.prediction import NextTokenPrediction
-from transformer_core.decoding.steps import check_writes, room_for
+from transformer_core.decoding.steps import check_writes, refusal_after, room_for
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, active_hooks, named_hook_points
@@ -141,6 +141,16 @@ class DecodingTree:
     def is_over(self, step: DecodingStep) -> bool:
         """Whether nothing can come after a step: its token ends texts, or the room has ended."""
         return self.has_ended(step) or not self.has_room(step)
+
+    def refuse_not_finite(self, step: DecodingStep) -> None:
+        """Check that a token can be chosen after a step that was read.
+
+        Raises:
+            NotFiniteError: the outputs are NaN or infinite there.
+        """
+        if step.prediction is not None and not step.prediction.is_finite:
+            tokens = torch.tensor([[one.token for one in step.path()]], device=self.device)
+            raise refusal_after(self.model, self._src, tokens)
 
     def room_after(self, step: DecodingStep) -> int:
         """Return how many tokens have a position after a step."""

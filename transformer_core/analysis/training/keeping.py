@@ -12,6 +12,7 @@ from transformer_core.checkpoints.checkpoint import CARD, load, read_card, refus
 from transformer_core.checkpoints.folder import write_json
 from transformer_core.corpora.corpus import Pair
 from transformer_core.errors import HeadlightError, RunError
+from transformer_core.instrument.finite import not_finite_weights, note_on_weights
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
@@ -47,6 +48,8 @@ def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
             "{run} has not saved any weights yet, so there is no model to save; let it train a little longer", run=run
         )
     card = saved.card | {"name": folder.resolve().name} | ({"title": title} if title else {})
+    if note := note_on_weights(not_finite_weights(saved.model)):
+        card["notes"] = [note.as_json()]
     try:
         save(folder, saved.model, saved.tokenizer, card)
     except OSError as error:
