@@ -61,3 +61,8 @@ def test_two_texts_are_read_as_a_pair_on_every_page(open_app: OpenApp, tmp_path:
     app = open_app("compare", **PAIR, btext="a dog", bsecond="the mat")
     assert not [*app.exception, *app.error, *app.warning]
     assert "('a dog', 'the mat')" in shown_code(app).replace('"', "'")
+    app = open_app("compare", **PAIR, view="texts", texts="list", list="the cat ‖ a dog\nthe mat", btext="dog")
+    assert not [*app.exception, *app.error, *app.warning]
+    assert "('the cat', 'a dog'), 'the mat'" in shown_code(app).replace('"', "'")
+    next(one for one in app.button if one.label == "the cat ‖ a dog").click().run()
+    assert (url_of(app)["text"], url_of(app)["second-text"]) == ("the cat", "a dog")

@@ -296,6 +296,12 @@ def in_one_line(text: Given) -> str:
     return text if isinstance(text, str) else " ‖ ".join(filter(None, text))
 
 
+def read_line(line: str) -> Given:
+    """Return what `in_one_line` wrote, for a model that reads pairs."""
+    first, sign, second = line.partition("‖")
+    return (first.removesuffix(" "), second.removeprefix(" ")) if sign else line
+
+
 def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """Return tokens as plain whole numbers; for a vocabulary above which a model may have further numbers.
 

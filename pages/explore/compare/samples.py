@@ -7,12 +7,13 @@ from pages.explore.compare.sides import Weights
 from pages.shared import runs
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import CorpusError, Message
+from transformer_core.text.interface import Given, read_line
 
 MOST_LINES = 200  # of a pasted list
 
 
-def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
-    """Return the texts of a kind.
+def texts_of(weights: Weights, kind: str) -> tuple[Given, ...]:
+    """Return the texts of a kind; of those that were typed for a model that reads pairs, ‖ parts two that are one.
 
     Args:
         weights: of side A.
@@ -33,7 +34,8 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
     texts = tuple(dict.fromkeys(filter(None, map(view_fields.short, texts))))
     if not texts:
         raise CorpusError(nothing)
-    return texts[:MOST_LINES]
+    is_typed = kind == "list" and weights.takes_pairs
+    return tuple(map(read_line, texts[:MOST_LINES])) if is_typed else texts[:MOST_LINES]
 
 
 def n_pasted() -> int:

@@ -21,6 +21,7 @@ from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.bars.spread import texts_spread
 from transformer_core.language import say, say_message, say_number
+from transformer_core.text.interface import Given, in_one_line
 
 N_TOLD = 3  # texts at each end, and in the middle
 PATIENCE = 0.4  # s, after which it is said how far the reading is
@@ -55,7 +56,7 @@ def show(data: ComparisonData) -> None:
     """Draw the choices, how the measure is spread over the texts, and the most telling ones."""
     _choices()
     if view_fields.TEXTS.value == "list":
-        _paste()
+        _paste(takes_pairs=data.a.weights.takes_pairs)
     try:
         texts = texts_of(data.a.weights, view_fields.TEXTS.value)
     except HeadlightError as error:
@@ -105,13 +106,14 @@ def _choices() -> None:
         )
 
 
-def _paste() -> None:
+def _paste(*, takes_pairs: bool) -> None:
     view_fields.LIST.text_area(
         say("Texts, one per line"),
         height=140,
         placeholder=say("One text per line, then press Ctrl+Enter"),
         shown=view_fields.listed(),
         take=view_fields.take_list,
+        help=say("‖ parts the two texts of a pair") if takes_pairs else None,
     )
     if (n := n_pasted()) > MOST_LINES:
         prose.note(say("The list has {n:,} texts; only the first {most} are used.", n=n, most=MOST_LINES))
@@ -130,7 +132,7 @@ def _sides(data: ComparisonData) -> list[Side]:
     return [data.a, data.b] if differ else [data.a]
 
 
-def _recipes(data: ComparisonData, texts: Sequence[str], *, tell: bool = False) -> dict[str, Expression]:
+def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False) -> dict[str, Expression]:
     """Return what each side's head does on the texts that it can read as code, by letter; no side that can read none.
 
     Args:
@@ -163,7 +165,7 @@ def _over(side: Side, found: list[HeadOnText]) -> Expression:
     return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
 
 
-def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[str]]:
+def _measured(side: Side, texts: Sequence[Given]) -> tuple[list[HeadOnText], list[str]]:
     """Return what a side's head does on each text that can be read, and of each other one why not."""
     found, troubles = [], []
     began, place = time.monotonic(), st.empty()
@@ -179,7 +181,7 @@ def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[
     return found, troubles
 
 
-def _measured_on(side: Side, text: str) -> HeadOnText:
+def _measured_on(side: Side, text: Given) -> HeadOnText:
     """Return what a side's head does on one text; measured once for all sessions."""
     on_text = _on(side, text)
     changed = side.source.forward(side.loaded[0], on_text)  # as is what was read
@@ -200,7 +202,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
     """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
     measure, over = view_fields.MEASURE.value, found[side.letter]
     values = over.values(measure)
-    texts = [text.text for text in over.texts]
+    given, texts = zip(*((text.text, in_one_line(text.text)) for text in over.texts), strict=True)
     spreads = {letter: other.measures[measure] for letter, other in found.items()}
     levels = {
         say("mean of {letter}", letter=letter): s.mean for letter, s in spreads.items() if s and letter != side.letter
@@ -212,7 +214,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         unit=say(UNITS.get(measure, "")),
         limits=_limits([other.values(measure) for other in found.values()], measure),
         levels=levels,
-        chosen=texts.index(data.a.text) if data.a.text in texts else None,
+        chosen=given.index(data.a.text) if data.a.text in given else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
         theme=theme(),
         height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
@@ -273,7 +275,7 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         prose.html("<span class='hl-compare-number'>{:.2f}</span>", value, width="content")
         st.button(
-            prose.plain(text.text),
+            prose.plain(in_one_line(text.text)),
             key=key,
             type="tertiary",
             help=prose.plain(

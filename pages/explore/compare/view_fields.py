@@ -15,6 +15,7 @@ from transformer_core.analysis.heads.many_texts import MEASURES
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import ConfigError
 from transformer_core.language import say
+from transformer_core.text.interface import Given
 
 PAGE = "compare"
 MOST_TYPED = 1000  # characters of B's text, and of a text of a list
@@ -148,14 +149,16 @@ def open_on(letter: str, head: HeadName) -> None:
     CELL.set(None)
 
 
-def open_text(text: str) -> None:
+def open_text(text: Given) -> None:
     """A text of many was chosen: it is the bar's, and side B follows it."""
     TEXT_B.set(None)
     SECOND_TEXT_B.set("")
     VIEW.set("one")
     CELL.set(None)
     _NEW_TEXT.set(True)
-    state.on_example(text)
+    first, second = (text, "") if isinstance(text, str) else text
+    state.on_example(first)
+    state.SECOND_TEXT.set(second)
 
 
 def has_new_text() -> bool:

@@ -11,7 +11,7 @@ from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions.records import Ablation, Component
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.language import say
-from transformer_core.text.interface import Given, in_one_line
+from transformer_core.text.interface import Given, in_one_line, read_line
 
 TYPED = "typed"  # among the corpora: the texts that a person types
 _CORPUS = Kept("interventions-corpus", "")  # "": the first one that is offered
@@ -40,7 +40,7 @@ def mean(data: InterventionsData, component: Component, usual: Given) -> Ablatio
     corpus, card = _corpus(data.card), data.card
     if corpus == TYPED:
         texts = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or in_one_line(usual)).split("\n"))
-        read = _read_pair if data.card.takes_pairs else str
+        read = read_line if data.card.takes_pairs else str
         return Ablation(component=component, method="mean", texts=tuple(map(read, texts)))
     from transformer_core.analysis.interventions.constants import corpus_mean
 
@@ -49,12 +49,6 @@ def mean(data: InterventionsData, component: Component, usual: Given) -> Ablatio
     model, tokenizer = data.model()
     with forwards.one_of_few(), models.on(data.source.device):
         return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
-
-
-def _read_pair(line: str) -> Given:
-    """Return the text of a line, or the two texts that ‖ parts."""
-    first, sign, second = line.partition("‖")
-    return (first.removesuffix(" "), second.removeprefix(" ")) if sign else line
 
 
 def _corpora(card: ModelCard) -> list[str]:

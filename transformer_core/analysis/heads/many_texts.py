@@ -11,6 +11,7 @@ from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.cells import Cell, strongest_cell
 from transformer_core.errors import ConfigError, mark
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
@@ -28,7 +29,7 @@ MEASURES: Mapping[str, str] = {
 class HeadOnText:
     """What a head does on one text, of the queries with a choice: those that may look at two keys or more."""
 
-    text: str
+    text: Given
     entropy: float | None  # nats, the mean over those queries; None: no query has a choice
     distance: float | None  # |query - key| in tokens, weighted by attention; the same
     share_on_first: float | None  # of attention, on the first key, in [0, 1]; the same
@@ -42,7 +43,7 @@ class HeadOnText:
         return self.strongest.value
 
     @classmethod
-    def in_run(cls, text: str, model_run: "ModelRun", head: HeadName) -> "HeadOnText":
+    def in_run(cls, text: Given, model_run: "ModelRun", head: HeadName) -> "HeadOnText":
         """Measure a head on one text, which a model ran on."""
         attention_maps = model_run.attention_maps[head.attention]
         pattern = attention_maps.pattern(head.layer, head.head)
@@ -51,7 +52,7 @@ class HeadOnText:
     @classmethod
     def of(
         cls,
-        text: str,
+        text: Given,
         pattern: Float[np.ndarray, "query key"],
         mask: Bool[np.ndarray, "query key"],
         query_labels: Sequence[str],
