@@ -42,7 +42,7 @@ def test_some_of_them(items: FileItems, some: slice, one: int):
 
 
 @pytest.mark.parametrize(
-    ("raw", "text"), [(b"a\r\nb\r\n\r\n", "a\nb"), (b"  a\t\n", "  a"), ("é\u2028è".encode(), "é\u2028è")]
+    ("raw", "text"), [(b"a\r\nb\r\n\r\n", "a\nb"), (b"  a\t\n", "  a\t"), ("é\u2028è".encode(), "é\u2028è")]
 )
 def test_a_text_as_it_is_read(raw: bytes, text: str):
     assert [*as_text(raw)] == [text]

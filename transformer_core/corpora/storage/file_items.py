@@ -89,8 +89,8 @@ class FileItems(Sequence[Item]):
 
 
 def as_text(raw: bytes) -> Sequence[str]:
-    """Return a text, without white space after it, each line break as one character."""
-    return (raw.rstrip().decode("utf-8").replace("\r\n", "\n"),)
+    """Return a text, without line breaks after it, each within it as one character."""
+    return (raw.rstrip(b"\r\n").decode("utf-8").replace("\r\n", "\n"),)
 
 
 def texts_of(items: Sequence[Item]) -> Iterator[Sequence[str]]:

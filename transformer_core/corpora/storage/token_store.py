@@ -41,7 +41,7 @@ _LACKING: Mapping[Task, Message] = {
 
 _TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile
 _WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
-_VERSION = "2"  # of what a store holds
+_VERSION = "3"  # of what a store holds
 
 
 class TokenStore:
