@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.interventions.metric import Metric
     from transformer_core.analysis.interventions.source_runs import Pairing
     from transformer_core.analysis.trace.model_run import ModelRun
-    from transformer_core.text.interface import Tokenizer
+    from transformer_core.text.interface import Given, Tokenizer
 
 STORE = mark("interventions")
 
@@ -142,7 +142,7 @@ class InterventionsData:
         cache.measure(STORE, self.sources_recipe)
         return use.pairing, is_same
 
-    def comparison_recipe(self, text: str, kind: str) -> Expression:
+    def comparison_recipe(self, text: "Given", kind: str) -> Expression:
         """Return as code what another text's run does differently.
 
         Args:
@@ -179,18 +179,33 @@ class InterventionsData:
 
     @cached_property
     def index(self) -> int:
-        """The output token that is asked about: the chosen one, the one that changes most, or the closest."""
+        """The output token that is asked about: the chosen one, or, ends of texts aside, the most changed or close."""
         chosen = next(iter(self.pairs), int(view_fields.TOKEN.value))
         if 0 <= chosen < len(self.base.tokens):
             return chosen
-        before, after = self.result.logit_differences
-        return int(np.abs(after - before).argmax()) if (after != before).any() else int(before.argmin())
+        change, before = np.abs(self.result.logit_difference_change), self.result.logit_differences[0]
+        sizes = change if change.any() else -before
+        ends = np.isin(self.base.tokens, [*self.card.config.eos_ids])  # asked about where there is nothing else
+        return int(np.where(ends & ~ends.all(), -np.inf, sizes).argmax())
 
     @cached_property
     def metric(self) -> "Metric":
         """The logit difference at the output token that is asked about."""
         token, other = self.result.pairs[self.index]
         return self.base.metric(index=self.index, token=token, other=other)
+
+    @cached_property
+    def usual_other_text(self) -> str:
+        """The text that values are taken from until a person types one."""
+        from transformer_core.analysis.interventions.other_texts import usual_other_text
+
+        return usual_other_text(
+            self.model()[1],
+            self.run.architecture,
+            state.TEXT.value,
+            self.card.examples,
+            max_tokens=self.base.max_tokens,
+        )
 
     @property
     def output_tokenizer(self) -> "Tokenizer":
