@@ -7,8 +7,14 @@ import numpy as np
 
 from pages.components import figures
 from pages.shared import export
-from pages.shared.recipe import Expression, Lines, Print, named, value_of
+from pages.shared.recipe import Expression, Lines, Print, Unwritten, named, value_of
+from pages.shared.style import theme
 from pages.shared.view import state
+
+
+def looks(width: int, height: int) -> dict[str, Unwritten]:
+    """Return how a figure looks on the page, in px and its colors, which its code leaves out."""
+    return {"theme": Unwritten(theme()), "width": Unwritten(width), "height": Unwritten(height)}
 
 
 def draw(
@@ -20,6 +26,7 @@ def draw(
     csv: Callable[[], str],
     arrays: Callable[[], Mapping[str, np.ndarray]],
     model: str | None,
+    view: Callable[[], Mapping[str, str]] = state.in_words,
     state_of: Callable[[], Mapping[str, Any]] = dict,
     **more: Any,
 ) -> None:
@@ -33,7 +40,8 @@ def draw(
         key: the component's key.
         csv: gives the numbers as a table.
         arrays: gives them by name.
-        model: the folder of its model, as one writes it at the project's root.
+        model: the folder of its model, as one writes it at the project's root; None: it is of none.
+        view: gives the words of the URL that define it.
         state_of: gives what else it depends on, beside the words of the URL.
         more: as for `live_figure`.
     """
@@ -42,8 +50,6 @@ def draw(
 
     def files() -> Mapping[str, bytes]:
         code = export.script(recipe, *printed, title=title, name=name)
-        return export.files(
-            name=name, csv=csv, arrays=arrays, code=code, state=state.in_words(), model=model, more=state_of()
-        )
+        return export.files(name=name, csv=csv, arrays=arrays, code=code, state=view(), model=model, more=state_of())
 
     figures.live_figure(figure, name=name, key=key, files=files, height=int(figure.layout.height), **more)

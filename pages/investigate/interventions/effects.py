@@ -8,9 +8,9 @@ import streamlit as st
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
+from pages.shared.drawing import looks
 from pages.shared.lines import output_in_a_line
-from pages.shared.recipe import Print, Unwritten, call, literal, named
-from pages.shared.style import theme
+from pages.shared.recipe import Print, call, literal, named
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
@@ -173,11 +173,6 @@ def residual(data: InterventionsData) -> None:
             ),
         )
     prose.small(say(ABOUT_RESIDUAL))
-
-
-def looks(width: int, height: int) -> dict[str, Unwritten]:
-    """Return how large a figure is on the page, and its colors."""
-    return {"theme": Unwritten(theme()), "width": Unwritten(width), "height": Unwritten(height)}
 
 
 def code(data: InterventionsData) -> list[Print]:

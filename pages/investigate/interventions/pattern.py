@@ -5,8 +5,9 @@ from functools import partial
 import streamlit as st
 
 from pages.components import figures
-from pages.investigate.interventions import effects, view_fields
+from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
+from pages.shared.drawing import looks
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.figures.heatmaps.attention import attention_heatmap
@@ -36,7 +37,7 @@ def show(data: InterventionsData) -> None:
             mask=mask,
             marked=cell or (None, None),
             group=view_fields.GROUP.value if is_group else (),
-            **effects.looks(460, HEIGHT),
+            **looks(460, HEIGHT),
         )
         with column:
             data.draw(

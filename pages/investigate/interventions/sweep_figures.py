@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.investigate.interventions import effects, words
+from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.investigate.interventions.sweep_data import Sweep, found_by, recipes_of, settings_of
+from pages.shared.drawing import looks
 from pages.shared.recipe import call, named, value_of
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.interventions.checking import side_of
@@ -59,7 +60,7 @@ def checked(data: InterventionsData, sweep: Sweep) -> None:
         title=title,
         label_name=say("component"),
         value_name=say("change (nats)") if sweep.unit == "change" else say("fraction"),
-        **effects.looks(760, BARS),
+        **looks(760, BARS),
     )
     data.draw(
         drawn,
@@ -125,7 +126,7 @@ def picture(data: InterventionsData, sweep: Sweep) -> None:
             limits=(-most, most),  # one range of colors, so that the maps can be compared
             with_numbers=not sweep.by_position,
             with_colors=sweep.by_position or n > 4,  # beside fewer, a bar's numbers would overlap
-            **effects.looks(760, height),
+            **looks(760, height),
         )
         columns = "position" if sweep.by_position else "head"
         data.draw(

@@ -1,6 +1,5 @@
 """Where the parameters are: of this model part by part, and beside it the two models of the paper."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -13,10 +12,11 @@ from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
 from pages.shared import export, prose
-from pages.shared.recipe import Print, call, named, script
+from pages.shared.drawing import draw
+from pages.shared.recipe import Print, Unwritten, call, literal, named, script, through, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
-from transformer_core.analysis.heads.inventory import parameters_by_part
+from transformer_core.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
@@ -154,14 +154,30 @@ def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: 
 
 def _shares(data: ArchitectureData) -> None:
     """Draw the shares of this model and of the paper's two."""
-    models = {data.card.title: _by_part(data.card.config)}
-    models |= {say(name): _by_part(preset()) for name, preset in PAPER.items()}
-    figure = parameter_shares(models, title=say("Shares compared with the paper’s models"), theme=theme())
-    name = data.file_name("parameter-shares")
+    configs = {data.card.title: data.config_recipe} | {say(name): call(preset) for name, preset in PAPER.items()}
+    counted = {
+        name: through(call(parameters_of_parts, config), lambda _, config=config: _by_part(value_of(config)))
+        for name, config in configs.items()
+    }
+    models: dict[str, Mapping[str, int]] = value_of(counted)
+    parts = [*dict.fromkeys(part for counts in models.values() for part in counts)]
     rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
-    csv = "\n".join(["model,part,parameters", *rows]) + "\n"
-    height = int(figure.layout.height)
-    figures.live_figure(figure, name=name, key="architecture-shares", csv=csv, height=height)
+    counts = named("counts", literal(counted))
+    title = say("Shares compared with the paper’s models")
+    draw(
+        call(parameter_shares, counts, title=title, theme=Unwritten(theme())),
+        Print(counts),
+        title=title,
+        name=data.file_name("parameter-shares"),
+        key="architecture-shares",
+        csv=lambda: "\n".join(["model,part,parameters", *rows]) + "\n",
+        arrays=lambda: {
+            "counts": np.array([[of.get(part, 0) for part in parts] for of in models.values()]),
+            "models": np.array([*models]),
+            "parts": np.array(parts),
+        },
+        model=data.card.path,
+    )
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
     told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
     prose.small(told)
@@ -182,9 +198,7 @@ def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
     return parameters_by_part(config)
 
 
-def _by_part(config: ModelConfig) -> dict[str, int]:
-    """Return how many parameters each part has, in all stacks together."""
-    found: Counter[str] = Counter()
-    for (_, part), n in _counts(config).items():
-        found[part] += n
-    return dict(found)
+@lru_cache(maxsize=32)
+def _by_part(config: ModelConfig) -> Mapping[str, int]:
+    """Return how many parameters each part has, in all stacks together; counted once."""
+    return parameters_of_parts(config)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
@@ -70,7 +69,8 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
     """Ask for a prediction of what the change of a token does, and show it; return whether all else may be shown."""
     if not data.alone.judged:
         return True
-    view, (before, after) = data.view, value_of(data.changed(place, token))
+    view, recipes = data.view, data.changed(place, token)
+    before, after = value_of(recipes)
     edit = Edit(
         of=repr(("token", data.source, view.text, view.target, data.n_padding, place, token)),
         labels=data.alone.expected_labels,
@@ -81,21 +81,28 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
     if not box.ask(edit):
         calibration.show()
         return False
-    probabilities = {say("before"): edit.before, say("after"): edit.after}
-    drawn = label_bars(
-        probabilities,
-        edit.labels,
-        title=say("Probability of each output token, before and after the change"),
-        label_name=say("output token"),
-        value_name=say("probability"),
-        limits=(0.0, 1.0),
-        theme=theme(),
-        height=260,
+    probabilities = {say("before"): recipes[0].probability, say("after"): recipes[1].probability}
+    title, numbers = say("Probability of each output token, before and after the change"), [edit.before, edit.after]
+    draw(
+        call(
+            label_bars,
+            probabilities,
+            edit.labels,
+            title=title,
+            label_name=say("output token"),
+            value_name=say("probability"),
+            limits=(0.0, 1.0),
+            theme=Unwritten(theme()),
+            height=260,
+        ),
+        *(Print(of, "[token]") for of in probabilities.values()),
+        title=title,
+        name=data.file_name("change"),
+        key="masks-leak-change",
+        csv=lambda: matrix_csv(np.stack(numbers).T, "token", edit.labels, "change", [*probabilities], "probability"),
+        arrays=lambda: {"before": edit.before, "after": edit.after, "tokens": np.array(edit.labels)},
+        model=data.card.path,
     )
-    csv = matrix_csv(
-        np.stack([edit.before, edit.after]).T, "token", edit.labels, "change", [*probabilities], "probability"
-    )
-    figures.live_figure(drawn, name=data.file_name("change"), key="masks-leak-change", csv=csv, height=260)
     return True
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import CompiledProgram, ProgramsData
 from pages.shared import prose
-from pages.shared.recipe import Print
-from pages.shared.style import theme
+from pages.shared.drawing import draw, looks
+from pages.shared.recipe import Print, call, value_of
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.attention import attention_heatmap
@@ -174,16 +173,26 @@ def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) 
     """Draw what a line's head attends to."""
     run = compiled.run
     pattern = run.patterns[line.heads[0]]
-    mask = np.tril(np.ones(pattern.shape, dtype=bool)) if compiled.program.is_causal else None
-    figure = attention_heatmap(
-        pattern, run.labels, run.labels, title=title, mask=mask, theme=theme(), width=WIDTH, height=HEIGHT
-    )
-    figures.live_figure(
-        figure,
+    mask = call(np.tri, len(pattern), dtype=bool) if compiled.program.is_causal else None
+    recipe = compiled.run_recipe
+    draw(
+        call(
+            attention_heatmap,
+            recipe.patterns[line.heads[0]],
+            recipe.labels,
+            recipe.labels,
+            title=title,
+            mask=mask,
+            **looks(WIDTH, HEIGHT),
+        ),
+        Print(recipe.patterns[line.heads[0]], "[query, key]"),
+        title=title,
         name=f"pattern-line-{line.number}-{name}",
         key=f"programs-{name}",
-        csv=matrix_csv(pattern, "query", run.labels, "key", run.labels, "weight"),
-        height=HEIGHT,
+        csv=lambda: matrix_csv(pattern, "query", run.labels, "key", run.labels, "weight"),
+        arrays=lambda: {"pattern": pattern, "tokens": np.array(run.labels)},
+        model=None,
+        view=view_fields.in_words,
         link="programs",
     )
 
@@ -191,33 +200,38 @@ def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) 
 def _subspaces(data: ProgramsData, line: "LineRun") -> None:
     """Draw what the line's subspaces hold once it is computed."""
     run = data.as_written.run
-    rows, labels = [], []
+    directions, labels = list[int](), list[str]()
     for space in line.subspaces:
         held = run.subspace(space, line.state)
         names = [space.name] if space.is_numerical else [f"{space.name} = {value}" for value in space.values]
-        for name, row in zip(names, held, strict=True):
+        for direction, (name, row) in enumerate(zip(names, held, strict=True), space.start):
             if np.abs(row).max() >= LEAST_HELD:
-                rows.append(row)
+                directions.append(direction)
                 labels.append(name)
-    if not rows:
+    if not directions:
         return
-    table, height = np.stack(rows), max(HEIGHT, AROUND + ROW * len(rows))
-    figure = number_panels(
-        {"": table},
-        labels,
-        run.labels,
-        title=say("Subspaces of the residual stream after layer {layer}", layer=max(0, (line.state - 1) // 2)),
-        row_name=say("direction"),
-        column_name=say("position"),
-        diverging=bool((table <= -LEAST_HELD).any()),
-        theme=theme(),
-        width=WIDTH,
-        height=height,
-    )
-    figures.live_figure(
-        figure,
+    recipe = data.as_written.run_recipe
+    held = recipe.residual[line.state].T[directions]
+    table: np.ndarray = value_of(held)
+    title = say("Subspaces of the residual stream after layer {layer}", layer=max(0, (line.state - 1) // 2))
+    draw(
+        call(
+            number_panels,
+            {"": held},
+            labels,
+            recipe.labels,
+            title=title,
+            row_name=say("direction"),
+            column_name=say("position"),
+            diverging=bool((table <= -LEAST_HELD).any()),
+            **looks(WIDTH, max(HEIGHT, AROUND + ROW * len(directions))),
+        ),
+        Print(held, "[direction, position]"),
+        title=title,
         name=f"subspaces-line-{line.number}",
         key="programs-subspaces",
-        csv=matrix_csv(table, "direction", labels, "position", run.labels, "value"),
-        height=height,
+        csv=lambda: matrix_csv(table, "direction", labels, "position", run.labels, "value"),
+        arrays=lambda: {"values": table, "directions": np.array(labels), "tokens": np.array(run.labels)},
+        model=None,
+        view=view_fields.in_words,
     )

@@ -1,19 +1,18 @@
 """The heads of the program and the heads that training found, the last part of the page Programs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 import transformer_core as tc
-from pages.components import figures
-from pages.learn.programs import training
+from pages.learn.programs import training, view_fields
 from pages.learn.programs.training import Shown
 from pages.shared import analyses, cache, models, prose, run_models, runs
+from pages.shared.drawing import draw, looks
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from pages.shared.runs import Run
-from pages.shared.style import theme
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.corpora import load_corpus
@@ -24,8 +23,6 @@ from transformer_core.programs.language import Program
 
 if TYPE_CHECKING:
     from transformer_core.analysis.heads.program_heads import ProgramMatch
-    from transformer_core.model.transformer import Transformer
-    from transformer_core.text.tokenizer import Tokenizer
 
 HEIGHT, WIDTH = 360, 440  # px of a figure
 COLUMNS = (
@@ -96,18 +93,34 @@ def recipe(program: Program, run: Run) -> Expression:
     """Return the matching as code."""
     from transformer_core.analysis.heads.program_heads import match_program
 
-    written = call(
-        Program, source=program.source, vocab=program.vocab, max_len=program.max_len, is_causal=program.is_causal
-    )
-    compiled, tokenizer = named("compiled, tokenizer", call(tc.programs.compile, written))
-    folder = f"{models.at_root(run.path)}/last"
-    version = f"{run_models.version(run)} {runs.saved_step(run)}"
-    loading = through(call(tc.load, folder), lambda make: training.trained(run), version=version)
-    model, _ = named("trained, _", loading)
+    compiled, tokenizer = _compiled(program)
+    model, _ = _trained(run)
     corpus = named("corpus", call(load_corpus, analyses.place_of(training.corpus_of(program))))
     matching = call(match_program, compiled, model, tokenizer, corpus)
     found: Expression = named("match", cache.kept(mark("matched heads"), matching))
     return found
+
+
+def _compiled(program: Program) -> tuple[Expression, Expression]:
+    """Return the program's model and tokenizer as code."""
+    written = call(
+        Program, source=program.source, vocab=program.vocab, max_len=program.max_len, is_causal=program.is_causal
+    )
+    model, tokenizer = named("compiled, tokenizer", call(tc.programs.compile, written))
+    return model, tokenizer
+
+
+def _trained(run: Run) -> tuple[Expression, Expression]:
+    """Return the trained model and its tokenizer as code."""
+    version = f"{run_models.version(run)} {runs.saved_step(run)}"
+    loading = through(call(tc.load, _last(run)), lambda make: training.trained(run), version=version)
+    model, tokenizer = named("trained, trained_tokenizer", loading)
+    return model, tokenizer
+
+
+def _last(run: Run) -> str:
+    """Return the folder of the trained weights."""
+    return f"{models.at_root(run.path)}/last"
 
 
 def code(data: Shown) -> list[Print]:
@@ -150,36 +163,51 @@ def _patterns(data: Shown, run: Run, match: "ProgramMatch") -> None:
             name=lambda i: f"{_name(heads[i].program_head)} → {_name(heads[i].trained_head)}",
         )
     head = heads[chosen]
-    sides = [
-        (data.compiled, head.program_head, say("Program, {head}", head=_name(head.program_head)), "program"),
-        (training.trained(run), head.trained_head, say("Trained, {head}", head=_name(head.trained_head)), "trained"),
-    ]
+    program, trained = _name(head.program_head), _name(head.trained_head)
     with st.container(key="hl-programs-matched"):
-        for column, (source, place, title, name) in zip(st.columns(2, gap="medium"), sides, strict=True):
-            with column:
-                _pattern(data, source, place, title, name)
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _pattern(data, _compiled(data.program), head.program_head, say("Program, {head}", head=program), "program")
+    with right:
+        _pattern(
+            data, _trained(run), head.trained_head, say("Trained, {head}", head=trained), "trained", model=_last(run)
+        )
 
 
 def _pattern(
-    data: Shown, source: "tuple[Transformer, Tokenizer]", place: tuple[int, int], title: str, name: str
+    data: Shown,
+    source: tuple[Expression, Expression],
+    place: tuple[int, int],
+    title: str,
+    name: str,
+    *,
+    model: str | None = None,
 ) -> None:
     """Draw what a head attends to on the input."""
     from transformer_core.analysis.trace.model_run import run_text
 
-    model_run = run_text(*source, " ".join(data.tokens), max_new_tokens=0)
-    ((attention, maps),) = model_run.attention_maps.items()
-    pattern: Any = maps.pattern(*place)
-    labels = model_run.labels(attention)[0]
-    mask = np.tril(np.ones(pattern.shape, dtype=bool)) if data.program.is_causal else None
-    figure = attention_heatmap(
-        pattern, labels, labels, title=title, mask=mask, theme=theme(), width=WIDTH, height=HEIGHT
-    )
-    figures.live_figure(
-        figure,
+    run = named("run", call(run_text, *source, " ".join(data.tokens), max_new_tokens=0))
+    attention = "decoder" if data.program.is_causal else "encoder"
+    weights = named("pattern", run.attention_maps[attention].pattern(*place))
+    pattern, labels = value_of((weights, run.labels(attention)[0]))
+    draw(
+        call(
+            attention_heatmap,
+            weights,
+            labels,
+            labels,
+            title=title,
+            mask=call(np.tri, len(labels), dtype=bool) if data.program.is_causal else None,
+            **looks(WIDTH, HEIGHT),
+        ),
+        Print(weights, "[query, key]"),
+        title=title,
         name=f"pattern-{name}",
         key=f"programs-matched-{name}",
-        csv=matrix_csv(pattern, "query", labels, "key", labels, "weight"),
-        height=HEIGHT,
+        csv=lambda: matrix_csv(pattern, "query", labels, "key", labels, "weight"),
+        arrays=lambda: {"pattern": pattern, "tokens": np.array(labels)},
+        model=model,
+        view=view_fields.in_words,
         link="programs-matched",
     )
 

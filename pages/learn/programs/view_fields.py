@@ -1,7 +1,7 @@
 """What defines the view of the page Programs: the program, its input, the chosen line, and a mistake in it."""
 
 from pages.learn.programs.examples import EXAMPLES
-from pages.shared.view.fields import Field, TextField, number, one_of, text_up_to
+from pages.shared.view.fields import Field, TextField, number, one_of, text_up_to, written
 
 PAGE = "programs"
 ALL, EARLIER = "all", "earlier"  # tokens that a query may attend to
@@ -13,6 +13,11 @@ INPUT = TextField(PAGE, "input")  # "": that of the example
 LINE = Field(PAGE, "line", 0, number)  # 0: the last one
 MISTAKE = Field(PAGE, "mistake", "", text_up_to(400))  # what stands in the line's place; "": the line itself
 FIELDS: tuple[Field, ...] = (PROGRAM, SOURCE, ATTENDS, VOCABULARY, INPUT, LINE, MISTAKE)
+
+
+def in_words() -> dict[str, str]:
+    """Return the view in the words of the URL: what is not as usual, and the program that it begins with."""
+    return {PROGRAM.name: PROGRAM.value} | written(FIELDS)
 
 
 def choose_program(name: str) -> None:

@@ -3,11 +3,12 @@
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.shared import prose
+from pages.shared.drawing import draw
 from pages.shared.predictions import answers
 from pages.shared.predictions.prediction import Prediction
 from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
+from pages.shared.recipe import Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.style import theme
 from transformer_core.errors import mark
 from transformer_core.figures.curves.calibration import calibration
@@ -15,6 +16,7 @@ from transformer_core.language import say, say_number
 
 FEW = 10  # predictions below which nothing can be said of calibration
 HEIGHT = 300  # px
+OF_BINS = ("confidence", "share_right", "n")  # what is known of each
 FORMULA = mark(
     "Brier score: (1/N) Σ (confidence − outcome)², where the outcome is 1 for a right prediction and 0 for a wrong one "
     "(Brier 1950; here with one term per prediction, half of his sum). 0 is best; always stating 50% gives 0.25."
@@ -44,7 +46,6 @@ def _content(predictions: list[Prediction]) -> None:
         return
     confidences = [one.confidence / 100 for one in predictions]
     are_right = [one.is_right for one in predictions]
-    bins = calibration_bins(confidences, are_right)
     n = len(predictions)
     prose.facts(_facts(predictions, brier_score(confidences, are_right)))
     if n < FEW:
@@ -57,18 +58,19 @@ def _content(predictions: list[Prediction]) -> None:
                 few=FEW,
             )
         )
-    figures.live_figure(
-        calibration(
-            np.array([one.confidence for one in bins]),
-            np.array([one.share_right for one in bins]),
-            np.array([one.n for one in bins]),
-            theme=theme(),
-            height=HEIGHT,
-        ),
+    bins = named("bins", call(calibration_bins, confidences, are_right))
+    columns = {name: call(np.array, each("one", bins, lambda one, name=name: getattr(one, name))) for name in OF_BINS}
+    numbers = named("numbers", literal(columns))
+    draw(
+        call(calibration, *(numbers[name] for name in OF_BINS), theme=Unwritten(theme()), height=HEIGHT),
+        Print(numbers, "by bin of the stated confidence"),
+        title=say("Your calibration"),
         name="calibration",
         key="predict-calibration-figure",
-        csv=table(predictions),
-        height=HEIGHT,
+        csv=lambda: table(predictions),
+        arrays=lambda: value_of(numbers),
+        model=None,
+        view=dict,
         about="",
     )
     prose.small(say(CALIBRATED))

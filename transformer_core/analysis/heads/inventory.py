@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -60,6 +61,14 @@ def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
         key = ("both" if is_shared and words[0] == "embed" else stack, part)
         counts[key] = counts.get(key, 0) + parameter.numel()
     return counts
+
+
+def parameters_of_parts(config: ModelConfig) -> dict[str, int]:
+    """Return how many parameters each part has, in all stacks together."""
+    found: Counter[str] = Counter()
+    for (_, part), n in parameters_by_part(config).items():
+        found[part] += n
+    return dict(found)
 
 
 def settings(config: ModelConfig) -> list[Setting]:

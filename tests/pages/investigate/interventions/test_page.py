@@ -286,6 +286,15 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
         assert said in words_of(app) + "".join(warning.value for warning in app.warning)
 
 
+def test_by_default_a_sweep_asks_about_a_word_and_takes_values_with_counterparts(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(Path(tc.__file__).parents[1] / "checkpoints"))
+    app = opened(open_app, model="induction", text="moon basket river owl candle fern moon basket river", view="sweep")
+    metric = words_of(app).translate({0x2068: None, 0x2069: None}).partition("Metric: ")[2].partition("<")[0]
+    assert "eos" not in metric and "values from “river basket moon fern candle owl river basket moon”" in metric
+
+
 @pytest.mark.parametrize(("seconds", "is_done"), [(60.0, True), (0.01, False)])
 def test_a_sweep_is_done_at_once_or_can_be_cancelled(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, seconds: float, is_done: bool
