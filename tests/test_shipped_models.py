@@ -5,7 +5,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 
 import transformer_core as tc
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.corpora import Pair, Text
+from transformer_core.corpora import Pair, Text, load_corpus
 from transformer_core.corpora.grammars.en_fr import translate
 from transformer_core.corpora.grammars.en_fr.reasons import because
 from transformer_core.corpora.grammars.en_fr.split import is_held_out
@@ -243,13 +243,18 @@ OUTSIDE = (  # of words that en-fr knows, put together as its grammar never does
 )
 
 
-def test_en_fr_finds_what_it_writes_improbable_where_a_text_is_unlike_its_training_data():
+@pytest.mark.parametrize(
+    ("name", "outside"), [("en-fr", OUTSIDE), ("dates", ("Tuesday", "hello world", "13 13 2020", "May 5 2020 at noon"))]
+)
+def test_a_model_finds_what_it_writes_improbable_where_a_text_is_unlike_its_training_data(
+    name: str, outside: Sequence[str]
+):
     """So a page can say it; and on texts that are like it, that is said of one in a hundred."""
-    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
-    least = tc.read_card(ROOT / "checkpoints" / "en-fr")["usual"]["least_probability"]
-    usual = [pair.source for pair in islice(held_out_reasons(), 40)]
+    model, tokenizer = tc.load(ROOT / "checkpoints" / name)
+    least = tc.read_card(ROOT / "checkpoints" / name)["usual"]["least_probability"]
+    usual = [p.source for p in (islice(held_out_reasons(), 40) if name == "en-fr" else load_corpus(name).held_out[:40])]
     n_outside, n_usual = (
-        sum(run_text(model, tokenizer, text).mean_probability < least for text in texts) for texts in (OUTSIDE, usual)
+        sum(run_text(model, tokenizer, text).mean_probability < least for text in texts) for texts in (outside, usual)
     )
-    assert not any(map(tokenizer.unknown_words, OUTSIDE))
-    assert n_outside == len(OUTSIDE) and n_usual <= 2
+    assert not any(map(tokenizer.unknown_words, outside))
+    assert n_outside == len(outside) and n_usual <= 2

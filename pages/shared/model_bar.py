@@ -1,5 +1,6 @@
 """The bar on top of every page: model and text are chosen here, and the model's answer stands beside the text."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,9 @@ MODEL_WIDTH = 220  # px
 def no_models() -> None:
     """Say how to get a model where there is none."""
     st.title("Headlight")
-    prose.info(say("There is no trained model yet. This command trains one in about five minutes:"))
-    st.code(models.TRAIN_COMMAND, language="bash")
+    prose.info(say("There is no trained model yet. This command trains one in about ten minutes:"))
+    place = shlex.quote(models.at_root(models.folder() / models.SHIPPED[0]))
+    st.code(f"{models.TRAIN_COMMAND} --keep {place}", language="bash")
     prose.caption(
         say(
             "Models are loaded from the folder {folder}. Reload this page when the training has finished.",
@@ -111,7 +113,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
         view = state.current()
         remarks = [*notes, *_remarks(model_run, view.whole_text)]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
-            remarks += unlike_training(card, model_run)
+            is_own = model_run.n_given == 1  # nothing was forced
+            remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
         if remarks:
             with st.container(key="hl-remark"):
                 prose.note(" ".join(remarks))
@@ -196,10 +199,9 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     return [*remarks, *_detours(model_run)]
 
 
-def unlike_training(card: ModelCard, model_run: "ModelRun") -> list[str]:
+def unlike_training(card: ModelCard, mean_probability: float, unknown: Sequence[str]) -> list[str]:
     """Return, in one sentence, that a text is unlike what a model has learned from, if its own output tells so."""
-    is_own = model_run.architecture == "encoder_decoder" and model_run.n_given == 1
-    if not is_own or model_run.unknown or not model_run.mean_probability < card.least_usual:
+    if unknown or not mean_probability < card.least_usual:
         return []
     return [say("This text is probably unlike the training data; expect poor output.")]
 

@@ -37,8 +37,8 @@ ON_PAGES_OF_SIZES = (
     "architecture",
 )  # where it is offered: its shapes are the paper's, and its weights untrained
 PRECISIONS = ("float32", "bfloat16")
-TRAIN_COMMAND = (
-    "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr "
+TRAIN_COMMAND = (  # of the first one, as its card has it
+    "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --steps 3000 "
     "--set guided_head=encoder.1.0"
 )
 GUIDED = mark(
@@ -49,6 +49,7 @@ GUIDED = mark(
     "sentences as “antecedent”.)"
 )
 MOST_TITLE, MOST_EXAMPLE = 200, 2_000  # characters that are read of a card
+MOST_LISTED = 200  # examples, and heads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,7 @@ class ModelCard:
     def training(self) -> str:
         """Return where it learned what it knows, in a few words."""
         if self.corpus:
-            return say("trained on {corpus}", corpus=Path(self.corpus).name)
+            return say("trained on {corpus}", corpus=Path(self.corpus).name[:MOST_TITLE])
         return say("trained elsewhere") if self.is_imported else say("not trained")
 
     def claim(self) -> str:
@@ -302,16 +303,19 @@ def _card(place: Path) -> ModelCard:
 
     card, config, version = reading(place, read)
     values = json.loads(card)
-    corpus = str(values.get("corpus", {}).get("name", ""))
+    corpus = str(values.get("corpus", {}).get("name", ""))[:MOST_EXAMPLE]
+    title = say_message(Message.from_json(values["title"])) if values.get("title") else ""
     return ModelCard(
         name=place.name,
         path=at_root(place),
         version=version,
-        title=(say_message(Message.from_json(values["title"])) if values.get("title") else place.name)[:MOST_TITLE],
+        title=title.strip()[:MOST_TITLE] or place.name,
         description=say_message(Message.from_json(values.get("description", ""))),
         corpus=corpus,
-        examples=tuple(text for text in map(str, values.get("examples", ())) if len(text) <= MOST_EXAMPLE),
-        heads=tuple(map(_does, values.get("heads", ()))),
+        examples=tuple(
+            text for text in map(str, values.get("examples", ())[:MOST_LISTED]) if len(text) <= MOST_EXAMPLE
+        ),
+        heads=tuple(_does(head)[:MOST_EXAMPLE] for head in values.get("heads", ())[:MOST_LISTED]),
         guided_head=_guided_head(values, _config(config)),
         least_usual=float(values.get("usual", {}).get("least_probability", 0)),
         n_parameters=int(values.get("parameters", 0)),
@@ -368,5 +372,5 @@ _OF_BLANKS = {"accuracy": mark("{share:.1%} of masked tokens right")}
 def _success(metrics: Mapping[str, Any], architecture: object) -> str:
     """Say in a few words how well a model does."""
     telling = _SUCCESSES | (_OF_BLANKS if architecture == "encoder_only" else {})
-    found = (say(words, share=float(metrics[name])) for name, words in telling.items() if name in metrics)
-    return next(found, "")
+    found = {name: float(metrics[name]) for name in telling if name in metrics}
+    return next((say(telling[name], share=share) for name, share in found.items() if 0 <= share <= 1), "")

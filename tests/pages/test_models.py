@@ -1,6 +1,7 @@
 """Which models the app offers, and under which titles."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from pages.languages import CATALOGUES
 from pages.shared import models
 from tests.pages.conftest import save_model, words_of
@@ -64,6 +66,24 @@ def test_the_card_says_which_head_was_guided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: object, known: tuple[int, int] | None
 ):
     assert card_with(tmp_path, monkeypatch, trained={"guided_head": told}).guided_head == known
+
+
+def test_a_card_of_any_size_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    long = "W" * 10_000
+    lists = {"examples": [long, *["A dog."] * 5_000], "heads": [{"does": long}] * 5_000}
+    card = card_with(tmp_path, monkeypatch, title=long, corpus={"name": long}, metrics={"exact_match": 1e300}, **lists)
+    assert 0 < len(card.title) < 300 and len(card.claim()) < 500 and not card.success
+    assert {*card.examples} == {"A dog."} and len(card.examples) < 300
+    assert sum(map(len, card.heads)) < 500_000
+    assert card_with(tmp_path / "b", monkeypatch, title=" \n").title == "one"
+    pipe = tmp_path / "b" / "one" / "card.json"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    assert not models.available()
+
+
+def test_the_command_that_trains_a_first_model_is_that_of_its_card():
+    assert tc.read_card(models.APP / "checkpoints" / models.SHIPPED[0])["trained"]["command"] == models.TRAIN_COMMAND
 
 
 def test_heads_and_models_say_which_head_was_guided(open_app: Callable[..., AppTest]):

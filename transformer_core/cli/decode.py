@@ -3,6 +3,8 @@
 import argparse
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.progress import LoadingProgress
@@ -49,13 +51,14 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
     from transformer_core.analysis.trace.model_run import unknown_words
-    from transformer_core.checkpoints.load import load
+    from transformer_core.checkpoints.load import find, load
     from transformer_core.text.interface import NO_TOKENS
     from transformer_core.text.white_space import is_ignored
 
     with LoadingProgress() as progress:
         notes: list[Message] = []
-        model, tokenizer = load(options.source, device=options.device, on_progress=progress.show, on_note=notes.append)
+        place = find(options.source, progress.show)
+        model, tokenizer = load(place, device=options.device, on_progress=progress.show, on_note=notes.append)
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)
     for text in _lines(options.texts, tokenizer):
@@ -67,24 +70,40 @@ def run(options: argparse.Namespace) -> int:
         if model.decoder is None:
             print(_filled_in(model, tokenizer, given), flush=True)
         else:
-            print(_written(model, tokenizer, given, options.tokens), flush=True)
+            written, probability = _written(model, tokenizer, given, options.tokens)
+            print(written, flush=True)
+            if model.encoder is not None and not unknown and probability < _least_usual(place.folder):
+                print("warning: this text is probably unlike the training data; expect poor output", file=sys.stderr)
         if is_ignored(tokenizer, given):
             print("warning: the model ignores some spaces, tabs or line breaks in this text", file=sys.stderr)
     return 0
 
 
-def _written(model: "Transformer", tokenizer: "Tokenizer", text: "Given", n_tokens: int | None) -> str:
-    """Return what a model with a decoder writes; one that goes on with its text returns that too."""
+def _least_usual(folder: Path) -> float:
+    """Return how probable, in [0, 1], a model finds what it writes for texts like its training data; 0: not known."""
+    from transformer_core.checkpoints.checkpoint import read_card
+
+    with suppress(LookupError, TypeError, ValueError):  # no card, or one that somebody else wrote
+        return float(read_card(folder)["usual"]["least_probability"])
+    return 0.0
+
+
+def _written(model: "Transformer", tokenizer: "Tokenizer", text: "Given", n_tokens: int | None) -> tuple[str, float]:
+    """Return what a model with a decoder writes, and the mean probability of its tokens (geometric, in [0, 1]).
+
+    One that goes on with its text returns that too.
+    """
     import torch
 
     from transformer_core.decoding.greedy import greedy_decode
 
     read = torch.tensor([tokenizer.encode_for(text, model.config.architecture)], device=next(model.parameters()).device)
-    tokens = greedy_decode(model, read, max_new_tokens=n_tokens).tokens[0].tolist()
+    decoding = greedy_decode(model, read, max_new_tokens=n_tokens)
+    tokens = decoding.tokens[0].tolist()
     if tokens[-1] not in model.config.eos_ids and n_tokens is None:
         n_written = len(tokens) - (1 if model.encoder is not None else read.shape[1])
         print(f"warning: the output was cut off after {n_written} tokens", file=sys.stderr)
-    return tokenizer.target.decode(tokens)
+    return tokenizer.target.decode(tokens), decoding.log_probs.mean().exp().item()
 
 
 def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> str:

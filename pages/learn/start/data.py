@@ -1,5 +1,6 @@
 """What the page Start shows at one time: a text on its way through a model, at one zoom level."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -180,6 +181,17 @@ class StageData:
             return []
         probabilities = self.values(PROBABILITIES)[list(self.text.rows)]
         return [float(value) for value in entropy(probabilities.astype(np.float64))]
+
+    @property
+    def mean_probability(self) -> float:
+        """The geometric mean, in [0, 1], over the tokens that come next; nan where none does."""
+        chosen = [
+            (row, token) for row, token in zip(self.text.rows, self.text.next_tokens, strict=True) if token is not None
+        ]
+        if not chosen:
+            return math.nan
+        rows, tokens = zip(*chosen, strict=True)
+        return float(np.exp(np.log(self.values(PROBABILITIES)[rows, tokens].astype(np.float64)).mean()))
 
     @property
     def least_certain(self) -> int:
