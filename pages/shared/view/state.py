@@ -19,11 +19,12 @@ from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, TextField, one_of
+from pages.shared.view.nearest_head import nearest_head
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_message, say_number
+from transformer_core.language import say, say_message
 from transformer_core.text.interface import WRITTEN_MASK, Given
 
 
@@ -352,67 +353,14 @@ def _fill(
         )
         name = next(iter(cards))
     card = cards[name]
-    text, target = None, wanted.get(TARGET.key)
+    text = None
     try:
         text = long_texts.asked(TEXT.key, wanted)
     except ValueError:
         notes.append(say("The text in this link is damaged, so an example is shown; ask for the link again."))
-    usual = usual_head(card)
-    attention, attention_note = _attention(wanted.get(ATTENTION.key, usual.attention), card)
-    n_layers = card.n_layers(attention)
-    if attention != usual.attention:
-        usual = HeadName(attention, n_layers - 1, 0)
-    layer, layer_note = _index(wanted.get(LAYER.key), n_layers, default=usual.layer, what=LAYER.key)
-    head, head_note = _index(wanted.get(HEAD.key), card.config.n_heads, default=usual.head, what=HEAD.key)
+    head, head_notes = nearest_head(card, usual_head(card), *map(wanted.get, (ATTENTION.key, LAYER.key, HEAD.key)))
     MODEL.set(name)
     TEXT.set(next(iter(card.examples), "") if text is None else text)
-    TARGET.set(None if target is None else long_texts.clean(target))
-    ATTENTION.set(attention)
-    LAYER.set(layer)
-    HEAD.set(head)
-    return [*notes, *attention_note, *layer_note, *head_note]
-
-
-def _attention(wanted: str, card: ModelCard) -> tuple[str, list[str]]:
-    """Return the wanted attention, or the last one, and a note where the model has no such."""
-    names = [*card.attentions]
-    if wanted in names:
-        return wanted, []
-    if wanted in ATTENTIONS:
-        missing, shown = (say(ATTENTIONS[name].inline) for name in (wanted, names[-1]))
-        return names[-1], [
-            say(
-                "This model is {kind} and has no {missing}; its {shown} is shown.",
-                kind=say(card.kind),
-                missing=missing,
-                shown=shown,
-            )
-        ]
-    return names[-1], [
-        say_number(
-            len(names),
-            "There is no attention “{wanted}”; there is {names}.",
-            "There is no attention “{wanted}”; there are {names}.",
-            wanted=wanted[:60],
-            names=", ".join(names),
-        )
-    ]
-
-
-def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[int, list[str]]:
-    """Return the wanted index clamped to what the model has, and a note where that is another one."""
-    if wanted is None:
-        return default, []
-    try:
-        index = int(wanted)
-    except ValueError:
-        index = -1
-    if 0 <= index < size:
-        return index, []
-    nearest = min(max(index, 0), size - 1)
-    values = {"wanted": wanted[:20], "last": size - 1, "nearest": nearest}
-    if what == LAYER.key:
-        note = say("This model has no layer “{wanted}”, only 0 to {last}, so you see layer {nearest}.", **values)
-    else:
-        note = say("This model has no head “{wanted}”, only 0 to {last}, so you see head {nearest}.", **values)
-    return nearest, [note]
+    TARGET.set(long_texts.clean(wanted.get(TARGET.key, "")) or None)
+    choose_head(*head)
+    return [*notes, *head_notes]

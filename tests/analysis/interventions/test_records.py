@@ -74,7 +74,7 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: ablation(method="resample"), "resample ablation takes its values from another text; name one"),
         (lambda: ablation(method="resample", texts=("a", "b")), "takes one other text, got 2"),
         (lambda: ablation(texts=("a",)), "zero ablation uses no other text; leave out texts"),
-        (lambda: ablation(method="mean", texts=(" ",)), "a text to take values from must have 1 to 2,000 characters"),
+        (lambda: ablation(method="mean", texts=("",)), "a text to take values from must have 1 to 2,000 characters"),
         (lambda: ablation(method="mean", texts="abc"), "texts must be a list; got 'abc'"),
         (lambda: ablation(constant=(1.0,)), "belong together; give both or neither"),
         (lambda: ablation(corpus="en-fr"), "its name in corpus; give both or neither"),

@@ -107,7 +107,7 @@ def texts_of(values: Any) -> tuple[Given, ...]:
     for text in texts:
         parts = text if isinstance(text, tuple) and len(text) == 2 else (text,)
         are_texts = all(isinstance(part, str) for part in parts)
-        n = sum(len(part.strip()) for part in parts) if are_texts else 0
+        n = sum(map(len, parts)) if are_texts else 0
         if not n or max(map(len, parts)) > MAX_TEXT_CHARS:
             raise ConfigError(
                 "a text to take values from must have 1 to {most:,} characters; this one has {n:,}",
