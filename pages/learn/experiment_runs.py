@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from pages.shared import owners, runs
+from pages.shared.recipe import Expression, call, named
+from pages.shared.run_figures import records_of
 from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
@@ -152,6 +154,21 @@ def records(experiment: Experiment) -> list[dict[str, Any]]:
         RunError: a line in the middle is damaged.
     """
     return runs.read_records(experiment.path / "metrics.jsonl")
+
+
+def reading_recipe(experiment: Experiment) -> Expression:
+    """Return what an experiment has shown as code; it has a request."""
+    from transformer_core.analysis.training.experiment_reading import read_experiment
+
+    assert experiment.request is not None, "what was measured was asked for"
+    records = records_of(experiment.path, "metrics.jsonl")
+    reading: Expression = named("reading", call(read_experiment, records, experiment.request.variants))
+    return reading
+
+
+def in_words(experiment: Experiment) -> dict[str, str]:
+    """Return which experiment it is, and the command that gives the same numbers."""
+    return {"experiment": experiment.name} | ({"command": experiment.request.command} if experiment.request else {})
 
 
 def seconds_for(request: ExperimentRequest) -> float:

@@ -1,6 +1,6 @@
 """An experiment that is watched: how it stands, its curves while they grow, and what its page draws beside them."""
 
-from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,13 +10,13 @@ from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import code_expander, owners, prose, ticking
+from pages.shared.run_figures import curve_files
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.curves import Curve
     from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 TICK = 1.0  # seconds between two looks at an experiment that is at work
@@ -129,7 +129,7 @@ def _draw(
     with st.container(key=f"hl-experiment-stage-{laboratory.kind}"):
         left, right = st.columns(2, gap="medium")
     with left:
-        _curves(laboratory, request, reading)
+        _curves(laboratory, experiment, request, reading)
     with right:
         laboratory.draw(experiment, reading)
     for variant, reason in reading.ended.items():
@@ -142,7 +142,9 @@ def _draw(
     code_expander.command(say("Show the command"), lambda: request.command, told)
 
 
-def _curves(laboratory: Laboratory, request: ExperimentRequest, reading: "ExperimentReading") -> None:
+def _curves(
+    laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
+) -> None:
     """Draw losses and shares over the steps."""
     from transformer_core.figures.curves.experiment_curves import experiment_curves
 
@@ -154,24 +156,18 @@ def _curves(laboratory: Laboratory, request: ExperimentRequest, reading: "Experi
         n_steps=request.steps,
         theme=theme(),
     )
-    measured = {f"held_out_{name}": curves for name, curves in reading.held_out.items()}
+    recipe, curves, name = experiment_runs.reading_recipe(experiment), {}, f"experiment-{laboratory.kind}"
+    for kind, own, of in (
+        ("loss", reading.losses, recipe.losses),
+        *((f"held_out_{kind}", own, recipe.held_out[kind]) for kind, own in reading.held_out.items()),
+    ):
+        curves |= {f"{kind} {variant}": (curve, of[variant]) for variant, curve in own.items()}
+    drawn, as_code = ({curve: pair[i] for curve, pair in curves.items()} for i in range(2))
     live_figure(
         figure,
-        name=f"experiment-{laboratory.kind}",
-        csv=_csv({"loss": reading.losses, **measured}),
+        name=name,
+        files=curve_files(drawn, as_code, name=name, view=partial(experiment_runs.in_words, experiment)),
         key=f"{laboratory.kind}-experiment-curves",
         about="",  # of small models that are trained here
         height=figure.layout.height,
     )
-
-
-def _csv(curves: "Mapping[str, Mapping[str, Curve]]") -> str:
-    """Return all curves as a table, a line a step and a column for each measure of each variant."""
-    import pandas as pd
-
-    columns = {
-        f"{name} {variant}": pd.Series(curve.values, index=curve.steps)
-        for name, of_variants in curves.items()
-        for variant, curve in of_variants.items()
-    }
-    return str(pd.DataFrame(columns).rename_axis("step").to_csv())

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from pages.components.figures import live_figure
-from pages.learn import experiments
+from pages.learn import experiment_runs, experiments
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory
-from pages.shared import prose
+from pages.shared import export, prose
+from pages.shared.recipe import Print, literal, script
 from pages.shared.style import theme
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -80,10 +81,18 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
         step=reading.measured_at,
         theme=theme(),
     )
+    name, recipe = "experiment-lengths", experiment_runs.reading_recipe(experiment)
+    shares = literal({variant: recipe.by_length[variant] for variant in reading.by_length})
     live_figure(
         figure,
-        name="experiment-lengths",
-        csv=_csv(reading),
+        name=name,
+        files=lambda: export.files(
+            name=name,
+            csv=lambda: _csv(reading),
+            arrays=lambda: {"lengths": reading.lengths, **reading.by_length},
+            code=script(Print(recipe.lengths, "[length]"), Print(shares, "by encoding: [length]")),
+            state=experiment_runs.in_words(experiment),
+        ),
         key="positions-experiment-lengths",
         about="",  # of small models that are trained here
         height=figure.layout.height,

@@ -99,9 +99,14 @@ def fit(config: ModelConfig) -> None:
     HEAD.set(min(HEAD.value, config.n_heads - 1))
 
 
+def in_words() -> dict[str, str]:
+    """Return the whole view in the words of the URL."""
+    return fields.written(FIELDS)
+
+
 def publish() -> None:
     """Write the view to the URL; the end of every run."""
-    values = fields.written(FIELDS)
+    values = in_words()
     if not RUN.value:
         values = {"run": ""} if NEW_CHOSEN.value else {}
     values |= locale.published()

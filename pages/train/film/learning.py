@@ -1,13 +1,15 @@
 """How the training went around the chosen snapshot: its loss, what its heads scored, and when heads took up habits."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.shared import prose, runs
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import call, named
+from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -63,6 +65,7 @@ def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float
 
 def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
+    from transformer_core.analysis.training.curves import curves_of
     from transformer_core.figures import training_curves
 
     prose.subheading(say("Loss"), say("and head emergence"), definitions("cross-entropy", "head-emergence"))
@@ -75,10 +78,15 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         theme=theme(),
         width=NARROWEST,
     )
+    name, recipe = (
+        f"{data.run.name}-loss",
+        named("of_training", call(curves_of, records_of(data.run.path, "metrics.jsonl"))),
+    )
+    of_loss = {kind: recipe[kind] for kind in curves}
     live_figure(
         figure,
-        name=f"{data.run.name}-loss",
-        csv=_csv({name: dict(zip(curve.steps, curve.values, strict=True)) for name, curve in curves.items()}),
+        name=name,
+        files=curve_files(curves, of_loss, name=name, view=run_state.in_words, model=weights_of(data.run.path)),
         key=run_state.FILM_LOSS,
         height=figure.layout.height,
     )
@@ -119,16 +127,11 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
         n_steps=data.run.n_steps,
         theme=theme(),
     )
-    by_head = {
-        f"{name.attention} L{name.layer}.H{name.head}": dict(
-            zip(history.steps, history.series(measure, name), strict=True)
-        )
-        for name in history.heads
-    }
+    name = f"{data.run.name}-heads-{measure}"
     live_figure(
         figure,
-        name=f"{data.run.name}-heads-{measure}",
-        csv=_csv(by_head),
+        name=name,
+        files=head_files(history, measure, data.run.path, name=name, view=run_state.in_words),
         key=run_state.FILM_HEADS,
         height=figure.layout.height,
     )
@@ -179,11 +182,3 @@ def _what(appearance: "Appearance") -> str:
 
 
 _KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
-
-
-def _csv(columns: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return numbers by step as a table, a line a step."""
-    import pandas as pd
-
-    table = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
-    return str(table.sort_index().rename_axis("step").to_csv())

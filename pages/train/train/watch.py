@@ -1,7 +1,7 @@
 """A training to watch: how far it is, what it says, where its heads look, and what to do with it."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -10,6 +10,8 @@ from pages.components.overview import head_overview
 from pages.explore import overviews
 from pages.shared import prose, run_models, run_readings, runs
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import call
+from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -23,6 +25,7 @@ from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
+    from transformer_core.analysis.training.curves import Curve
     from transformer_core.analysis.training.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
@@ -99,7 +102,7 @@ def _curves(run: Run) -> None:
     from transformer_core.analysis.training.curves import curves_of
     from transformer_core.figures.curves.training import training_curves
 
-    def drawn() -> tuple["Figure", str]:
+    def drawn() -> "tuple[Figure, Mapping[str, Curve]]":
         curves = curves_of(runs.records(run))
         figure = training_curves(
             {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
@@ -108,10 +111,10 @@ def _curves(run: Run) -> None:
             theme=theme(),
             width=NARROWEST[0],
         )
-        return figure, _csv(curves)
+        return figure, curves
 
     try:
-        figure, csv = throttled("train-curves", _seen_of(run), drawn)
+        figure, curves = throttled("train-curves", _seen_of(run), drawn)
     except HeadlightError as error:
         prose.warning(say("The measurements cannot be read: {error}.", error=error))
         return
@@ -122,7 +125,10 @@ def _curves(run: Run) -> None:
         else ""
     )
     prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
-    live_figure(figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height)
+    name = f"{run.name}-curves"
+    recipe = call(curves_of, records_of(run.path, "metrics.jsonl"))
+    files = curve_files(curves, recipe, name=name, view=run_state.in_words, model=weights_of(run.path))
+    live_figure(figure, name=name, files=files, key=run_state.CURVES, height=figure.layout.height)
     prose.small("", definitions(*_terms(run.architecture)))
 
 
@@ -130,14 +136,6 @@ def _terms(architecture: str) -> tuple[str, ...]:
     """Return the names of the terms of the curves, in the glossary."""
     of_pairs = ("exact-match",) if architecture == "encoder_decoder" else ()
     return ("cross-entropy", "unigram-baseline", "bigram-baseline", "accuracy", *of_pairs)
-
-
-def _csv(curves: Any) -> str:
-    """Return all curves as a table, a line a step."""
-    import pandas as pd
-
-    table = pd.DataFrame({name: pd.Series(curve.values, index=curve.steps) for name, curve in curves.items()})
-    return str(table.rename_axis("step").to_csv())
 
 
 def _attention(run: Run) -> None:
@@ -214,8 +212,8 @@ def _heads_over_time(run: Run) -> None:
     view = run_state.current()
     chosen = (view.attention, view.layer, view.head) if view.attention else None
 
-    def drawn() -> tuple["Figure", str]:
-        figure = heads_over_time(
+    def drawn() -> "Figure":
+        return heads_over_time(
             history.steps,
             history.by_attention(measure),
             chances=history.by_attention(measure, "chance") if measure in HABITS else None,
@@ -231,13 +229,12 @@ def _heads_over_time(run: Run) -> None:
             theme=theme(),
             width=NARROWEST[1],
         )
-        return figure, _heads_csv(history, measure)
 
-    figure, csv = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn)
+    figure, name = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn), f"{run.name}-heads-{measure}"
     live_figure(
         figure,
-        name=f"{run.name}-heads-{measure}",
-        csv=csv,
+        name=name,
+        files=head_files(history, measure, run.path, name=name, view=run_state.in_words),
         key=run_state.HEADS_FIGURE,
         height=figure.layout.height,
     )
@@ -255,19 +252,6 @@ def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
 def _appeared(sentences: Sequence[str]) -> None:
     if sentences:
         prose.html("<div class='hl-findings hl-appeared'>{}</div>", prose.each("<div>{}</div>", sentences))
-
-
-def _heads_csv(history: "HeadHistory", measure: str) -> str:
-    """Return one measure of all heads as a table, a line a snapshot."""
-    import pandas as pd
-
-    columns = {
-        f"{attention} L{layer}.H{head}": heads[layer, head]
-        for attention, heads in history.by_attention(measure).items()
-        for layer in range(heads.shape[0])
-        for head in range(heads.shape[1])
-    }
-    return str(pd.DataFrame(columns, index=pd.Index(history.steps, name="step")).to_csv())
 
 
 def _seen_of(run: Run) -> tuple[object, ...]:

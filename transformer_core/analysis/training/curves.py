@@ -33,6 +33,20 @@ def curves_of(records: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
     }
 
 
+def curve_arrays(curves: Mapping[str, Curve], *, last_step: int | None = None) -> dict[str, np.ndarray]:
+    """Return curves for `numpy.savez`: the values by name, and under `{name}_step` the steps.
+
+    Args:
+        curves: by name.
+        last_step: later points are left out; None: none.
+    """
+    arrays = {}
+    for name, curve in curves.items():
+        is_meant = curve.steps <= (np.inf if last_step is None else last_step)
+        arrays |= {name: curve.values[is_meant], f"{name}_step": curve.steps[is_meant]}
+    return arrays
+
+
 def smoothed(curve: Curve, *, n_neighbours: int | None = None) -> Curve:
     """Return the mean of each value and its neighbours, which lags behind neither at the beginning nor in the middle.
 

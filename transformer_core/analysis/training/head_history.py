@@ -145,6 +145,13 @@ class HeadHistory:
                 histories[attention] = values
         return histories
 
+    def arrays(self, measure: str, *, last_step: int | None = None) -> dict[str, np.ndarray]:
+        """Return one number of all heads for `numpy.savez`: `step`, and what `by_attention` gives, up to a step."""
+        is_meant = self.steps <= (np.inf if last_step is None else last_step)
+        return {"step": self.steps[is_meant]} | {
+            attention: values[..., is_meant] for attention, values in self.by_attention(measure).items()
+        }
+
 
 def appearances(
     history: HeadHistory,
