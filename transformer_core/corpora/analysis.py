@@ -135,11 +135,9 @@ def _counts(store: TokenStore, tokenizer: Tokenizer) -> NDArray[np.int64]:
 
 def _hashes(store: TokenStore) -> NDArray[np.int64]:
     """Return a number for each text; two texts of one length have the same once in four billion times."""
+    tokens = store.tokens.data
     return np.fromiter(
-        (
-            zlib.crc32(store.tokens[start:end].tobytes()) | int(end - start) << 32
-            for start, end in pairwise(store.starts)
-        ),
+        (zlib.crc32(tokens[start:end]) | end - start << 32 for start, end in pairwise(store.starts.data)),
         np.int64,
         len(store),
     )

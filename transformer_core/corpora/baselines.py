@@ -66,19 +66,37 @@ class _Counts:
     def __init__(self, vocab_size: int) -> None:
         self.vocab_size = vocab_size
         self.pairs = np.empty(0, np.int64)  # before * vocab_size + target, ascending
-        self.counts = np.empty(0, np.int64)  # of those
+        self.counts = np.empty(0, np.int32)  # of those
         self.n_of = np.zeros(vocab_size, np.int64)  # of each token as a target
+        self.n_before = np.zeros(vocab_size, np.int64)  # of each token in front of one
 
     def add(self, before: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
         self.n_of += np.bincount(targets, minlength=self.vocab_size)
+        self.n_before += np.bincount(before, minlength=self.vocab_size)
         pairs, counts = np.unique(before * self.vocab_size + targets, return_counts=True)
-        self.pairs, places = np.unique(np.append(self.pairs, pairs), return_inverse=True)
-        self.counts = np.bincount(places, np.append(self.counts, counts), len(self.pairs)).astype(np.int64)
+        places, is_known = self._find(pairs)
+        self.counts[places[is_known]] += counts[is_known].astype(np.int32)
+        new = ~is_known
+        self.pairs = np.insert(self.pairs, places[new], pairs[new])
+        self.counts = np.insert(self.counts, places[new], counts[new])
 
     def of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the count of each pair, 0 of those that were not seen."""
-        places = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
-        return np.where(self.pairs[places] == pairs, self.counts[places], 0)
+        places, is_known = self._find(pairs)
+        counts = np.zeros(len(pairs), np.int64)
+        counts[is_known] = self.counts[places[is_known]]
+        return counts
+
+    def n_followers(self) -> NDArray[np.int64]:
+        """Return how many different tokens follow each."""
+        return np.diff(np.searchsorted(self.pairs, np.arange(self.vocab_size + 1) * self.vocab_size))
+
+    def _find(self, pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the place of each pair among those that were seen, or where it belongs, and whether it is there."""
+        places = np.searchsorted(self.pairs, pairs)
+        is_known = places < len(self.pairs)
+        is_known[is_known] = self.pairs[places[is_known]] == pairs[is_known]
+        return places, is_known
 
 
 def baselines(train: Targets, held_out: Targets, *, vocab_size: int) -> Baselines:
@@ -99,11 +117,10 @@ def baselines(train: Targets, held_out: Targets, *, vocab_size: int) -> Baseline
     if not n_counted:
         raise CorpusError("this corpus has no tokens to predict; add more text")
     unigram = (counts.n_of + 1) / (n_counted + vocab_size)
-    n_before = np.bincount(counts.pairs // vocab_size, counts.counts, vocab_size)
-    n_followers = np.bincount(counts.pairs // vocab_size, minlength=vocab_size)
+    n_followers = counts.n_followers()
     sums, n_judged = np.zeros(2), 0
     for before, targets in held_out.blocks(at_most=_MOST_JUDGED):
-        known = n_before[before] + n_followers[before]
+        known = counts.n_before[before] + n_followers[before]
         seen = counts.of(before * vocab_size + targets) + n_followers[before] * unigram[targets]
         bigram = np.where(known > 0, seen / np.maximum(known, 1), unigram[targets])
         sums += -np.log(unigram[targets]).sum(), -np.log(bigram).sum()

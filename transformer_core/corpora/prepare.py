@@ -2,13 +2,12 @@
 
 import json
 from importlib.metadata import version
-from itertools import chain
 
 from transformer_core.config import Architecture
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.foreign_tokens import foreign_tokenizer
 from transformer_core.corpora.source_code import CODE_OF_TEXT
-from transformer_core.corpora.storage.file_items import FileItems, texts_of
+from transformer_core.corpora.storage.file_items import FileItems
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
 from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer, word_tokenizer
 
@@ -32,8 +31,8 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
     """Return a corpus's own tokenizer: one vocabulary of both sides, of what is trained on; a mask for an encoder.
 
     It is made once and kept in the cache folder, under the fingerprint of the corpus and the code that makes it. A
-    corpus that names its words has a tokenizer of those alone. Of more than 16 MiB of text, subwords are found in texts
-    that lie evenly among all.
+    corpus that names its words has a tokenizer of those alone. Of much text, subwords are found in some that lies
+    evenly in all of it.
 
     Args:
         corpus: what to train on.
@@ -44,10 +43,9 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
     mask = architecture == "encoder_only"
 
     def make() -> bytes:
-        items, kind = corpus.train, corpus.tokenizer_kind
-        if kind == "byte_bpe" and isinstance(items, FileItems):
-            items = items.for_vocabulary()
-        texts = chain.from_iterable(texts_of(items))
+        texts, kind = corpus.training_texts(), corpus.tokenizer_kind
+        if kind == "byte_bpe" and isinstance(corpus.train, FileItems):
+            texts = corpus.train.for_vocabulary()
         return train_tokenizer(texts, kind=kind, vocab_size=corpus.vocab_size, mask=mask).to_json().encode()
 
     about = [corpus.fingerprint, corpus.tokenizer_kind, str(corpus.vocab_size), str(mask)]

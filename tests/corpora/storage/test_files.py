@@ -4,7 +4,9 @@ import codecs
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from transformer_core.corpora import CorpusReading
@@ -40,13 +42,17 @@ def test_of_much_text_an_even_share_gives_the_vocabulary_and_that_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = written(tmp_path, "a.txt", "".join(f"line number {i:03}\n" for i in range(400)))
-    assert "vocabulary" not in str(open_corpus(path).description)
-    monkeypatch.setattr(file_items, "_MOST_FOR_VOCABULARY", 2_000)
-    corpus = open_corpus(path)
-    assert "built from 25% of the text" in str(corpus.description)
-    some = [corpus.train[i] for i in range(0, len(corpus.train), 4)]
-    assert list(corpus.train.for_vocabulary()) == some
+    whole: Any = open_corpus(path)
+    assert sorted(whole.train.for_vocabulary()) == [item.text for item in whole.train]
+    assert "vocabulary" not in str(whole.description)
+    monkeypatch.setattr(files, "FEW_FOR_VOCABULARY", 100)
+    assert "at most 8 MB of text, sampled evenly" in str(open_corpus(path).description)
     assert "vocabulary" not in str(open_corpus(path, CorpusReading(tokens="character")).description)
+    for limit, value, n in (("_MOST_FOR_VOCABULARY", 2_000, 2_000 // 19), ("_MOST_OF_WORDS", 110, (110 - 10) // 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(file_items, limit, value)
+            numbers = sorted(int(text.split()[-1]) for text in whole.train.for_vocabulary())
+        assert len(numbers) == n and max(np.diff([0, *numbers, 400])) < 80
 
 
 def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
@@ -94,7 +100,7 @@ def test_the_same_texts_are_held_out_however_the_file_was_written(
 
 
 def test_millions_of_lines_shorter_than_words_are_one_running_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(files, "_MOST_SHORT_TEXTS", 1000)
+    monkeypatch.setattr(files, "MOST_SHORT_TEXTS", 1000)
     of_texts = {n: len(open_corpus(written(tmp_path, f"{n}.txt", f"{n % 9}\n8\n" * n)).train) for n in (400, 600)}
     assert of_texts[400] > 300 and of_texts[600] < 10
     assert len(open_corpus(written(tmp_path, "a.txt", "one line of text\ntwo\n" * 600)).train) > 500

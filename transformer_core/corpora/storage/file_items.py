@@ -1,6 +1,7 @@
 """The texts or pairs of files as a sequence that knows only where they are, and reads them when they are asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Protocol, overload
 
 import numpy as np
@@ -23,8 +24,11 @@ class Spans(Protocol):
         ...
 
 
-_MOST_FOR_VOCABULARY = 2**24  # bytes; a text costs as much as its bytes and these
+FEW_FOR_VOCABULARY = 500_000  # bytes of texts, all of which are taken
+_MOST_FOR_VOCABULARY = 8_000_000  # bytes of texts; each costs as much as its bytes and these
 _BYTES_A_TEXT = 4
+_MOST_OF_WORDS = 1_000_000  # bytes of different words; while subwords are found, one takes some hundred bytes
+_N_PARTS = 16  # in which texts are taken, each evenly from all
 
 
 class FileItems(Sequence[Item]):
@@ -78,10 +82,18 @@ class FileItems(Sequence[Item]):
         """Read the texts of one item after another."""
         return map(self.texts_in, self.files.read(self.spans))
 
-    def for_vocabulary(self) -> "FileItems":
-        """Return the items that subwords are found in: all, or of much text some that lie evenly among all."""
-        cost = self.n_bytes + _BYTES_A_TEXT * len(self)
-        return self[:: -(-cost // _MOST_FOR_VOCABULARY)] if cost > _MOST_FOR_VOCABULARY else self
+    def for_vocabulary(self) -> Iterator[str]:
+        """Yield the texts that subwords are found in: all, or of much text some that lie evenly among all."""
+        n_left, words, n_left_of_words = _MOST_FOR_VOCABULARY, set[str](), _MOST_OF_WORDS
+        every = _N_PARTS * (1 + (self.n_bytes + _BYTES_A_TEXT * len(self)) // _MOST_FOR_VOCABULARY)
+        for text in chain.from_iterable(chain.from_iterable(self[i::every].texts() for i in range(every))):
+            new = {*text.split()} - words
+            words |= new
+            n_left -= len(text.encode()) + _BYTES_A_TEXT
+            n_left_of_words -= sum(len(word.encode()) for word in new)
+            if min(n_left, n_left_of_words) < 0:
+                return
+            yield text
 
     def path_and_line(self, index: int) -> tuple[str, int]:
         """Return the file of an item, as a message names it, and its line, counted from 1."""
@@ -99,4 +111,4 @@ def texts_of(items: Sequence[Item]) -> Iterator[Sequence[str]]:
 
 
 def _item(texts: Sequence[str]) -> Item:
-    return Pair(*texts) if len(texts) > 1 else Text(*texts)
+    return Pair(texts[0], texts[1]) if len(texts) > 1 else Text(texts[0])

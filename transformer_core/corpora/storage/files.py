@@ -8,23 +8,26 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
-from transformer_core.corpora.corpus import BETWEEN, Corpus, Pair, Text, first_half
+from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.corpora.storage.file_items import FileItems, as_text
+from transformer_core.corpora.storage.columns import Table, columns_in_words, table_of
+from transformer_core.corpora.storage.file_items import FEW_FOR_VOCABULARY, FileItems, as_text
 from transformer_core.corpora.storage.file_spans import (
     FEWEST_BYTES,
+    MOST_SHORT_TEXTS,
+    SHORTEST_TEXTS,
     Division,
     OneTextError,
     divided,
     division_of,
     texts_at_beginning,
 )
+from transformer_core.corpora.storage.places import places_of
 from transformer_core.corpora.storage.rows import format_of
 from transformer_core.corpora.storage.running_text import RunningText, running_text
-from transformer_core.corpora.storage.tables import Table, columns_in_words, table_items, table_of
+from transformer_core.corpora.storage.tables import table_items
 from transformer_core.corpora.storage.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
 from transformer_core.errors import CorpusError, Message
-from transformer_core.reasons import reason
 
 _TEXTS: dict[Division, Message] = {
     "stretches": Message(
@@ -35,7 +38,6 @@ _TEXTS: dict[Division, Message] = {
     "texts": Message("{n:,} text, from {file} ({size})", plural="{n:,} texts, from {file} ({size})"),
     "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, one per file, from {folder} ({size})"),
 }
-_SHORTEST_TEXTS, _MOST_SHORT_TEXTS = 8, 2**21  # bytes of a text, on average; how many shorter ones are texts each
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
 _N_LEFT_OUT_TOLD = 3  # files without text
 _FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
@@ -104,20 +106,6 @@ def table_at(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> 
     return table if len(paths) > 1 else table_of(place, paths, reading)
 
 
-def places_of(path: str | os.PathLike[str]) -> tuple[Path, list[Path]]:
-    """Return what a corpus is called by, and its files: those of a folder, or of several paths.
-
-    Raises:
-        CorpusError: there is nothing that could be read.
-    """
-    several = [Path(part) for part in os.fspath(path).split(BETWEEN)] if not os.path.exists(path) else [Path(path)]
-    for place in several:
-        if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
-            raise CorpusError("{path} is neither a file nor a folder", path=shown(place))
-    files = [file for place in several for file in (files_of(place) if os.path.isdir(place) else [place])]
-    return several[0], files
-
-
 def _of_table(table: Table, reading: CorpusReading, *, n_left_out: int) -> Corpus:
     """Return the corpus that a table holds."""
     if not table.is_chosen:
@@ -155,7 +143,7 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     natural = division_of(files.files[0])
     division: Division | Literal["stream"] = natural
     n_texts, n_bytes = texts_at_beginning(files.files[0], natural)
-    if n_bytes < _SHORTEST_TEXTS * n_texts and n_texts * files.size > _MOST_SHORT_TEXTS * n_bytes:
+    if n_bytes < SHORTEST_TEXTS * n_texts and n_texts * files.size > MOST_SHORT_TEXTS * n_bytes:
         division = "stream"  # each text would cost many times its own size
     try:
         return _of_texts(files, division, reading)
@@ -226,12 +214,11 @@ def _corpus(
     )
     description = remark(_description(path, size, division, len(train), len(held_out)))
     kind = reading.kind or "byte_bpe"
-    share = len(train.for_vocabulary()) / len(train)
-    if kind == "byte_bpe" and share < 1 and not reading.tokenizer_source:
+    if kind == "byte_bpe" and train.n_bytes > FEW_FOR_VOCABULARY and not reading.tokenizer_source:
         description = Message(
-            "{corpus} The subword vocabulary is built from {share:.0%} of the text, sampled evenly.",
+            "{corpus} Its subword vocabulary is built from at most 8 MB of text, sampled evenly, with at most 1 MB of "
+            "different words.",
             corpus=description,
-            share=share,
         )
     usual = min(max(size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
@@ -269,27 +256,6 @@ def _first_of(left_out: Sequence[Message]) -> Message:
     first = Message.joined("; ", left_out[:_N_LEFT_OUT_TOLD])
     n_more = len(left_out) - _N_LEFT_OUT_TOLD
     return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
-
-
-def files_of(folder: Path) -> list[Path]:
-    """Return all files of a folder and of the folders in it, but hidden ones, by their names.
-
-    Raises:
-        CorpusError: a folder may not be read.
-    """
-
-    def refuse(error: OSError) -> None:
-        raise CorpusError(
-            "the folder {path} cannot be read ({error}); change its permissions",
-            path=error.filename,
-            error=reason(error),
-        )
-
-    paths = []
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [Path(place, name) for name in names if not name.startswith(".")]
-    return sorted((path for path in paths if os.path.isfile(path)), key=lambda path: path.relative_to(folder).parts)
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:

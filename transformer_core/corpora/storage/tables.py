@@ -1,167 +1,39 @@
-"""Tables as corpora: which columns are the text, or the source and the target, and the items made of their rows."""
+"""Tables as corpora: the items that are made of their rows."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from itertools import islice, zip_longest
-from pathlib import Path
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.reading import CorpusReading
+from transformer_core.corpora.storage.columns import Table
 from transformer_core.corpora.storage.encodings import decoded, encoding_of
 from transformer_core.corpora.storage.file_items import FileItems
-from transformer_core.corpora.storage.file_spans import LONGEST_TEXT, hashes_of, hold_out
+from transformer_core.corpora.storage.file_spans import (
+    LONGEST_TEXT,
+    MOST_SHORT_TEXTS,
+    SHORTEST_TEXTS,
+    hashes_of,
+    hold_out,
+)
+from transformer_core.corpora.storage.json_values import LONGEST_ROW
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLine, PairLines, Problem, refuse_bad_lines
-from transformer_core.corpora.storage.rows import (
-    LANGUAGES,
-    LONGEST_ROW,
-    Format,
-    Row,
-    format_of,
-    lines_of,
-    looks_like_header,
-    rows_of,
-)
+from transformer_core.corpora.storage.rows import Row, lines_of, rows_of
 from transformer_core.corpora.storage.text_files import LARGE, NoTextError, opened, shown
-from transformer_core.errors import CorpusError, Message
+from transformer_core.errors import CorpusError
 
-_VERSION = "1"  # of what is made of rows
-_N_LOOKED_AT = 100  # rows by which the columns are found
+_VERSION = "2"  # of what is made of rows
 _TOGETHER = 2**10  # items that are stored at a time
 _MOST_WRITTEN = 2**26, 16  # of texts: bytes, or so many times the size of the files
-_BETWEEN = b"\0"  # source and target; no text has a zero byte
-_SIDES = ("source", "src", "target", "tgt", "trg")
-_CHATS = ("messages", "conversations", "conversation", "dialog", "dialogue", "chat", "turns")
-_TEXTS = "text content body document story sentence article review comment quote message tweet abstract".split()
-_PAIRS = (
-    *(("source", "target"), ("src", "tgt"), ("src", "trg"), ("instruction+input", "output"), ("input", "output")),
-    *(("instruction", "output"), ("instruction", "response"), ("prompt", "completion"), ("prompt", "response")),
-    *(("question", "answer"), ("query", "response"), ("instruction", "completion"), ("document", "summary")),
-    *(("article", "highlights"), ("article", "summary"), ("text", "summary"), ("instruction+context", "response")),
-)
+_BETWEEN = "\0"  # source and target; no text has it
+_LONGEST_SHOWN = 200  # characters of a cell
+_LACKING: Mapping[int, Sequence[Problem]] = {1: ("no_text",), 2: ("no_source", "no_target")}
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """What is known of a table from its first rows."""
-
-    path: Path  # of the file, or of the folder that the files lie in
-    files: tuple[Path, ...]
-    format: Format | None  # None: two parallel files, whose lines belong together
-    columns: tuple[str, ...]
-    has_header: bool  # of CSV and TSV: the first line has the names of the columns
-    text: str = ""  # the column with the text; columns joined by "+" are one, each on a line of its own
-    source: str = ""  # in place of it, the columns with the source and the target
-    target: str = ""
-
-    @property
-    def is_chosen(self) -> bool:
-        """Whether it is known which columns are read."""
-        return bool(self.text or (self.source and self.target))
-
-    @property
-    def can_have_header(self) -> bool:
-        """Whether the first line can be read as names."""
-        return self.format in ("csv", "tsv")
-
-
-def table_of(path: Path, files: Sequence[Path], reading: CorpusReading) -> Table | None:
-    """Return what table some files are together; None: they are none, or are to be read as text.
-
-    Raises:
-        CorpusError: they cannot be read, or have not the columns that are asked for.
-    """
-    if reading.division != "auto" or not files:
-        return None
-    parallel = _parallel(files)
-    formats = {None} if parallel else {format_of(file) for file in files}
-    if not parallel and (len(formats) > 1 or formats == {None}):
-        return None
-    (kind,) = formats
-    header = None if reading.header == "auto" else reading.header == "yes"
-    wanted = bool(reading.text_column or reading.source_column)
-    if parallel:
-        columns, has_header = parallel, False
-        files = sorted(files, key=lambda file: parallel.index(_side(file, files)))
-    else:
-        if not files[0].stat().st_size:
-            raise NoTextError("{path} is empty", path=shown(files[0]))
-        assert kind is not None
-        has_header = kind in ("csv", "tsv") and _has_header(files[0], kind, header)
-        rows = (cells for _, cells in islice(rows_of(files[0], kind, header=has_header), _N_LOOKED_AT))
-        columns = tuple(dict.fromkeys(name for cells in rows if not isinstance(cells, BadLine) for name in cells))
-    chosen = {"text": reading.text_column, "source": reading.source_column, "target": reading.target_column}
-    for name in chosen.values():
-        if any(part not in columns for part in _parts(name, columns)):
-            raise CorpusError(
-                "{path} has no column {column}; it has {columns}",
-                path=shown(path),
-                column=name,
-                columns=", ".join(columns),
-            )
-    if not wanted:
-        chosen = _guess(columns, kind, has_names=has_header or kind not in ("csv", "tsv"))
-    return Table(path=path, files=tuple(files), format=kind, columns=columns, has_header=has_header, **chosen)
-
-
-def _has_header(path: Path, kind: Format, header: bool | None) -> bool:
-    if header is not None:
-        return header
-    first = next((cells for _, cells in rows_of(path, kind, header=False) if not isinstance(cells, BadLine)), {})
-    return looks_like_header([*first.values()])
-
-
-def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> dict[str, str]:
-    """Return which columns are probably meant, by their usual names."""
-    if kind is None or (not has_names and kind in ("csv", "tsv")):
-        first = (*columns[:2], "")[:2] if len(columns) > 1 else ("1", "2")
-        return {"source": first[0], "target": first[1]}
-    if not columns:
-        return {"text": "text"}  # each row is bad, and will be named
-    by_name = {column.lower().strip(): column for column in columns}
-    for name in _CHATS:
-        if name in by_name:
-            return {"text": by_name[name]}
-    for pair in _PAIRS:
-        if all(part in by_name for side in pair for part in side.split("+")):
-            source, target = ("+".join(by_name[part] for part in side.split("+")) for side in pair)
-            return {"source": source, "target": target}
-    languages = [
-        column for name, column in by_name.items() if name.rpartition(".")[2] in LANGUAGES - {"id", "no", "is"}
-    ]
-    if len(languages) == 2:
-        return {"source": languages[0], "target": languages[1]}
-    for name in _TEXTS:
-        if name in by_name:
-            return {"text": by_name[name]}
-    if len(columns) == 1:
-        return {"text": columns[0]}
-    if len(columns) == 2 and (kind in ("csv", "tsv") or [*columns] == ["1", "2"]):
-        return {"source": columns[0], "target": columns[1]}
-    return {}
-
-
-def _side(file: Path, files: Sequence[Path]) -> str:
-    """Return what tells the name of one of two files from that of the other."""
-    (other,) = (name for name in files if name != file) if len(files) == 2 else (file,)
-    mine, others = (re.split(r"[._-]", path.name.lower()) for path in (file, other))
-    different = [part for part, its in zip(mine, others, strict=False) if part != its]
-    return different[0] if len(mine) == len(others) and len(different) == 1 else ""
-
-
-def _parallel(files: Sequence[Path]) -> tuple[str, ...]:
-    """Return the names of the sides of two parallel files, source first; none, if their names are no such two."""
-    if len(files) != 2:
-        return ()
-    sides = sorted((_side(file, files) for file in files), key=lambda side: (*_SIDES, side).index(side))
-    return tuple(sides) if all(side in LANGUAGES or side in _SIDES for side in sides) else ()
 
 
 class TableRows:
@@ -172,9 +44,10 @@ class TableRows:
 
     def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
         """Yield the bytes of each row, [row, 2]: its first address, and the one after its last."""
+        text = self.arrays["text"].data
         for first in range(0, len(spans), _TOGETHER):
             for start, end in spans[first : first + _TOGETHER].tolist():
-                yield self.arrays["text"][start:end].tobytes()
+                yield bytes(text[start:end])
 
     def path_and_line(self, address: int) -> tuple[str, int]:
         """Return the file or folder of the table, and the line of a row."""
@@ -252,15 +125,23 @@ def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int
     sinks["text"].append(np.empty(0, np.uint8))
     most, first, texts, lines, hashed = max(_MOST_WRITTEN[0], _MOST_WRITTEN[1] * size), 0, [], [], []
     n_waiting = 0
-    for line, raw in _items(table, counted):
+    for n_items, (line, raw) in enumerate(_items(table, counted)):
         texts.append(raw)
         lines.append(line)
-        hashed.append(raw.partition(_BETWEEN)[0].strip().replace(b"\r\n", b"\n"))
+        hashed.append(raw.partition(b"\0")[0].strip().replace(b"\r\n", b"\n"))
         n_waiting += len(raw)
         if len(texts) == _TOGETHER or n_waiting > LONGEST_ROW:
             yield _store(texts, lines, hashed, first, sinks)
             first, n_waiting = first + n_waiting, 0
             texts, lines, hashed = [], [], []
+        if len(texts) == 1 and n_items > MOST_SHORT_TEXTS and first < SHORTEST_TEXTS * n_items:
+            raise CorpusError(
+                "{path} has more than {n:,} rows with less than {least} bytes of text on average; rows cost as much "
+                "as longer ones, so put several into one, or export fewer of them",
+                path=shown(table.path),
+                n=MOST_SHORT_TEXTS,
+                least=SHORTEST_TEXTS,
+            )
         if first > most:
             raise CorpusError(
                 "the texts of {path} are more than {n:,} MB, many times its size; export fewer of them",
@@ -284,13 +165,20 @@ def _store(
 
 def _items(table: Table, counted: _Counts) -> Iterator[tuple[int, bytes]]:
     """Yield the line and the bytes of each item, and count the rows and those that hold none."""
+    sides, is_delimited = table.sides, table.format in ("csv", "tsv")
+    can_be_wider = is_delimited and not table.has_header
     for line, cells in _rows(table):
         counted.n_lines += 1
-        found = cells if isinstance(cells, BadLine) else _item(cells, table)
-        if isinstance(found, list):
-            counted.n_wider += table.format in ("csv", "tsv") and not table.has_header and _is_wider(cells)
-            yield from ((line, raw) for raw in found)
-            continue
+        found: BadLine | list[bytes] | Problem
+        if isinstance(cells, BadLine):
+            found = cells
+        else:
+            found = _item(cells, sides, is_delimited=is_delimited)
+            if isinstance(found, list):
+                counted.n_wider += can_be_wider and len(cells) > 2 and any([*cells.values()][2:])
+                for raw in found:
+                    yield line, raw
+                continue
         counted.n_bad += 1
         if len(counted.first_bad) < N_SHOWN:
             text = "\t".join(map(str, cells.values())) if not isinstance(cells, BadLine) else ""
@@ -299,14 +187,10 @@ def _items(table: Table, counted: _Counts) -> Iterator[tuple[int, bytes]]:
             )
 
 
-def _is_wider(cells: Mapping[str, Any] | BadLine) -> bool:
-    return not isinstance(cells, BadLine) and any([*cells.values()][2:])
-
-
 def _rows(table: Table) -> Iterator[Row]:
     if table.format is not None:
         for file in table.files:
-            yield from rows_of(file, table.format, header=table.has_header)
+            yield from rows_of(file, table.format, header=table.has_header, columns=[*chain(*table.sides)] or None)
         return
     with opened(table.files[0]) as one, opened(table.files[1]) as other:
         sides = (
@@ -324,21 +208,21 @@ def _rows(table: Table) -> Iterator[Row]:
                     n=line - 1,
                 )
             if any(text.strip() for text in texts):
-                yield line, {side: text.strip() for side, text in zip(table.columns, texts, strict=True)}
+                yield line, {side: text.rstrip("\r\n") for side, text in zip(table.columns, texts, strict=True)}
 
 
-def _item(cells: Mapping[str, Any], table: Table) -> list[bytes] | Problem:
+def _item(cells: Mapping[str, Any], sides: Sequence[Sequence[str]], *, is_delimited: bool) -> list[bytes] | Problem:
     """Return the bytes of a row's text, cut where it is long, or of its pair; or what is wrong with it."""
-    if table.text:
-        text = _text_of(cells, table.text).replace("\0", " ")
-        return _cut(text.encode("utf-8", "replace")) if text.strip() else "no_text"
-    if table.format in ("csv", "tsv") and len(cells) < 2:
+    if is_delimited and len(cells) < len(sides):
         return "one_column"
-    sides = [_text_of(cells, name).replace("\0", " ") for name in (table.source, table.target)]
-    if not all(side.strip() for side in sides):
-        return "no_target" if sides[0].strip() else "no_source"
-    pair = _BETWEEN.join(side.encode("utf-8", "replace") for side in sides)
-    return [pair] if len(pair) <= LONGEST_TEXT else "too_long"
+    texts = [_text_of(cells, parts).replace("\0", " ") for parts in sides]
+    for text, problem in zip(texts, _LACKING[len(texts)], strict=True):
+        if not text or text.isspace():
+            return problem
+    raw = _BETWEEN.join(texts).encode("utf-8", "replace")
+    if len(raw) <= LONGEST_TEXT:
+        return [raw]
+    return "too_long" if len(texts) > 1 else _cut(raw)
 
 
 def _cut(raw: bytes) -> list[bytes]:
@@ -354,13 +238,11 @@ def _cut(raw: bytes) -> list[bytes]:
     return [piece for piece in (*pieces, raw[start:]) if piece.strip()]
 
 
-def _parts(name: str, columns: Sequence[str]) -> list[str]:
-    return [] if not name else [name] if name in columns else name.split("+")
-
-
-def _text_of(cells: Mapping[str, Any], name: str) -> str:
-    """Return the text of a column, or of several joined by "+", each on a line of its own."""
-    return "\n".join(filter(None, (as_written(cells.get(part)) for part in _parts(name, [*cells]))))
+def _text_of(cells: Mapping[str, Any], parts: Sequence[str]) -> str:
+    """Return the text of a column, or of several, each on a line of its own."""
+    if len(parts) == 1:
+        return as_written(cells.get(parts[0]))
+    return "\n".join(filter(None, (as_written(cells.get(part)) for part in parts)))
 
 
 def as_written(cell: object) -> str:
@@ -393,13 +275,6 @@ def _texts_in(raw: bytes) -> Sequence[str]:
 
 
 def first_rows(table: Table, n: int) -> list[list[str]]:
-    """Return the cells of the first rows as text, those of a column at its place among the columns."""
+    """Return the cells of the first rows as text, cut where it is long, each at the place of its column."""
     rows = islice((cells for _, cells in _rows(table) if not isinstance(cells, BadLine)), n)
-    return [[as_written(cells.get(column)) for column in table.columns] for cells in rows]
-
-
-def columns_in_words(table: Table) -> Message:
-    """Return which columns of a table are read."""
-    if table.text:
-        return Message("Text: the column {text}.", text=table.text)
-    return Message("Source: the column {source}; target: {target}.", source=table.source, target=table.target)
+    return [[as_written(cells.get(column))[:_LONGEST_SHOWN] for column in table.columns] for cells in rows]
