@@ -60,13 +60,15 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
 def test_white_space_alone_is_a_text_where_it_has_tokens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    for kind, n in (("character", 3), ("word", 1)):
-        tokenizer = train_tokenizer(["a b"], kind=kind)
-        saved(tmp_path / kind, tokenizer)
-        monkeypatch.setattr("sys.stdin", io.StringIO("  \n\n \na  b\r\n"))
-        assert main(["decode", "--tokens", "1", str(tmp_path / kind), "-"]) == 0
+    for name, tokenizer, n in (
+        ("characters", train_tokenizer(["a b"], kind="character"), 3),
+        ("words", train_tokenizer(["a b"], kind="word"), 1),
+    ):
+        saved(tmp_path / name, tokenizer)
+        monkeypatch.setattr("sys.stdin", io.StringIO("  \n\n \na  b\n"))
+        assert main(["decode", "--tokens", "1", str(tmp_path / name), "-"]) == 0
         shown = capsys.readouterr()
-        assert shown.out.count("\n") == n and ("ignores some spaces" in shown.err) == (kind == "word")
+        assert shown.out.count("\n") == n and ("ignores some spaces" in shown.err) == (name == "words")
 
 
 def test_a_decoder_goes_on_with_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -6,9 +6,8 @@ from tokenizers import normalizers
 
 from tests.text.test_tokenizer import KINDS, TOKENIZERS
 from transformer_core.text.characters import CharacterTokenizer
-from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.foreign import ROLES, ForeignTokenizer
 from transformer_core.text.interface import Given, Tokenizer
-from transformer_core.text.load import ROLES
 from transformer_core.text.tokenizer import Kind, OwnTokenizer
 from transformer_core.text.white_space import is_ignored
 
@@ -33,7 +32,7 @@ def some_is_ignored(replaced: str, by: str) -> Tokenizer:
     return ForeignTokenizer(backend, dict.fromkeys(ROLES))
 
 
-def test_a_tokenizer_may_ignore_some_of_it():
+def test_a_tokenizer_may_ignore_some_of_it() -> None:
     for replaced, by, ignored, kept in (
         ("\n", " ", ("a\nb", "x  a\nb", "\n"), ("a  b", "a\tb", " a")),
         ("\t", " ", ("\ta", "a\tb"), ("a\nb", "a  b")),
@@ -44,7 +43,7 @@ def test_a_tokenizer_may_ignore_some_of_it():
         assert not any(is_ignored(tokenizer, text) for text in kept)
 
 
-def test_characters_and_pairs():
+def test_characters_and_pairs() -> None:
     tokenizer = CharacterTokenizer(dict(enumerate("\n ab")))
     given: tuple[Given, ...] = ("a\n\n b", " ", ("a ", "\n"))
     assert not any(is_ignored(tokenizer, text) for text in given)

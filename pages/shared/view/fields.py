@@ -107,8 +107,8 @@ class Choice:
         def on_change() -> None:
             take(long_texts.clean(lines.from_box(st.session_state[key] or "")))
 
-        bound = {"key": key, "on_change": on_change, "autocomplete": "off", "persist_state": "session"}
-        st.text_input(prose.plain(label), **bound, **how)
+        how |= {"key": key, "on_change": on_change, "autocomplete": "off", "persist_state": "session"}
+        st.text_input(prose.plain(label), **how)
 
     def text_area(self, label: str, **how: Any) -> None:
         """Draw lines that can be typed."""

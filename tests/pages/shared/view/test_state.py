@@ -84,6 +84,7 @@ def test_page_library_and_decode_read_the_same_tokens(
     saved.pop("headlight")
     backend = Tokenizer.from_str(json.dumps(saved))
     expected = [backend.encode(text, add_special_tokens=False).ids for text in WHITE_SPACE]
+    (bos,) = tokenizer.encode_for("", "decoder_only")
     assert [tokenizer.encode(text) for text in WHITE_SPACE] == expected
     assert len({*map(tuple, expected)}) == len(WHITE_SPACE)
     app = open_app("heads", model="tales", text=WHITE_SPACE[2])
@@ -95,9 +96,10 @@ def test_page_library_and_decode_read_the_same_tokens(
     read[WHITE_SPACE[1]] = next(b for b in app.button if b.label == "Analyse").click().run().session_state["text"]
     assert [*read] == [*read.values()] and not app.exception
     labels = figure_of(app)["layout"]["yaxis"]["ticktext"]
-    assert [html.unescape(one) for one in labels][:4] == tokenizer.labels([tokenizer.bos_id, *expected[1]])[:4]
+    assert [html.unescape(one) for one in labels][:4] == tokenizer.labels([bos, *expected[1]])[:4]
+    capsys.readouterr()
     for text, ids in zip(WHITE_SPACE, expected, strict=True):
         assert main(["decode", "--tokens", "1", str(folder), text]) == 0
-        prompt = torch.tensor([[tokenizer.bos_id, *ids]])
+        prompt = torch.tensor([[bos, *ids]])
         written = tokenizer.decode(greedy_decode(model, prompt, max_new_tokens=1).tokens[0].tolist())
         assert capsys.readouterr() == (f"{written}\n", "")
