@@ -74,7 +74,7 @@ def test_rows_of_json_and_parquet(tmp_path: Path, name: str, row: Any, reading: 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
-    rows = [(f'say "{i}"' if name == "a.csv" else f"say {i}", f"dis, {i}", "x") for i in range(N)]
+    rows = [(f'say "{i}"' if name == "a.csv" else f"say {i}", f"  dis, {i} ", "x") for i in range(N)]
     pairs = {Pair(*row[:2]) for row in rows}
     assert items(written(tmp_path, name, rows)) == pairs
     headed = written(tmp_path, name, [("English sentences", "French", "Author name"), *rows])
@@ -91,9 +91,9 @@ def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
 
 def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
     paths = [tmp_path / f"europarl-v7.fr-en.{side}" for side in ("en", "fr")]
-    for path, word in zip(paths, ("cat", "chat"), strict=True):
-        path.write_text("".join(f"{word} {i}\n" for i in range(N)), encoding="utf-8")
-    expected = {Pair(f"cat {i}", f"chat {i}") for i in range(N)}
+    for path, word in zip(paths, ("cat", " chat"), strict=True):
+        path.write_text("".join(f"{word} {i} \r\n" for i in range(N)), encoding="utf-8")
+    expected = {Pair(f"cat {i} ", f" chat {i} ") for i in range(N)}
     assert items("|".join(map(str, paths))) == items(str(tmp_path)) == expected
     reading: Any = (CorpusReading(), "encoder_decoder")
     assert made_from("|".join(map(str, paths)), *reading) != made_from(str(paths[0]), *reading)
