@@ -106,7 +106,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
         (
             say(_LENGTHS[side]),
             say(
-                "{median} (95% up to {percentile}, longest {longest})",
+                "{median:,} (95% up to {percentile:,}, longest {longest:,})",
                 median=of.median,
                 percentile=of.percentile_95,
                 longest=of.longest,

@@ -1,5 +1,7 @@
 """Places: which tokens a row or a column stands for, and how its axis says so."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,12 +86,12 @@ def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
     border: int | None, expected: set[tuple[str, float]]
 ):
     labels, cells = with_border(["‖a", "‖", "b"], border), np.eye(3)
-    names = {"row_name": "r", "column_name": "c", "hover": "{row}"}
+    named: Any = {"row_name": "r", "column_name": "c", "hover": "{row}", "titles": ("A", "B"), "title": "t"}
     figures = {
         "heat map": attention_heatmap(cells, labels, labels),
         "difference": difference_heatmap(cells, cells, labels, labels, names=("A", "B")),
         "panels": number_panels({"p": cells, "q": cells}, labels, labels, title="t", row_name="r", column_name="c"),
-        "moved": moved_pair((cells, cells), rows=labels, columns=labels, titles=("A", "B"), title="t", **names),
+        "moved": moved_pair((cells, cells), rows=labels, columns=labels, **named),
         "bars": row_bars(cells[0], labels, query=0, query_token="a"),
         "lines": bipartite_lines([cells], labels, labels),
     }

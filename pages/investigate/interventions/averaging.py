@@ -1,5 +1,6 @@
 """What mean ablation is taken over: held-out texts of a corpus, or texts that a person types."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pages.explore.compare import corpus_texts
@@ -39,9 +40,9 @@ def mean(data: InterventionsData, component: Component, usual: Given) -> Ablatio
     """
     corpus, card = _corpus(data.card), data.card
     if corpus == TYPED:
-        texts = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or in_one_line(usual)).split("\n"))
-        read = read_line if data.card.takes_pairs else str
-        return Ablation(component=component, method="mean", texts=tuple(map(read, texts)))
+        lines = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or in_one_line(usual)).split("\n"))
+        read: Callable[[str], Given] = read_line if data.card.takes_pairs else str
+        return Ablation(component=component, method="mean", texts=tuple(map(read, lines)))
     from transformer_core.analysis.interventions.constants import corpus_mean
 
     drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)

@@ -74,8 +74,9 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
     a, b = here.labels[side], there.labels[side]
     cut_a, cut_b = here.n_given, there.n_given
     if side == "source":
-        are_pairs = here.border is not None and there.border is not None
-        cut_a, cut_b = (here.border, there.border) if are_pairs else (len(a), len(b))
+        cut_a, cut_b = len(a), len(b)
+        if here.border is not None and there.border is not None:
+            cut_a, cut_b = here.border, there.border
     positions: dict[int, int] = {}
     is_by_position = True
     for (from_a, to_a), (from_b, to_b) in (((0, cut_a), (0, cut_b)), ((cut_a, len(a)), (cut_b, len(b)))):
