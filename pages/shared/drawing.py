@@ -30,7 +30,7 @@ def draw(
     state_of: Callable[[], Mapping[str, Any]] = dict,
     **more: Any,
 ) -> None:
-    """Draw a figure as high as it is laid out.
+    """Draw a figure as high as it is laid out, unless another height is given.
 
     Args:
         drawn: the call that draws it.
@@ -52,4 +52,4 @@ def draw(
         code = export.script(recipe, *printed, title=title, name=name)
         return export.files(name=name, csv=csv, arrays=arrays, code=code, state=view(), model=model, more=state_of())
 
-    figures.live_figure(figure, name=name, key=key, files=files, height=int(figure.layout.height), **more)
+    figures.live_figure(figure, **{"height": int(figure.layout.height), **more}, name=name, key=key, files=files)

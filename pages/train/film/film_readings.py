@@ -101,11 +101,11 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
     Raises:
         HeadlightError: no snapshot can be read, or the text cannot.
     """
-    room = _room(runs.configurations(run)[0], len(snapshots))
+    most = room(runs.configurations(run)[0], len(snapshots))
     trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
-            return _fixed_by(str(run.path), run_models.version(run), step, text, target, room)
+            return _fixed_by(str(run.path), run_models.version(run), step, text, target, most)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -131,15 +131,15 @@ def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
     return [isolate(label[:LABEL_LENGTH]) for label in queries], [isolate(label[:LABEL_LENGTH]) for label in keys]
 
 
-def _room(config: ModelConfig, n_snapshots: int) -> int:
+def room(config: ModelConfig, n_snapshots: int) -> int:
     """Return how many tokens of a text there is memory for, at so many snapshots."""
     n_heads = config.n_heads * sum(attention.n_layers(config) for attention in attentions_of(config).values())
-    room = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_snapshots))
-    return max(LEAST_TOKENS, min(max_tokens(config), room))
+    most = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_snapshots))
+    return max(LEAST_TOKENS, min(max_tokens(config), most))
 
 
 @cache.by_arguments(mark("fixed texts"))
-def _fixed_by(path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
+def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: int) -> "FixedText":
     from transformer_core.analysis.texts.fixed_text import fix_text
 
     model, tokenizer = run_models.load_at(path, version, step)
@@ -150,7 +150,7 @@ def _fixed_by(path: str, version: str, step: int, text: str, target: str, room: 
             tokenizer,
             text,
             target=target or None if takes_target else None,
-            max_tokens=room,
+            max_tokens=most,
             max_new_tokens=MAX_NEW_TOKENS,
         )
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.figures import live_figure
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
 from pages.shared.lines import output_in_a_line
+from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
+from pages.train.film import recipes
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.errors import HeadlightError, mark
@@ -78,17 +78,16 @@ INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "e
 
 def heatmap(data: SnapshotData) -> None:
     """Draw the chosen head at the chosen snapshot."""
-    pattern, axes = data.pattern(data.place), data.axes
-    figure = attention_heatmap(
-        pattern,
+    recipes.draw(
+        data,
+        attention_heatmap,
+        (recipes.snapshot(data, data.step, "snapshot"), data.head[1:], data.pattern(data.place)),
+        axes=data.axes,
         title=say(TITLE, step=grouped(data.step), head=head_in_words(*data.head)),
-        **axes,
-    )
-    live_figure(
-        figure,
         name=data.file_name(f"step{data.step}"),
-        csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),
         key=run_state.FILM_HEATMAP,
+        model=weights_of(data.run.path, data.step),
+        height=None,
         preview=_preview(data),
     )
 

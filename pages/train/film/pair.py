@@ -4,12 +4,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.figures import live_figure
 from pages.shared import prose
+from pages.shared.recipe import Unwritten
+from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train.film import recipes
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.language import say
 
@@ -53,19 +54,36 @@ def show(data: SnapshotData) -> None:
     a, b = data.pattern(place), data.pattern(data.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    for column, letter, pattern, step in zip(columns, "AB", (a, b), snapshots, strict=False):
+    told: dict[str, Any] = {"axes": axes, "height": None}
+    both = [
+        (recipes.snapshot(data, step, name), data.head[1:], values)
+        for step, name, values in zip(snapshots, "ab", (a, b), strict=True)
+    ]
+    for column, letter, one, step in zip(columns, "AB", both, snapshots, strict=False):
         with column:
-            title = say("{letter}: after step {step:,}", letter=letter, step=step)
-            _figure(
-                attention_heatmap(pattern, title=title, width=WIDTH, **axes),
-                data.file_name(letter, f"step{step}"),
-                pattern,
-                axes,
-                f"film-pair-{letter}",
+            recipes.draw(
+                data,
+                attention_heatmap,
+                one,
+                title=say("{letter}: after step {step:,}", letter=letter, step=step),
+                name=data.file_name(letter, f"step{step}"),
+                key=f"film-pair-{letter}",
+                model=weights_of(data.run.path, step),
+                options={"width": Unwritten(WIDTH)},
+                **told,
             )
     with columns[2]:
-        figure = difference_heatmap(a, b, title="B − A", names=("A", "B"), width=WIDTH, **axes)
-        _figure(figure, data.file_name("difference"), b - a, axes, "film-pair-difference")
+        recipes.draw(
+            data,
+            difference_heatmap,
+            *both,
+            title="B − A",
+            name=data.file_name("difference"),
+            key="film-pair-difference",
+            model=weights_of(data.run.path, data.step),
+            options={"names": ("A", "B"), "width": Unwritten(WIDTH)},
+            **told,
+        )
     prose.look_for(_in_words(data, *names))
 
 
@@ -77,8 +95,3 @@ def _in_words(data: SnapshotData, other: str, this: str) -> str:
         this=this,
         other=other,
     )
-
-
-def _figure(figure: Any, name: str, values: Any, axes: dict[str, Any], key: str) -> None:
-    csv = pattern_csv(values, axes["query_tokens"], axes["key_tokens"], axes["mask"])
-    live_figure(figure, name=name, csv=csv, key=key)

@@ -1,22 +1,22 @@
 """Two trainings side by side, with their heads matched: a head's number means nothing, what it does may come again."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.components.figures import live_figure
-from pages.shared import prose, run_readings, runs, ticking
+from pages.shared import drawing, export, prose, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Print, Unwritten, call
+from pages.shared.run_figures import weights_of
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
-from pages.train.film import film_readings
+from pages.train.film import film_readings, recipes
 from pages.train.film.data import SnapshotData, far_in_words
-from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, head_matrix
@@ -113,32 +113,37 @@ def _compare(data: SnapshotData, other: Run) -> None:
         return
     step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:
-        matching, n_texts = _match(data, other, step)
+        matching, texts = _match(data, other, step)
         partner = film_readings.read_one(other, step, data.read.reading.fixed)
     except HeadlightError as error:
         prose.warning(say("The two cannot be compared: {error}.", error=error))
         return
-    _draw(data, other, step, matching, partner, n_texts)
+    _draw(data, other, step, matching, partner, texts)
 
 
-def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, int]":
-    """Return the matching of the chosen attention's heads on the person's text and some examples, and on how many."""
+def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, list[str]]":
+    """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
     from transformer_core.analysis.heads.matching import match_heads
 
     attention, own = data.view.attention, data.read.reading
-    texts = [text for text in run_readings.examples(data.run) if text != data.view.text]
+    texts = [text for text in run_readings.examples(data.run) if text != data.view.text][: N_TEXTS - 1]
     pairs = [(own.fixed, own.patterns[attention][data.place], np.logical_or.reduce(own.masks[attention]))]
-    for text in texts[: N_TEXTS - 1]:
+    for text in texts:
         fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
         one = film_readings.read_one(data.run, data.step, fixed)
         pairs.append((fixed, one.patterns[attention], np.logical_or.reduce(one.masks[attention])))
     theirs = [film_readings.read_one(other, step, fixed).patterns[attention] for fixed, _, _ in pairs]
     ours, masks = [patterns for _, patterns, _ in pairs], [mask for _, _, mask in pairs]
-    return match_heads(ours, theirs, masks=masks), len(pairs)
+    return match_heads(ours, theirs, masks=masks), texts
 
 
 def _draw(
-    data: SnapshotData, other: Run, step: int, matching: "HeadMatching", partner: "SnapshotReading", n_texts: int
+    data: SnapshotData,
+    other: Run,
+    step: int,
+    matching: "HeadMatching",
+    partner: "SnapshotReading",
+    texts: Sequence[str],
 ) -> None:
     run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
@@ -147,7 +152,7 @@ def _draw(
         attention=say(ATTENTIONS[view.attention].inline),
         same=matching.mean_same_number,
         matched=matching.mean_matched,
-        texts=say_number(n_texts, "one text", "{n} texts"),
+        texts=say_number(1 + len(texts), "one text", "{n} texts"),
     )
     prose.paragraph(told)
     layer, head = matching.partner(view.layer, view.head)
@@ -158,27 +163,48 @@ def _draw(
     with st.container(key="hl-film-seeds"):
         columns = st.columns(3, gap="small")
     with columns[0]:
-        figure = head_matrix(
-            matching.similarity, matching.partners, n_heads=matching.n_heads, names=names, title=title, theme=theme()
+        recipe = recipes.matching(data, other, step, texts, matching)
+        drawing.draw(
+            call(
+                head_matrix,
+                recipe.similarity,
+                recipe.partners,
+                n_heads=matching.n_heads,
+                names=names,
+                title=title,
+                theme=Unwritten(theme()),
+            ),
+            Print(recipe.similarity, "[head, head of the other training]"),
+            Print(recipe.partners, "[head]"),
+            title=title,
+            name=f"{run.name}-{other.name}-heads",
+            key="film-matrix",
+            csv=lambda: _csv(matching),
+            arrays=lambda: {"similarity": matching.similarity, "partners": np.array(matching.partners)},
+            model=weights_of(run.path, data.step),
+            view=run_state.in_words,
+            state_of=lambda: {"texts": [view.text, *texts], "other": export.model_of(weights_of(other.path, step))},
+            height=None,
         )
-        live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
-    ours, theirs = data.pattern(data.place), partner.patterns[view.attention][layer, head]
+    theirs = partner.patterns[view.attention][layer, head]
     their_axes = data.axes_of(view.attention) | {"mask": partner.masks[view.attention][layer]}
-    pairs = ((ours, names[0], view.layer, view.head, data.axes), (theirs, names[1], layer, head, their_axes))
-    for column, (pattern, name, of_layer, of_head, axes) in zip(columns[1:], pairs, strict=True):
+    sides = (
+        ("ours", run, data.step, (view.layer, view.head), data.pattern(data.place), data.axes),
+        ("theirs", other, step, (layer, head), theirs, their_axes),
+    )
+    for column, title, (side, of, at, place, values, axes) in zip(columns[1:], names, sides, strict=True):
         with column:
-            figure = attention_heatmap(
-                pattern,
-                title=say("{name}: L{layer}.H{head}", name=name, layer=of_layer, head=of_head),
-                width=360,
-                **axes,
-            )
-            csv = pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"])
-            live_figure(
-                figure,
-                name=f"{name.partition(',')[0]}-{view.attention}-layer{of_layer}-head{of_head}",
-                csv=csv,
-                key=f"film-seed-{'ours' if pattern is ours else 'theirs'}",
+            recipes.draw(
+                data,
+                attention_heatmap,
+                (recipes.snapshot(data, at, side, run=None if of is run else of), place, values),
+                axes=axes,
+                title=say("{name}: L{layer}.H{head}", name=title, layer=place[0], head=place[1]),
+                name=f"{of.name}-{view.attention}-layer{place[0]}-head{place[1]}",
+                key=f"film-seed-{side}",
+                model=weights_of(of.path, at),
+                options={"width": Unwritten(360)},
+                height=None,
             )
     _pairs(data, matching)
 

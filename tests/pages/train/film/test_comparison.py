@@ -10,12 +10,13 @@ from pages.shared import runs
 from pages.shared.runs import Run
 from pages.train.film import seeds
 from tests.pages.conftest import figures_of, overview_of, url_of, values_of, words_of
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 from tests.pages.train.film_page import Models, OpenApp, heatmap_of, pattern_in
 from tests.pages.train.small_films import STEPS, TEXTS, save_run, with_heads_turned
 from transformer_core.training.run.film import Film
 
 
-def test_two_snapshots_and_their_difference(open_film: OpenApp):
+def test_two_snapshots_and_their_difference(open_film: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     app = open_film(run="pairs", snapshot="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
     figures = figures_of(app)
     a, b = (pattern_in(figures[f"pairs-{side}-decoder-layer1-head0"]) for side in ("A-step0", "B-step20"))
@@ -26,6 +27,10 @@ def test_two_snapshots_and_their_difference(open_film: OpenApp):
     difference = figures["pairs-difference-decoder-layer1-head0"]
     shown = values_of(next(trace for trace in difference["data"] if trace["name"] == "difference"))
     np.testing.assert_allclose(np.nan_to_num(shown), b - a, atol=1e-6)
+    files = files_of(app, "film-pair-difference")
+    again = redrawn(files, tmp_path, monkeypatch)
+    pattern_b, pattern_a = (again[name].patterns["decoder"][1, 0] for name in ("b", "a"))
+    np.testing.assert_allclose(pattern_b - pattern_a, arrays_of(files)["pattern"], rtol=1e-5, atol=1e-7)
     app.select_slider(key="film-other-step-box").set_value(20).run()
     assert url_of(app)["other"] == "20" and "A and B are the same snapshot" in words_of(app)
 
@@ -42,7 +47,7 @@ def test_a_comparison_begins_with_the_untrained_model_or_else_with_the_trained_o
 
 
 def test_a_training_is_compared_at_its_snapshot_that_is_nearest_and_on_several_texts(
-    open_film: OpenApp, place: Path, made: tuple[Path, Models]
+    open_film: OpenApp, place: Path, made: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     save_run(place / "turned", seed=7, steps=(0, 18, 60))
     Film(place / "turned").add(18, with_heads_turned(made[1]["pairs"][STEPS.index(20)], 1))
@@ -55,6 +60,9 @@ def test_a_training_is_compared_at_its_snapshot_that_is_nearest_and_on_several_t
     assert any("turned, step 18" in str(figure["layout"]) for figure in figures.values())
     labels = [str(one.label).replace("\\", "") for one in app.button if str(one.key).startswith("film-pair-of-")]
     assert len(labels) == 8 and all("1.00" in label for label in labels)
+    files = files_of(app, "film-matrix")
+    again = redrawn(files, tmp_path, monkeypatch)["matching"]
+    np.testing.assert_allclose(again.similarity, arrays_of(files)["similarity"], rtol=1e-5)
     app.button(key="film-pair-of-1-3").click().run()
     assert overview_of(app)[0]["chosen"]["value"] == {"attention": "encoder", "layer": 1, "head": 3}
 

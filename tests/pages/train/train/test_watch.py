@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import overview_of, words_of
-from tests.pages.explore.decoding.decoding_parts import files_of
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 from tests.pages.train.film_page import Models, OpenApp
 from tests.pages.train.small_films import EXAMPLES, STEPS, TEXTS
 from transformer_core.training.run.directory import RunDirectory
@@ -32,7 +32,9 @@ def rows_of(app: AppTest) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(files_of(app, "run-curves")["csv"].decode())))
 
 
-def test_all_that_was_measured_is_taken_away_a_line_a_step(open_app: OpenApp, place: Path):
+def test_all_that_was_measured_is_taken_away_a_line_a_step(
+    open_app: OpenApp, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     directory = RunDirectory.open(place / "pairs")
     directory.metrics.append({"step": 10, "held_out_loss": 3.5, "tokens_per_second": 70.0})
     directory.metrics.append({"step": 60, "held_out_loss": 0.5})
@@ -51,6 +53,10 @@ def test_all_that_was_measured_is_taken_away_a_line_a_step(open_app: OpenApp, pl
     directory.write_status("finished", step=61)
     app.run()  # of a run that rests, newer measurements are seen
     assert [*rows_of(app)[-1].values()] == ["61", "0.25", "", ""]
+    files = files_of(app, "run-curves")
+    again, arrays = redrawn(files, tmp_path, monkeypatch)["curves"], arrays_of(files)
+    assert {*arrays} == {*again} | {f"{name}_step" for name in again}
+    assert all([*map(list, curve)] == [arrays[f"{n}_step"].tolist(), arrays[n].tolist()] for n, curve in again.items())
 
 
 def test_a_text_and_some_examples_are_read_by_the_newest_weights(

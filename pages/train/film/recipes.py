@@ -1,0 +1,133 @@
+"""What the page Film shows as code: snapshots of a training on one text, and their figures with all that is saved."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pages.shared import drawing, models, runs
+from pages.shared.readings import MAX_NEW_TOKENS
+from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, through
+from pages.shared.runs import Run
+from pages.shared.view import run_state
+from pages.train.film import film_readings
+from pages.train.film.data import SnapshotData
+from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
+
+
+def film(run: Run, name: str = "film") -> Expression:
+    """Return the film of a run."""
+    from transformer_core.training.run.film import Film
+
+    found: Expression = named(name, call(Film, call(Path, models.at_root(run.path))))
+    return found
+
+
+def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
+    """Return the tokens that all snapshots read: of the text that is shown, or of another one."""
+    from transformer_core.analysis.texts.fixed_text import fix_text
+
+    reading, view = data.read.reading, data.view
+    config = runs.configurations(data.run)[0]
+    target = view.target if text is None and config.architecture == "encoder_decoder" else ""
+    n_snapshots = len(reading.steps)
+    if text is None:
+        n_snapshots += len(data.read.damaged) + data.read.n_left_out
+    last, tokenizer = named("last, tokenizer", film(data.run).load(int(reading.steps[-1])))
+    return call(
+        fix_text,
+        last,
+        tokenizer,
+        view.text if text is None else text,
+        **({"target": target} if target else {}),
+        max_tokens=film_readings.room(config, n_snapshots),
+        max_new_tokens=MAX_NEW_TOKENS,
+    )
+
+
+def snapshot(data: SnapshotData, step: int, name: str, *, run: Run | None = None) -> Expression:
+    """Return what a snapshot made of the text that is shown, under a name; `run`: the training, where it is another."""
+    from transformer_core.analysis.training.film_reading import read_snapshots
+
+    of = film(data.run) if run is None else film(run, "other_film")
+    found: Expression = named(name, call(next, call(read_snapshots, of, [step], named("fixed", fixed_text(data)))))
+    return found
+
+
+def draw(
+    data: SnapshotData,
+    figure: Callable[..., Any],
+    *patterns: tuple[Expression, tuple[int, int], np.ndarray],
+    axes: Mapping[str, Any],
+    title: str,
+    name: str,
+    key: str,
+    model: str,
+    options: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> None:
+    """Draw the pattern of a head, or how two of them differ, with all that is saved.
+
+    Args:
+        data: what the page shows.
+        figure: that draws it.
+        patterns: of each the snapshot as code, layer and head, and the numbers, which are not computed again.
+        axes: labels, mask and names, as the figures take them.
+        title: of the figure.
+        name: of its files.
+        key: of the component.
+        model: the folder of the weights.
+        options: others of the figure.
+        more: as for `live_figure`.
+    """
+    attention = data.view.attention
+    weights = [
+        through(of.patterns[attention][place], lambda _, values=values: values) for of, place, values in patterns
+    ]
+    last, (layer, _), _ = patterns[-1]
+    labels = {name: of for name, of in axes.items() if name not in ("theme", "mask")}
+    mask = through(last.masks[attention][layer], lambda _: axes["mask"])
+    shown = patterns[-1][2] if len(patterns) == 1 else patterns[1][2] - patterns[0][2]
+    table = shown, axes["query_tokens"], axes["key_tokens"], axes["mask"]
+    drawing.draw(
+        call(figure, *weights, **labels, title=title, mask=mask, theme=Unwritten(axes["theme"]), **(options or {})),
+        Print(weights[0] if len(patterns) == 1 else call(np.subtract, *reversed(weights)), "[query, key]"),
+        title=title,
+        name=name,
+        key=key,
+        csv=lambda: pattern_csv(*table),
+        arrays=lambda: pattern_arrays(*table),
+        model=model,
+        view=run_state.in_words,
+        state_of=lambda: {"ids": [[*ids] for ids in data.read.reading.fixed.inputs]},
+        **more,
+    )
+
+
+def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], found: Any) -> Expression:
+    """Return the matching of the heads of two snapshots on some texts.
+
+    Args:
+        data: what the page shows, which is one of them.
+        other: the other training.
+        step: of its snapshot.
+        texts: beside the one that is shown.
+        found: the same, which is not computed again.
+    """
+    from transformer_core.analysis.heads.matching import match_heads
+    from transformer_core.analysis.training.film_reading import read_snapshots
+
+    fixed = named("fixed", literal([fixed_text(data), *(fixed_text(data, text) for text in texts)]))
+    attention = data.view.attention
+    ours, theirs = (
+        named(name, each("text", fixed, lambda text, of=of, at=at: call(next, call(read_snapshots, of, [at], text))))
+        for name, of, at in (
+            ("ours", film(data.run), data.step),
+            ("theirs", film(other, "other_film"), step),
+        )
+    )
+    patterns = (each("one", side, lambda one: one.patterns[attention]) for side in (ours, theirs))
+    masks = each("one", ours, lambda one: one.masks[attention].any(axis=0))
+    recipe: Expression = named("matching", through(call(match_heads, *patterns, masks=masks), lambda _: found))
+    return recipe
