@@ -47,28 +47,12 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
         (tmp_path / "card.json").write_text(json.dumps({"usual": {"least_probability": least}}))
         assert main(["decode", str(tmp_path), "a b c"]) == 0
         assert ("unlike the training data" in capsys.readouterr().err) == is_said
-    for words, said in (
-        (["  "], "no tokens for this"),
-        (["a b c " * 9], "28"),
-        (["--device", "tpu", "a"], "'tpu'"),
-    ):
+    assert main(["decode", str(tmp_path), "a  c"]) == 0
+    assert "the model ignores some spaces" in capsys.readouterr().err
+    for words, said in ((["  "], "no tokens"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
         assert main(["decode", str(tmp_path), *words]) == 2
         message = capsys.readouterr().err
         assert message.startswith("error: ") and said in message
-
-
-def test_white_space_alone_is_a_text_where_it_has_tokens(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    for name, tokenizer, n in (
-        ("characters", train_tokenizer(["a b"], kind="character"), 3),
-        ("words", train_tokenizer(["a b"], kind="word"), 1),
-    ):
-        saved(tmp_path / name, tokenizer)
-        monkeypatch.setattr("sys.stdin", io.StringIO("  \n\n \na  b\n"))
-        assert main(["decode", "--tokens", "1", str(tmp_path / name), "-"]) == 0
-        shown = capsys.readouterr()
-        assert shown.out.count("\n") == n and ("ignores some spaces" in shown.err) == (name == "words")
 
 
 def test_a_decoder_goes_on_with_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

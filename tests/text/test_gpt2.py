@@ -43,6 +43,7 @@ def test_every_token_can_be_typed_as_its_label_shows_it_or_in_its_place(gpt2: To
     (spaced,), (bare,) = gpt2.encode(" Paul"), gpt2.encode("Paul")
     assert gpt2.labels([spaced]) == ["·Paul"] and gpt2.token_of("·Paul", instead_of=bare) == spaced
     assert [gpt2.token_of("Paul", instead_of=each) for each in (bare, spaced)] == [bare, spaced]
+    assert [[gpt2.token_of(sign)] for sign in "↵⇥·"] == [gpt2.encode(space) for space in ("\n", "\t", " ")]
     assert len(gpt2.encode(" ://")) > 1  # there is only the one without a space
     assert [gpt2.token_of("://", instead_of=spaced)] == gpt2.encode("://")
     with pytest.raises(TextError, match="“·Paulus” has 2 tokens"):

@@ -5,9 +5,8 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import normalizers
 
 from tests.text.test_tokenizer import KINDS, TOKENIZERS
-from transformer_core.text.characters import CharacterTokenizer
 from transformer_core.text.foreign import ROLES, ForeignTokenizer
-from transformer_core.text.interface import Given, Tokenizer
+from transformer_core.text.interface import Tokenizer
 from transformer_core.text.tokenizer import Kind, OwnTokenizer
 from transformer_core.text.white_space import is_ignored
 
@@ -41,9 +40,3 @@ def test_a_tokenizer_may_ignore_some_of_it() -> None:
         tokenizer = some_is_ignored(replaced, by)
         assert all(is_ignored(tokenizer, text) for text in ignored)
         assert not any(is_ignored(tokenizer, text) for text in kept)
-
-
-def test_characters_and_pairs() -> None:
-    tokenizer = CharacterTokenizer(dict(enumerate("\n ab")))
-    given: tuple[Given, ...] = ("a\n\n b", " ", ("a ", "\n"))
-    assert not any(is_ignored(tokenizer, text) for text in given)

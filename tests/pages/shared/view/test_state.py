@@ -1,6 +1,7 @@
 """The view's state: what a click may set, what a text becomes, and what reads it."""
 
 import html
+import io
 import json
 import re
 from collections.abc import Callable
@@ -76,7 +77,10 @@ def test_a_text_stays_as_it_was_given(text: str):
 
 
 def test_page_library_and_decode_read_the_same_tokens(
-    open_app: Callable[..., AppTest], three_kinds_here: Path, capsys: pytest.CaptureFixture[str]
+    open_app: Callable[..., AppTest],
+    three_kinds_here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     folder = three_kinds_here / "tales"
     model, tokenizer = tc.load(folder)
@@ -99,7 +103,8 @@ def test_page_library_and_decode_read_the_same_tokens(
     assert [html.unescape(one) for one in labels][:4] == tokenizer.labels([bos, *expected[1]])[:4]
     capsys.readouterr()
     for text, ids in zip(WHITE_SPACE, expected, strict=True):
-        assert main(["decode", "--tokens", "1", str(folder), text]) == 0
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{text}\n"))
+        assert main(["decode", "--tokens", "1", str(folder), "-" if text.isprintable() else text]) == 0
         prompt = torch.tensor([[bos, *ids]])
         written = tokenizer.decode(greedy_decode(model, prompt, max_new_tokens=1).tokens[0].tolist())
         assert capsys.readouterr() == (f"{written}\n", "")
