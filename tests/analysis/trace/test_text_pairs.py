@@ -15,11 +15,13 @@ from transformer_core.analysis.interventions.stack_json import from_json, to_jso
 from transformer_core.analysis.interventions.standing import with_interventions
 from transformer_core.analysis.masks.leak import leak
 from transformer_core.analysis.masks.text import mask_text
+from transformer_core.analysis.positions.shuffled_words import shuffle_words
 from transformer_core.analysis.stage.generating import generate
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.cli.main import main
 from transformer_core.errors import TextError
+from transformer_core.text.labels import border_in
 
 PAIRS = [("the cat sat", "it is [MASK] mat ."), ("[MASK]", "dogs"), ("the dogs [MASK] on a mat .", "a zebra")]
 PAIRS += [("", "[MASK] ‖ cat"), ("a [MASK] cat", "")]  # without a second text it is no pair, as in transformers
@@ -89,6 +91,8 @@ def test_pairs_are_read_as_transformers_reads_them(tmp_path: Path, capsys: pytes
         assert leak(model, text.model_inputs, ids).moved.max() == 0  # each token replaced by itself
         assert generate(model, tokenizer, pair, chosen=[7]).inputs[1:] == run.inputs[1:]
 
+    shuffled = shuffle_words(model, tokenizer, run_text(model, tokenizer, PAIRS[0]), attention="encoder")
+    assert border_in(shuffled.key_labels[1]) == 5 and "‖" not in shuffled.text  # segments belong to places
     assert main(["decode", str(tmp_path), PAIRS[0][0], "--second", PAIRS[0][1]]) == 0
     encoded = their_tokenizer(*PAIRS[0], return_tensors="pt")
     ids, logits = encoded.input_ids[0], theirs(**encoded).logits[0]
