@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
+from transformer_core.arguments import check_kind
 from transformer_core.checked_fields import (
     AboveZero,
     Count,
@@ -198,10 +199,11 @@ class ModelConfig:
         Raises:
             ConfigError: a key that no field has (the nearest field is named), or a value that is not allowed.
         """
+        check_kind("the model configuration", values, Mapping, Message("a mapping"))
         known = [field.name for field in fields(cls)]
         for key in values:
             if key not in known:
-                nearest = get_close_matches(key, known, n=1)
+                nearest = get_close_matches(str(key), known, n=1)
                 if nearest:
                     raise ConfigError(
                         "the model configuration has no field {key!r}; did you mean {nearest}?",

@@ -138,6 +138,10 @@ class ConfigError(HeadlightError):
     """A configuration that makes no sense, or that this version does not know."""
 
 
+class ArgumentError(HeadlightError):
+    """An argument of a function of the library that is not what the function takes."""
+
+
 class TextError(HeadlightError):
     """A text or a sequence of tokens that a model cannot take."""
 

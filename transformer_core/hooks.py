@@ -18,6 +18,9 @@ import torch
 from torch import nn
 from torch.compiler import is_compiling
 
+from transformer_core.arguments import check_kind
+from transformer_core.errors import Message
+
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value that the model goes on with."""
 
@@ -151,7 +154,12 @@ def uncompiled(model: nn.Module) -> nn.Module:
 
 
 def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
-    """Return every site of `model` by name, in the order in which the modules were built."""
+    """Return every site of `model` by name, in the order in which the modules were built.
+
+    Raises:
+        ArgumentError: it is no module of torch.
+    """
+    check_kind("model", model, nn.Module, Message("a model, such as the first of what tc.load returns"))
     return {name: module for name, module in uncompiled(model).named_modules() if type(module) is HookPoint}
 
 

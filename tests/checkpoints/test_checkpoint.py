@@ -81,8 +81,8 @@ def test_places_without_a_checkpoint(tmp_path: Path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("precious")
     for read in (load, read_card):
-        for name in ("nowhere", "file"):
-            assert "there is no folder" in refusal(read, tmp_path / name)
+        for name, said in (("nowhere", "there is no folder"), ("file", "is not a folder")):
+            assert said in refusal(read, tmp_path / name)
         for name in ("file/inside", "long" * 100):
             assert "cannot be read" in refusal(read, tmp_path / name)
         assert "not a complete checkpoint" in refusal(read, tmp_path / "thesis")

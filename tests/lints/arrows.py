@@ -27,6 +27,7 @@ FLOORS = [
     ("transformer_core.model",),
     ("transformer_core.text",),
     (
+        "transformer_core.arguments",
         "transformer_core.hooks",
         "transformer_core.cached_property",
         "transformer_core.calling_off",

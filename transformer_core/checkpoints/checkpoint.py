@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
+from transformer_core.arguments import check_kind
 from transformer_core.checkpoints.folder import reading, replacing, write_json
 from transformer_core.checkpoints.parameter_loader import ParameterLoader, put
 from transformer_core.checkpoints.placement import DeviceMap, plan
@@ -19,12 +20,13 @@ from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles, f
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, ConfigError, Message
-from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.model.transformer import Transformer, assemble, check_model
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+PATH = Message("the path of a folder")
 ADAPTER = "adapter_config.json"  # of PEFT: what it changes of another model
 
 Content = TypeVar("Content")
@@ -45,6 +47,10 @@ def save(
         CheckpointError: the place holds something that is not a checkpoint, or the tokenizer is another model's.
         OSError: the disk is full, or the folder cannot be written; what was there is as it was.
     """
+    check_kind("folder", folder, (str, os.PathLike), PATH)
+    check_model(model)
+    check_kind("tokenizer", tokenizer, Tokenizer, Message("a tokenizer, such as the second of what tc.load returns"))
+    check_kind("card", {} if card is None else card, Mapping, Message("a mapping"))
     folder = Path(folder)
     refuse_to_replace(folder)
     with replacing(folder) as new:
@@ -206,6 +212,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
     Raises:
         CheckpointError: the folder cannot be read; or what `read` raises.
     """
+    check_kind("folder", folder, (str, os.PathLike), PATH)
     try:
         return reading(Path(folder), read)
     except OSError as error:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
 
@@ -10,10 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.arguments import NUMBER, check_kind, check_whole
 from transformer_core.decoding.greedy import Decoding
 from transformer_core.decoding.steps import GenerationState
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.embeddings import check_tokens
+from transformer_core.model.transformer import Transformer, check_model
 
 PenaltyForm = Literal["paper", "length"]
 Fate = Literal["kept", "ended", "dropped"]
@@ -86,8 +89,10 @@ class Search:
         Raises:
             ConfigError: numbers that make no sense.
         """
+        check_whole("n_beams", n_beams)
         if n_beams < 1:
             raise ConfigError("n_beams must be at least 1, got {n_beams}", n_beams=n_beams)
+        check_kind("length_penalty", alpha, Real, NUMBER)
         if not -_LARGEST_ALPHA <= alpha <= _LARGEST_ALPHA:
             raise ConfigError(
                 "length_penalty ({alpha}) must be from {least:g} to {most:g}; the paper's is 0.6",
@@ -191,6 +196,8 @@ def beam_search(
     Source: Vaswani et al. 2017, sec. 6.1: four beams, alpha 0.6, "paper". Differs: the usual form is "length", as in
     most libraries.
     """
+    check_model(model)
+    check_tokens(tokens)
     searches = [
         Search(n_beams=n_beams, eos_ids=model.config.eos_ids, alpha=length_penalty, form=penalty_form) for _ in tokens
     ]

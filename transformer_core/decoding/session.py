@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.arguments import check_kind
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingTree
-from transformer_core.errors import TextError
+from transformer_core.errors import Message, TextError
 from transformer_core.model.transformer import Transformer
 
 
@@ -70,6 +71,7 @@ class DecodingSession:
             TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
             ConfigError: a model that does not write or has no room to.
         """
+        check_kind("sampling", sampling, Sampling, Message("a Sampling, such as Sampling(temperature=0.8)"))
         self._begin(DecodingTree(model, tokens), sampling)
 
     @classmethod

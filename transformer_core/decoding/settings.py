@@ -1,8 +1,10 @@
 """How a text is written: numbers that a person chooses, without torch, so that a page has them at once."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Real
 
+from transformer_core.arguments import NUMBER, check_kind
 from transformer_core.errors import ConfigError, Message
 
 
@@ -22,6 +24,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Check every number."""
+        for field in fields(self):
+            check_kind(field.name, getattr(self, field.name), Real, NUMBER)
         checks = (
             (
                 self.repetition_penalty,

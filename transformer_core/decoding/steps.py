@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.arguments import check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.threads import threads_for
@@ -14,7 +15,7 @@ from transformer_core.hooks import has_any_hooks
 from transformer_core.instrument.finite import refusal
 from transformer_core.model.embeddings import check_ids, check_tokens
 from transformer_core.model.masks import refuse_padding_inside
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.transformer import Transformer, check_model
 
 
 class GenerationState:
@@ -45,8 +46,8 @@ class GenerationState:
             TextError: a source or a prompt that is empty or too long, or that has padding in front of a token.
             ConfigError: more tokens asked for than the model has positions, or a model that does not write.
         """
-        config = model.config
         check_writes(model)
+        config = model.config
         for given in (tokens,) if begun is None else (tokens, begun):
             check_tokens(given)
             check_ids(given, config.vocab_size)
@@ -162,8 +163,10 @@ def check_writes(model: Transformer) -> None:
     """Refuse a model that does not write.
 
     Raises:
+        ArgumentError: it is no model.
         ConfigError: it has no decoder.
     """
+    check_model(model)
     if model.decoder is None:
         raise ConfigError("this model is encoder-only and does not generate text; choose one with a decoder")
 
@@ -186,6 +189,8 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
             n_given=n_given,
             n=config.max_seq_len,
         )
+    if max_new_tokens is not None:
+        check_whole("max_new_tokens", max_new_tokens)
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
             "max_new_tokens ({n}) must be from 1 to {room}, the positions that the model has left",

@@ -6,10 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_core.arguments import check_whole
 from transformer_core.errors import SiteError
 from transformer_core.instrument.sites import site
 from transformer_core.model.attention import MultiHeadAttention
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.transformer import Transformer, check_model
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +52,8 @@ def weights(model: Transformer, layer: int, head: int, attention: str) -> HeadWe
     Raises:
         SiteError: the model has no such attention, layer or head.
     """
+    check_model(model)
+    check_whole("head", head)
     path = site("z", layer=layer, attention=attention).removesuffix(".hook_z")
     module = dict(model.named_modules()).get(path)
     if not isinstance(module, MultiHeadAttention) or not 0 <= head < module.n_heads:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from transformer_core.arguments import check_kind, wrong_kind
 from transformer_core.errors import InterventionError, Message
 from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, position_offset, uncompiled
 from transformer_core.instrument.edit import Edit
@@ -53,12 +54,13 @@ def intervene(
             text that is being written may end early).
         SiteError: besides, on leaving, a name or glob of which no forward pass reached a site.
     """
+    check_kind("interventions", interventions, Mapping, Message("a mapping of sites to functions"))
     model = uncompiled(model)
     hook_points = named_hook_points(model)
     chains: dict[str, list[Intervention]] = {}
     for pattern, chosen in interventions.items():
         for name in matching(hook_points, [pattern]):
-            chains.setdefault(name, []).extend([chosen] if callable(chosen) else chosen)
+            chains.setdefault(name, []).extend(_chain(chosen))
     lengths: dict[str, list[tuple[int, int]]] = {}
     handlers: dict[HookPoint, Handler] = {}
     for name, chain in chains.items():
@@ -72,6 +74,19 @@ def intervene(
     for name, of_forwards in lengths.items():
         if len(of_forwards) == 1:
             _check_reached(name, chains[name], *of_forwards[0])
+
+
+def _chain(chosen: Intervention | Sequence[Intervention]) -> Sequence[Intervention]:
+    """Return the interventions at one site.
+
+    Raises:
+        ArgumentError: something among them is no function.
+    """
+    chain = chosen if isinstance(chosen, Sequence) else [chosen]
+    for intervention in chain:
+        if not callable(intervention):
+            raise wrong_kind("an intervention", intervention, Message("a function (value, site) -> value"))
+    return chain
 
 
 def _acting(

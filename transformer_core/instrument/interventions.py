@@ -16,10 +16,13 @@ stays forbidden at hook_attn_scores, whatever is put there; `edit_mask` changes 
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 
+import torch
 from torch import Tensor
 
-from transformer_core.errors import InterventionError
+from transformer_core.arguments import NUMBER, check_kind, wrong_kind
+from transformer_core.errors import InterventionError, Message
 from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.selection import Cell, Selection, cell_index
 from transformer_core.instrument.sites import Site
@@ -51,7 +54,7 @@ def zero(
 
 
 def scale(
-    factor: float,
+    factor: float | Tensor,
     *,
     heads: Iterable[int] | None = None,
     positions: Iterable[int] | None = None,
@@ -59,6 +62,9 @@ def scale(
     renormalize: bool = False,
 ) -> Edit:
     """Multiply by a factor; the other arguments are those of `zero`."""
+    check_kind("factor", factor, (Real, Tensor), NUMBER)
+    if isinstance(factor, Tensor) and factor.numel() != 1:
+        raise wrong_kind("factor", factor, NUMBER)
 
     def scaled(value: Tensor, site: Site) -> Tensor:
         return value.new_zeros(()) if factor == 0 else value * factor
@@ -83,10 +89,14 @@ def replace(
         cells: as for `zero`.
         renormalize: as for `zero`.
     """
+    try:
+        put = torch.as_tensor(value)
+    except (RuntimeError, TypeError, ValueError):
+        raise wrong_kind("value", value, Message("a number or a tensor")) from None
     selection = Selection.of(heads, positions, cells)
 
     def replaced(old: Tensor, site: Site) -> Tensor:
-        return cut_to(old, value, site, selection) if isinstance(value, Tensor) else old.new_tensor(value)
+        return cut_to(old, put, site, selection)
 
     return Edit(selection, replaced, renormalize)
 
@@ -222,7 +232,10 @@ def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit
         renormalize: at hook_pattern: the cells keep their numbers, and the others of a row share what is left, in their
             former proportions. Where nothing is left or nobody to share it, the row is divided by its sum.
     """
+    check_kind("cells", cells, Mapping, Message("a mapping of (head, query, key) to numbers"))
     selection, numbers = Selection.of(None, None, cells), tuple(cells.values())
+    for number in numbers:
+        check_kind("a cell's value", number, (Real, Tensor), NUMBER)
 
     def filled(value: Tensor, site: Site) -> Tensor:
         new = value.clone()
@@ -273,4 +286,4 @@ def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edi
             raise InterventionError("edit_mask only works at hook_mask, not at {site}", site=site.name)
         return (value | opened.within(value, site)) & ~closed.within(value, site)
 
-    return Edit(Selection.of(None, None, [*allow, *forbid]), changed)
+    return Edit(Selection(cells=(*(opened.cells or ()), *(closed.cells or ()))), changed)

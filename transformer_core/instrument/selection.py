@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from transformer_core.arguments import wrong_kind
 from transformer_core.errors import InterventionError, Message
 from transformer_core.instrument.sites import Site
 
@@ -41,8 +42,12 @@ class Selection:
         """Return the selection that a person names.
 
         Raises:
+            ArgumentError: one that is no list.
             InterventionError: an index that is no whole number from 0 on, or cells beside heads or positions.
         """
+        for name, indices in (("heads", heads), ("positions", positions), ("cells", cells)):
+            if indices is not None and (not isinstance(indices, Iterable) or getattr(indices, "ndim", 1) == 0):
+                raise wrong_kind(name, indices, Message("a list"))
         return cls(
             heads=None if heads is None else tuple(_index(_HEAD, head) for head in heads),
             positions=None if positions is None else tuple(_index(_POSITION, position) for position in positions),
@@ -157,7 +162,10 @@ def _index(what: Message, index: SupportsIndex) -> int:
     Raises:
         InterventionError: it is something else.
     """
-    is_whole = hasattr(index, "__index__") and not isinstance(index, bool)
-    if not is_whole or operator.index(index) < 0:
+    try:
+        number = -1 if isinstance(index, bool) else operator.index(index)
+    except TypeError:
+        number = -1
+    if number < 0:
         raise InterventionError("a {what} is a whole number, counted from 0; got {index!r}", what=what, index=index)
-    return operator.index(index)
+    return number

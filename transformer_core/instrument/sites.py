@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from torch import nn
 
-from transformer_core.errors import SiteError
+from transformer_core.arguments import check_kind
+from transformer_core.errors import Message, SiteError
 from transformer_core.hooks import HookPoint, named_hook_points
 
 
@@ -66,10 +67,11 @@ def site(stem: str, *, layer: int, attention: str | None = None) -> str:
         SiteError: there is no such attention, or no such layer in any model; whether one model has it is seen where
             the name is used.
     """
-    part = _PARTS.get(stem, "")
+    check_kind("stem", stem, str, Message("a text, such as pattern or resid_post"))
+    stack, part = _stack(attention), _PARTS.get(stem, "")
     if attention == "cross":
         part = part.replace("self_attn", "cross_attn")
-    return f"{_stack(attention)}blocks.{_counted(layer)}.{part}hook_{stem}"
+    return f"{stack}blocks.{_counted(layer)}.{part}hook_{stem}"
 
 
 def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = None) -> str:
@@ -105,13 +107,17 @@ def _counted(layer: int) -> int:
 
 def _stack(attention: str | None) -> str:
     """Return the beginning of the names of the sites in the stack of an attention."""
-    if attention not in _STACKS:
+    if not isinstance(attention, str | None) or attention not in _STACKS:
         raise SiteError("attention must be encoder, decoder or cross; got {attention!r}", attention=attention)
     return _STACKS[attention]
 
 
 def site_names(model: nn.Module) -> tuple[str, ...]:
-    """Return the names of all sites of `model`, in the order in which it was built."""
+    """Return the names of all sites of `model`, in the order in which it was built.
+
+    Raises:
+        ArgumentError: it is no model.
+    """
     return tuple(named_hook_points(model))
 
 
@@ -127,6 +133,7 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
             the nearest sites.
     """
     for site in sites:
+        check_kind("a site", site, str, Message('the name of one, such as tc.site("pattern", layer=0)'))
         if not any(fnmatchcase(name, site) for name in hook_points):
             _refuse_missing_part(site, hook_points)
             nearest = _nearest(site, hook_points)

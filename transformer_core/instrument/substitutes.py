@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_core.errors import InterventionError
+from transformer_core.arguments import check_kind
+from transformer_core.errors import InterventionError, Message
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.selection import Selection
 from transformer_core.instrument.sites import Site
@@ -19,8 +20,10 @@ def captured(acts: Acts, site: Site) -> Tensor:
     """Return what a capture kept at a site; a lazy pattern in full.
 
     Raises:
+        ArgumentError: it is no capture.
         InterventionError: it kept nothing there.
     """
+    check_kind("acts", acts, Mapping, Message("activations that capture kept, by site"))
     if site.name not in acts:
         raise InterventionError(
             "the source activations do not include {site}; capture it on the other text first", site=site.name

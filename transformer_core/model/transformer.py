@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transformer_core.arguments import check_kind, check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, Message, TextError
-from transformer_core.hooks import HookPoint, reading_from
+from transformer_core.hooks import HookPoint, reading_from, uncompiled
 from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding, check_tokens
@@ -219,12 +220,27 @@ def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Tra
         return Transformer(config, encoder, decoder)
 
 
+def check_model(model: Any) -> None:
+    """Check that an argument is a model.
+
+    Raises:
+        ArgumentError: it is something else.
+    """
+    kind = Message("a model, such as the first of what tc.load returns")
+    check_kind("model", uncompiled(model), Transformer, kind)
+
+
 def build(config: ModelConfig, *, seed: int = 0) -> Transformer:
     """Return a new model with random weights, the same for the same configuration and seed, on whichever machine.
 
     Projections start uniform after Glorot and Bengio (2010), biases at 0, embeddings and learned positions normal with
     standard deviation d_model^-0.5, so that scaled embeddings have unit variance and tied logits start small.
+
+    Raises:
+        ArgumentError: a configuration or a seed that is none.
     """
+    check_kind("config", config, ModelConfig, Message("a ModelConfig, such as tc.presets.tiny(vocab_size=1000)"))
+    check_whole("seed", seed)
     with torch.random.fork_rng(devices=[]):  # torch's own initial weights, replaced below, cost no common random number
         model = assemble(config, device="cpu")
     generator = torch.Generator().manual_seed(seed)

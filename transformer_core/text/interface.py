@@ -10,6 +10,7 @@ from typing import SupportsInt
 
 from tokenizers import Tokenizer as Backend
 
+from transformer_core.arguments import wrong_kind
 from transformer_core.config import Architecture
 from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import MEANT, Token, labels, visible
@@ -232,6 +233,8 @@ class Tokenizer(ABC):
 
     def _read_given(self, text: Given, architecture: Architecture) -> list[tuple[int, str]]:
         """Return the tokens that a model reads for a text, or for two, each with its stretch."""
+        if not isinstance(text, str) and not (isinstance(text, Sequence) and len(text) == 2):
+            raise wrong_kind("text", text, Message("a text, or a pair of texts"))
         if isinstance(text, str) or not text[1]:
             return self._read(encodable(text if isinstance(text, str) else text[0]), architecture)
         if architecture != "encoder_only":
@@ -257,7 +260,10 @@ class Tokenizer(ABC):
         Raises:
             TextError: one that is not in the vocabulary.
         """
-        known, vocab_size = [int(i) for i in ids], self.vocab_size
+        try:
+            known, vocab_size = [int(i) for i in ids], self.vocab_size
+        except (OverflowError, RuntimeError, TypeError, ValueError):  # also of torch and NumPy
+            raise wrong_kind("ids", ids, Message("whole numbers in a list or in a tensor of one axis")) from None
         for i in known:
             if not 0 <= i < vocab_size:
                 raise TextError(
@@ -315,7 +321,13 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 cannot hold, as U+FFFD."""
+    """Return the text with lone surrogates, which UTF-8 cannot hold, as U+FFFD.
+
+    Raises:
+        ArgumentError: it is no text.
+    """
+    if not isinstance(text, str):
+        raise wrong_kind("text", text, Message("a text"))
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 

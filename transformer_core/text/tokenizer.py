@@ -14,8 +14,9 @@ from typing import Any, Literal, SupportsInt, cast, get_args
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
+from transformer_core.arguments import check_whole, wrong_kind
 from transformer_core.config import Architecture
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, Message
 from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, Tokenizer, encodable, typed
 from transformer_core.text.labels import Token, byte_level_text
 from transformer_core.text.words import WORD, join_words
@@ -170,6 +171,18 @@ def train_tokenizer(texts: Iterable[str], *, kind: Kind, vocab_size: int = 30_00
     Raises:
         ConfigError: a `vocab_size` that has no room for the special tokens.
     """
+    no_texts = wrong_kind("texts", texts, Message("a list of texts"))
+    if isinstance(texts, str):  # whose characters would count as texts
+        raise no_texts
+    try:
+        texts = iter(texts)
+    except TypeError:
+        raise no_texts from None
+    check_whole("vocab_size", vocab_size)
+    if not isinstance(kind, str) or kind not in get_args(Kind):
+        raise ConfigError(
+            "{name} must be one of {choices}; got {value!r}", name="kind", choices=", ".join(get_args(Kind)), value=kind
+        )
     special = [*SPECIAL_TOKENS, MASK] if mask else [*SPECIAL_TOKENS]
     if vocab_size < len(special):
         raise ConfigError(

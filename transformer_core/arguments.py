@@ -1,0 +1,51 @@
+"""Arguments of public functions: what they are is checked before anything is computed, and told in one sentence."""
+
+import operator
+from numbers import Real
+from typing import Any
+
+from transformer_core.errors import ArgumentError, Message
+
+NUMBER, WHOLE = Message("a number"), Message("a whole number")
+
+
+def wrong_kind(name: str, value: object, wanted: Message) -> ArgumentError:
+    """Return the error of an argument that is not what is wanted, which in words stands after "must be"."""
+    return ArgumentError("{name} must be {wanted}; got {got}", name=name, wanted=wanted, got=_in_words(value))
+
+
+def check_kind(name: str, value: object, kind: type | tuple[type, ...], wanted: Message) -> None:
+    """Check what an argument is.
+
+    Args:
+        name: of the argument.
+        value: what was given.
+        kind: of which it must be.
+        wanted: that in words, after "must be".
+
+    Raises:
+        ArgumentError: it is something else.
+    """
+    if not isinstance(value, kind):
+        raise wrong_kind(name, value, wanted)
+
+
+def check_whole(name: str, value: Any) -> None:
+    """Check that an argument is a whole number, of Python, NumPy or torch.
+
+    Raises:
+        ArgumentError: it is not.
+    """
+    try:
+        operator.index(value)
+    except TypeError:
+        raise wrong_kind(name, value, WHOLE) from None
+
+
+def _in_words(value: object) -> str:
+    """Return a number or None as it is, of anything else its type, of an array with its shape."""
+    if value is None or isinstance(value, Real):
+        return str(value)
+    name = value.__name__ if isinstance(value, type) else type(value).__name__
+    shape = getattr(value, "shape", None)
+    return f"{name} {[*shape]}" if isinstance(shape, tuple) else name
