@@ -181,7 +181,8 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if model_run is None:
         return []
     remarks = [*unknown_words(model_run.unknown), *ignored_white_space(model_run.ignores_white_space)]
-    remarks += second_text(model_run.border)
+    if model_run.border is not None:
+        remarks.append(say("‖ marks the first token of the second text."))
     if model_run.left_out:
         remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
     elif len(text) == long_texts.MAX_CHARACTERS:
@@ -215,11 +216,6 @@ def unknown_words(unknown: Sequence[str]) -> list[str]:
     return [
         say("Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.", shown=shown, more=more)
     ]
-
-
-def second_text(border: int | None) -> list[str]:
-    """Return, in one sentence, how a second text is marked, if there is one."""
-    return [] if border is None else [say("‖ marks the first token of the second text.")]
 
 
 def ignored_white_space(is_ignored: bool) -> list[str]:

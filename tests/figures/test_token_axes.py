@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.figures import attention_heatmap, bipartite_lines, difference_heatmap, row_bars
+from transformer_core.figures.heatmaps.all_heads import all_heads
 from transformer_core.figures.heatmaps.mask_moved import moved_pair
 from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.figures.hues import DIVIDER
@@ -103,3 +104,6 @@ def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
     pooled = attention_heatmap(np.eye(2), with_border("abcdefgh", 5), "xy", blocks=(8, 2), first_query=10)
     assert [line.y0 for line in pooled.layout.shapes] == [13.5]  # the block of places 14 to 17 begins there
     assert word_labels(with_border(["a", "·b", "·c", "d"], 2), (0, 1, 2, 2)) == with_border(["a", "b", "cd"], 2)
+    heads = all_heads({"": np.ones((1, 2, 4, 4))}, {"": np.ones((1, 4, 4), dtype=bool)}, title="t", border=0.25)
+    (path,) = (shape.path for shape in heads.layout.shapes if shape.line.color == DIVIDER)
+    assert path == "M0.5 -0.5V3.5M-0.5 0.5H3.5M5.5 -0.5V3.5M4.5 0.5H8.5"  # heads of 4 cells, one cell apart

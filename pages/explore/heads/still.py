@@ -63,6 +63,7 @@ def _draw(data: HeadsData) -> None:
         {titles[name]: made[name].mask for name in attentions},
         title=title,
         chosen=chosen,
+        **({} if data.model_run.border is None else {"border": data.share_before_divider}),
         theme=Unwritten(theme()),
         width=Unwritten(WIDTH),
     )

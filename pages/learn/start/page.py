@@ -152,10 +152,9 @@ def _remarks(data: StageData) -> list[str]:
     is_cut = data.text.n_left_out > 0
     cut = [say("This text is long: the stage reads its first {n} tokens.", n=n)] if is_cut else []
     ignored = model_bar.ignored_white_space(data.text.ignores_white_space)
-    border = model_bar.second_text(data.text.border)
     is_own = data.text.architecture == "encoder_decoder" and view_fields.is_models_own()
     unlike = model_bar.unlike_training(data.card, data.mean_probability, data.text.unknown) if is_own else []
-    return [*model_bar.unknown_words(data.text.unknown), *ignored, *border, *cut, *unlike]
+    return [*model_bar.unknown_words(data.text.unknown), *ignored, *cut, *unlike]
 
 
 def _code(data: StageData) -> str:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.heatmaps.overview import thumbnail_side
-from transformer_core.figures.hues import FAINT, WARM
+from transformer_core.figures.hues import DIVIDER, FAINT, WARM
 from transformer_core.figures.labels import LINE, escape
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from transformer_core.figures.quantities import COLORBAR
@@ -48,6 +48,7 @@ def all_heads(
     *,
     title: str,
     chosen: tuple[str, int, int] | None = None,
+    border: float | None = None,
     theme: Theme = LIGHT,
     width: int = 720,
 ) -> go.Figure:
@@ -59,6 +60,7 @@ def all_heads(
         masks: True = may attend, [layer, row, column], by the same titles.
         title: names the quantity.
         chosen: the attention's title, the layer and the head of a head to frame.
+        border: the share of the rows, and of the columns, before those of a second text: each head has lines there.
         theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
 
@@ -104,7 +106,9 @@ def all_heads(
         | {"side": "top", "range": [-edge - 0.5, n_columns - 1 + edge + 0.5]},
         "yaxis": _axis(say("layer"), layers, pixel * (min(group.height for group in groups) + gap))
         | {"range": [n_rows - 1 + edge + 0.5, -edge - 0.5]},
-        "shapes": [_lines(group) for group in groups] + ([_frame(groups, *chosen)] if chosen else []),
+        "shapes": [_lines(group) for group in groups]
+        + ([_borders(group, border) for group in groups] if border else [])
+        + ([_frame(groups, *chosen)] if chosen else []),
         "annotations": [_name(group) for group in groups if group.title],
     }
     return figure_of(traces, layout)
@@ -243,6 +247,18 @@ def _lines(group: _Group) -> dict[str, Any]:
     across = [top, *(group.box(layer, 0)[3] for layer in group.layers)]
     path = [f"M{x} {top}V{bottom}" for x in down] + [f"M{left} {y}H{right}" for y in across]
     return {"type": "path", "path": "".join(path), "line": {"color": FAINT, "width": 0.5}}
+
+
+def _borders(group: _Group, share: float) -> dict[str, Any]:
+    """Return the lines between two texts in the heads of an attention, as one shape."""
+    n_columns = group.shape[3] * group.times[1]
+    path = []
+    for layer, head in np.ndindex(*group.shape[:2]):
+        top = group.top(layer) - 0.5
+        left = head * (group.side + group.gap) + (group.side - n_columns) // 2 - 0.5
+        x, y = left + share * n_columns, top + share * group.height
+        path += [f"M{x} {top}V{top + group.height}", f"M{left} {y}H{left + n_columns}"]
+    return {"type": "path", "path": "".join(path), "line": {"color": DIVIDER, "width": 1}}
 
 
 def _frame(groups: Sequence[_Group], title: str, layer: int, head: int) -> dict[str, Any]:
