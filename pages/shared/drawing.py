@@ -52,4 +52,4 @@ def draw(
         code = export.script(recipe, *printed, title=title, name=name)
         return export.files(name=name, csv=csv, arrays=arrays, code=code, state=view(), model=model, more=state_of())
 
-    figures.live_figure(figure, **{"height": int(figure.layout.height), **more}, name=name, key=key, files=files)
+    figures.live_figure(figure, **{"height": figure.layout.height, **more}, name=name, key=key, files=files)

@@ -27,8 +27,7 @@ def live_figure(
     *,
     name: str,
     key: str,
-    files: Files | None = None,
-    csv: str | None = None,
+    files: Files,
     height: int | None = None,
     cell: tuple[int, int] | None = None,
     is_window: bool = False,
@@ -51,9 +50,8 @@ def live_figure(
         figure: it takes the width and height of its place.
         name: of the files that are saved, without their endings.
         key: the component's key.
-        files: the numbers in the figure and what explains them, as `takeaway.files` makes them; called when a person
+        files: the numbers in the figure and what explains them, as `export.files` makes them; called when a person
             opens the menu.
-        csv: the numbers in the figure, where there is nothing else to add.
         height: px; None: that of the stage.
         cell: the chosen cell, query and key, which the figure marks.
         is_window: whether the figure shows a part of the text; then a button, or a double click, asks for all of it.
@@ -67,18 +65,16 @@ def live_figure(
         about: what it is of, for the page that can be saved; plain text. None: the model or training, and the text.
         opens: the menu of what can be saved is open from the start.
     """
-    if csv is not None:
-        files = {f"{name}.csv": csv.encode()}.copy
     asked = sent(key, "open")
     answer = None
-    if files is not None and isinstance(asked, int):
+    if isinstance(asked, int):
         answer = {file: base64.b64encode(content).decode() for file, content in files().items()}
     data = {
         "figure": figure.to_json(),
         "templates": _templates(language()),
         "name": name,
         "height": height,
-        "offers": [] if files is None else ["csv"] if csv is not None else ["csv", "npz"],
+        "offers": ["csv", "npz"],
         "files": answer,
         "answers": asked if answer is not None else None,
         "clicks": on_cell is not None,

@@ -10,7 +10,7 @@ from pages.learn.build.engine.step import Step
 from pages.learn.build.engine.workbench import Workbench
 from pages.learn.steps import walkthroughs
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, call, named, value_of
+from pages.shared.recipe import Expression, call, literal, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -64,6 +64,16 @@ class BuildData:
             walk=walk,
             bench=Workbench.of(inputs, walk),
         )
+
+    @cached_property
+    def bench_recipe(self) -> Expression:
+        """The workbench as code."""
+        view = self.view
+        walk = walkthroughs.walk(self.recipe, self.source, HeadName(view.attention, view.layer, view.head))
+        bench: Expression = named(
+            "bench", through(literal(Workbench).of(self.inputs_recipe, walk), lambda _: self.bench)
+        )
+        return bench
 
     @property
     def place(self) -> int:

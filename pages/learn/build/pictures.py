@@ -5,10 +5,11 @@ from math import prod
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn.build.data import BuildData
+from pages.learn.build.engine.judging import judge
 from pages.shared import prose
-from pages.shared.style import theme
+from pages.shared.drawing import draw, looks
+from pages.shared.recipe import Expression, Print, call, through
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.number_panels import number_panels
@@ -45,9 +46,12 @@ def show(data: BuildData) -> None:
         elif result.shape != data.bench.expected[name].shape and not 0 < _n_cells(result) <= MOST_CELLS:
             prose.html("<p class='hl-build-empty'>{}</p>", say(NOT_DRAWN, n=result.size))
         else:
-            _picture(data, result, say("Your {name}", name=name), "build-yours")
+            judged = call(judge, data.bench_recipe, data.place, data.lines[data.place])
+            yours = through(judged, lambda _: verdict).result
+            _picture(data, yours, result, say("Your {name}", name=name), "build-yours")
     with right:
-        _picture(data, data.bench.expected[name], say("Expected {name}", name=name), "build-expected")
+        expected = data.bench_recipe.expected[name]
+        _picture(data, expected, data.bench.expected[name], say("Expected {name}", name=name), "build-expected")
 
 
 def _n_cells(values: np.ndarray) -> int:
@@ -55,7 +59,7 @@ def _n_cells(values: np.ndarray) -> int:
     return values.size if values.ndim <= 2 else prod(values.shape[1:]) if len(values) else 0
 
 
-def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:
+def _picture(data: BuildData, recipe: Expression, values: np.ndarray, title: str, key: str) -> None:
     """Draw an array: of all heads the one in which the result differs most, or the chosen one."""
     step, verdict = data.step, data.verdicts[data.place]
     expected = data.bench.expected[step.name]
@@ -64,7 +68,8 @@ def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:
     if values.ndim > 2:
         head = min(index[0] if index else data.bench.head, len(values) - 1)
         values, title = values[head], say("{title}, head {head}", title=title, head=head)
-    table = np.atleast_2d(values)
+        recipe = recipe[head]
+    table, shown = np.atleast_2d(values), call(np.atleast_2d, recipe)
     axes = step.axes[-2:]
     sides = {"query": data.labels[0], "key": data.labels[1]}
     rows, columns = (
@@ -77,26 +82,28 @@ def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:
     ]
     top = float(np.abs(expected[np.isfinite(expected)]).max(initial=0)) or 1.0
     is_share = step.name in SHARES
-    figure = number_panels(
-        {"": table},
-        rows,
-        columns,
+    draw(
+        call(
+            number_panels,
+            {"": shown},
+            rows,
+            columns,
+            title=title,
+            row_name=names[0],
+            column_name=names[1],
+            diverging=not is_share,
+            limits=(0.0, 1.0) if is_share else (-top, top),
+            marked=(index[-2], index[-1]) if index else None,
+            **looks(WIDTH, HEIGHT),
+        ),
+        Print(shown, f"[{', '.join(axes)}]"),
         title=title,
-        row_name=names[0],
-        column_name=names[1],
-        diverging=not is_share,
-        limits=(0.0, 1.0) if is_share else (-top, top),
-        marked=(index[-2], index[-1]) if index else None,
-        theme=theme(),
-        width=WIDTH,
-        height=HEIGHT,
-    )
-    figures.live_figure(
-        figure,
         name=data.file_name(key),
         key=key,
-        csv=matrix_csv(
+        csv=lambda: matrix_csv(
             table, names[0], rows or range(len(table)), names[1], columns or range(table.shape[1]), step.name
         ),
-        height=HEIGHT,
+        arrays=lambda: {"values": table, "rows": np.array(rows), "columns": np.array(columns)},
+        model=data.card.path,
+        state_of=lambda: {"lines": [*data.lines]},
     )

@@ -1,18 +1,22 @@
 """A live figure of a chapter, by its name in the catalogue, with what can be moved."""
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.components.figures import live_figure
 from pages.learn.tour import lessons, view_fields
-from pages.shared import prose
+from pages.shared import drawing, prose
+from pages.shared.recipe import Print, call, named, through
 from pages.shared.style import theme
 from pages.shared.view.fields import Kept
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError
+from transformer_core.language import language, say
 
 if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.drawn import Slider, Strip, Table
+    from collections.abc import Mapping
+
+    from pages.learn.tour.lesson_engine.drawn import Plot, Slider, Strip, Table
     from pages.learn.tour.lesson_engine.evidence import Evidence
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 
@@ -54,14 +58,47 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
     )
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):
         if isinstance(drawn, Plot):
-            height = int(drawn.figure.layout.height or 400)
-            live_figure(drawn.figure, name=f"{lesson.name}-{name}", key=key, csv=drawn.csv, height=height)
+            _plot(lesson, spec, drawn, key=key, name=f"{lesson.name}-{name}", moved=moved, is_trained=is_trained)
         elif isinstance(drawn, Strip):
             _strip(drawn)
         else:
             _table(drawn)
         if sliders:
             _sliders(sliders, key)
+
+
+def _plot(
+    lesson: "Lesson",
+    spec: "FigureSpec",
+    drawn: "Plot",
+    *,
+    key: str,
+    name: str,
+    moved: "Mapping[str, float]",
+    is_trained: bool,
+) -> None:
+    """Draw a plot with all that is saved; its code draws the lesson's figure again."""
+    place = next(place for place, part in enumerate(lesson.parts) if part is spec)
+    told: dict[str, Any] = {"moved": dict(moved), "is_trained": is_trained, "seed": view_fields.seed(lesson.name) or 0}
+    again = call(lessons.draw_figure, lesson.name, place, **told, of_language=language())
+    recipe = named("plot", through(again, lambda _: drawn))
+    card = None
+    with suppress(HeadlightError):
+        card = lessons.card_of(lesson)
+    reads = {} if card is None else {"text": lessons.text_of(lesson, card)}
+    drawing.draw(
+        recipe.figure,
+        Print(recipe.arrays(), "the columns of the table, by name"),
+        title=lesson.title,
+        name=name,
+        key=key,
+        csv=lambda: drawn.csv,
+        arrays=drawn.arrays,
+        model=None if card is None else card.path,
+        view=lambda: {"lesson": lesson.name, "figure": str(place)} | reads,
+        state_of=lambda: told,
+        height=int(drawn.figure.layout.height or 400),
+    )
 
 
 def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:

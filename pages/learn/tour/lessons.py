@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
@@ -12,9 +12,10 @@ from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import language, say
+from transformer_core.language import language, say, speaking
 
 if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.drawn import Drawn
     from pages.learn.tour.lesson_engine.evidence import Evidence
     from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson, Link
     from pages.learn.tour.lesson_engine.run import Run
@@ -125,6 +126,41 @@ def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, floa
     return Evidence(
         make_run=partial(_run, lesson), train=partial(_train, seed=seed, on_step=on_step), mistake=lesson.mistake
     )
+
+
+def draw_figure(
+    of_lesson: str,
+    part: int,
+    *,
+    moved: Mapping[str, float],
+    is_trained: bool = True,
+    seed: int = 0,
+    of_language: str = "en",
+) -> "Drawn":
+    """Draw a lesson's figure, on a light ground.
+
+    Args:
+        of_lesson: its name.
+        part: the figure's place among the lesson's parts.
+        moved: where its sliders stand.
+        is_trained: whether a training that it shows is shown as done.
+        seed: as for `evidence_of`.
+        of_language: of the lesson, such as "de".
+
+    Raises:
+        LessonError: it cannot be drawn.
+    """
+    from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+    from pages.learn.tour.lesson_engine.drawn import FigureData
+    from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
+
+    with speaking(of_language):
+        lesson = next(one for one in here() if isinstance(one, Lesson) and one.name == of_lesson)
+        spec = lesson.parts[part]
+        assert isinstance(spec, FigureSpec), "its place was taken from the lesson"
+        evidence, given = evidence_of(lesson, seed=seed), read_parameters(spec)
+        of: dict[str, Any] = {"lesson": lesson, "spec": spec, "evidence": evidence, "given": given}
+        return KINDS[spec.kind].draw(FigureData(**of, moved=moved, is_trained=is_trained))
 
 
 def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":

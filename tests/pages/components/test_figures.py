@@ -22,8 +22,7 @@ def page() -> None:
     from transformer_core.language import speaking
 
     settings = dict(st.session_state.get("settings", {}))
-    if settings.pop("with_files", False):
-        settings["files"] = lambda: {"heads.csv": b"a,b\n", "heads.npz": b"PK", "state.json": "{é}".encode()}
+    settings["files"] = lambda: {"heads.csv": b"a,b\n", "heads.npz": b"PK", "state.json": "{é}".encode()}
     if settings.pop("with_choices", False):
         settings |= {"on_cell": lambda: None, "on_window": lambda: None}
     with speaking(settings.pop("language", "en")):
@@ -57,10 +56,10 @@ def test_each_language_has_its_templates():
 
 
 def test_files_are_made_only_where_the_menu_asks_for_them():
-    data = data_of(run(with_files=True))
+    data = data_of(run())
     assert (data["offers"], data["files"], data["answers"]) == (["csv", "npz"], None, None)
-    assert data_of(run({"open": "17"}, with_files=True))["files"] is None
-    data = data_of(run({"open": 17}, with_files=True))
+    assert data_of(run({"open": "17"}))["files"] is None
+    data = data_of(run({"open": 17}))
     assert data["answers"] == 17
     files = {name: base64.b64decode(content) for name, content in data["files"].items()}
     assert files == {"heads.csv": b"a,b\n", "heads.npz": b"PK", "state.json": "{é}".encode()}

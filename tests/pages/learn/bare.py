@@ -122,9 +122,8 @@ class Place:
 def drawn_bare() -> Iterator[Bare]:
     bare = Bare()
 
-    def live_figure(figure: Any, *, key: str, files: Any = None, csv: str | None = None, **options: Any) -> None:
-        taken = files() if files else {} if csv is None else {"csv": lambda: csv}
-        bare.figures[key] = Drawn(figure, options, taken)
+    def live_figure(figure: Any, *, key: str, files: Any, **options: Any) -> None:
+        bare.figures[key] = Drawn(figure, options, files())
 
     def text(body: object, **_: object) -> None:
         bare.texts.append(str(body))

@@ -1,8 +1,12 @@
 """What a lesson's figure comes to: a plotly figure, tokens in a row, or a table."""
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.evaluation import in_words
@@ -22,6 +26,11 @@ class Plot:
 
     figure: Figure
     csv: str
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the columns of the table by name, numbers or text."""
+        names, *rows = csv.reader(io.StringIO(self.csv))
+        return {name: _array([row[place] for row in rows]) for place, name in enumerate(names)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +152,15 @@ class FigureData:
         return None
 
 
+def _array(column: list[str]) -> np.ndarray:
+    try:
+        return np.array(column, dtype=np.float64)
+    except ValueError:
+        return np.array(column, dtype=np.str_)
+
+
 def csv_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a table as CSV."""
-    import csv
-    import io
-
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(columns)
