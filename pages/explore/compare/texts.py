@@ -14,6 +14,7 @@ from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import analyses, cache, prose, readings
 from pages.shared.glossary.links import definitions
+from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
@@ -275,7 +276,7 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         prose.html("<span class='hl-compare-number'>{:.2f}</span>", value, width="content")
         st.button(
-            prose.plain(in_one_line(text.text)),
+            prose.plain(in_a_line(in_one_line(text.text))),
             key=key,
             type="tertiary",
             help=prose.plain(

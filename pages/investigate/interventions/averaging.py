@@ -40,7 +40,8 @@ def mean(data: InterventionsData, component: Component, usual: Given) -> Ablatio
     """
     corpus, card = _corpus(data.card), data.card
     if corpus == TYPED:
-        lines = filter(data.input_tokenizer("source").encode, str(_TEXTS.value or in_one_line(usual)).split("\n"))
+        written = str(_TEXTS.value).split("\n") if _TEXTS.value else [in_one_line(usual)]
+        lines = filter(data.input_tokenizer("source").encode, written)
         read: Callable[[str], Given] = read_line if data.card.takes_pairs else str
         return Ablation(component=component, method="mean", texts=tuple(map(read, lines)))
     from transformer_core.analysis.interventions.constants import corpus_mean

@@ -10,6 +10,7 @@ from pages.components.overview import head_overview
 from pages.explore import overviews
 from pages.shared import prose, run_models, run_readings, runs
 from pages.shared.glossary.links import definitions
+from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.recipe import call
 from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
 from pages.shared.runs import Run
@@ -164,7 +165,7 @@ def _attention(run: Run) -> None:
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
     rows = prose.each(
         "<tr><td><bdi>{}</bdi></td><td>→</td><td><bdi>{}</bdi></td></tr>",
-        ((given, output or "∅") for given, output in samples),
+        ((in_a_line(given), output_in_a_line(output) or "∅") for given, output in samples),
     )
     now, then = OUTPUTS[run.architecture]
     label = say(now) if step >= run.step else say(then, step=step)

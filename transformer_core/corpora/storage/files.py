@@ -259,7 +259,7 @@ def _first_of(left_out: Sequence[Message]) -> Message:
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
-    """Yield the first words of some texts, of pairs their sources, each on one line.
+    """Yield the first words of some texts, of pairs their sources.
 
     As a prompt, a short text is halved: after all of it, a model that has learnt it would write nothing.
     """
@@ -269,12 +269,11 @@ def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
         text = item.source if isinstance(item, Pair) else item.text
         if isinstance(items, RunningText):  # its stretches begin anywhere; a line, or a word, does not
             text = text.partition("\n")[2].strip() or text.partition(" ")[2].strip() or text
-        text = " ".join(text.split())
         if len(text) > _LONGEST_EXAMPLE:
-            text = text[:_LONGEST_EXAMPLE].rsplit(" ", 1)[0]
+            text = re.sub(r"\s+\S*\Z", "", text[:_LONGEST_EXAMPLE])
         elif as_prompts and isinstance(item, Text) and not isinstance(items, RunningText):
             text = first_half(Text(text))
-        if text:
+        if text.strip():
             yield text
 
 
