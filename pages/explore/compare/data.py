@@ -138,7 +138,8 @@ class ComparisonData:
                 arrays=arrays,
                 code=script(*code),
                 state=state.in_words(),
-                model=self.a.weights.source.path if not self.a.weights.run else None,
+                model=self.a.folder,
+                more={"b": self.b.told()},
             )
 
         about = "\n".join(f"{side.letter}: {side.name}: {in_one_line(side.text)}" for side in (self.a, self.b))

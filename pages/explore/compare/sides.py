@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.compare import view_fields
-from pages.shared import readings, run_models, run_readings, runs
+from pages.shared import export, readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
+from pages.shared.run_figures import weights_of
 from pages.shared.sources import Source, parse_change
 from pages.shared.view import state
 from transformer_core.analysis.heads.measures import HeadName
@@ -88,6 +90,22 @@ class Side:
         """The snapshot of a training, for names of files; "": of a model."""
         step = self.weights.source.step
         return "" if step is None else f"step{step}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of the weights, as one writes it at the project's root."""
+        source = self.weights.source
+        return source.path if source.step is None else weights_of(Path(source.path), source.step)
+
+    def told(self) -> dict[str, Any]:
+        """Return which weights read which text, as the state of a figure has it."""
+        return {
+            "model": export.model_of(self.folder),
+            "change": self.change,
+            "text": self.text,
+            "target": self.target,
+            "head": list(self.head),
+        }
 
     @property
     def ending(self) -> str:

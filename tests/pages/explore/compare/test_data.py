@@ -110,6 +110,7 @@ def test_with_a_figure_go_the_names_and_the_texts_of_both_sides(drawings: dict[s
     assert "print([1, 2])  # both" in drawn.code
     state = json.loads(drawn.state)
     assert state["model"]["path"] == "models/one" and state["view"]["text"] == "a b"
+    assert (state["b"]["model"]["path"], state["b"]["text"]) == ("models/other", "c d")
 
 
 def test_b_is_read_as_it_is_forced_to(monkeypatch: pytest.MonkeyPatch):

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour import lessons
 from pages.learn.tour.writing import EXAMPLE
 from tests.pages.conftest import through_history, url_of
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 
 OpenApp = Callable[..., AppTest]
 GOOD = "title: My lesson\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
@@ -43,6 +45,15 @@ def test_a_chapter_is_predicted_then_revealed(open_app: OpenApp):
     assert "Please enter a number" in html_of(app)
     button(app, "Reveal answer").click().run()
     assert "The answer is 28." in html_of(app)
+
+
+def test_a_figure_is_drawn_again_by_the_lines_that_are_saved_with_it(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    files = files_of(open_app("tour", lesson="positions"), "tour-positions-0-0")
+    again, saved = redrawn(files, tmp_path, monkeypatch)["plot"].arrays(), arrays_of(files)
+    assert again.keys() == saved.keys() and len(files["csv"].splitlines()) == 1 + len(saved["position"])
+    np.testing.assert_array_equal([*again.values()], [*saved.values()])
 
 
 def test_one_goes_on_and_back_from_the_first_chapter(open_app: OpenApp):
