@@ -8,7 +8,7 @@ import streamlit as st
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
-from pages.shared import prose, run_readings, runs
+from pages.shared import model_bar, prose, run_readings, runs
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import output_in_a_line
@@ -123,6 +123,8 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     shown = say("“{word}”", word=said) if said and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
+    if side.letter == "B":  # of A the bar says it
+        remark += "".join(f" {one}" for one in model_bar.ignored_white_space(model_run.ignores_white_space))
     own = _own_way(model_run) if is_forced else ""
     return prose.markup("{}, {}, {} <b dir='auto'>{}</b>{}{}", side.letter, side.name, verb, shown, own, remark)
 

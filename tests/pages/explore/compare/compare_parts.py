@@ -52,7 +52,7 @@ def run(maps: Mapping[str, Any], source: Sequence[str] = "xyz", target: Sequence
     """A model run with these attentions, over these tokens."""
     sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
     usual = {"architecture": "encoder_decoder", "output": "u v", "n_given": 2, "inputs": [[1], [2]]}
-    usual |= {"predicts": True, "has_mask": True}
+    usual |= {"predicts": True, "has_mask": True, "ignores_white_space": False}
     labels = {name: (tuple(queries), tuple(keys)) for name, (queries, keys) in sides.items()}
     special = {"source": (False,) * len(source), "target": (False,) * len(target)}
     values = {"attention_maps": maps, "source": tuple(source), "target": tuple(target), "special": special}

@@ -151,6 +151,9 @@ def test_b_is_forced_on_a_s_output_and_reads_a_s_text_until_a_person_says_otherw
     assert app.session_state[view_fields.TEXT_B.key] == "  c \t d "
 
 
+IGNORED = "This model ignores some spaces, tabs or line breaks in this text."
+
+
 def says(of: Side | None = None, **more: Any) -> str:
     """What a side says, without the marks of HTML."""
     of_run = run({}, **{"unknown": (), "detours": (), "blanks": (1,)} | more)
@@ -165,6 +168,7 @@ def says(of: Side | None = None, **more: Any) -> str:
         (A, {"output": "u", "blanks": (1,), "architecture": "encoder_only"}, "A, one, fills in “u”"),
         (A, {"output": ""}, "A, one, generates nothing"),
         (A, {"output": "\n"}, "A, one, generates “↵”"),
+        (B, {"output": "u", "ignores_white_space": True}, f"B, one, generates “u” {IGNORED}"),
         (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
         (
             A,
