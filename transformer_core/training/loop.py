@@ -116,7 +116,7 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
         if math.isfinite(loss)
         else Message("the loss became {loss} at step {step:,}; the update was skipped. {way_out}")
     )
-    raise RunError(failure, loss=loss, norm=gradient_norm, step=step, way_out=_what_to_try(config))
+    raise RunError(failure, loss=loss, norm=gradient_norm, step=step, way_out=what_to_try(config))
 
 
 class _ExplosionWatch:
@@ -143,11 +143,12 @@ class _ExplosionWatch:
                 loss=loss,
                 highest=self.highest,
                 n=self.n_steps,
-                way_out=_what_to_try(config),
+                way_out=what_to_try(config),
             )
 
 
-def _what_to_try(config: TrainingConfig) -> Message:
+def what_to_try(config: TrainingConfig) -> Message:
+    """Return what a person may do about a training that diverges."""
     advice = Message(
         "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
         "{warmup_steps:,})"

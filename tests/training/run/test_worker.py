@@ -140,6 +140,21 @@ def test_what_fails_leaves_the_last_save(tmp_path: Path, corpus: Path):
     assert standing(run)[:2] == ("failed", 6) and "the disk is full" in standing(run)[2]
 
 
+@pytest.mark.parametrize("step", [8, 12])  # when the run is saved on the way, and at its end
+def test_weights_that_an_update_spoils_are_not_saved(tmp_path: Path, corpus: Path, step: int):
+    job = begin(tmp_path / "run", corpus)
+
+    def spoil(at: int) -> None:
+        if at == step:
+            with torch.no_grad():
+                next(job.model.parameters()).view(-1)[0] = math.inf
+
+    with pytest.raises(RunError, match=rf"update.* of step {step}.* spoiled .* The checkpoint of step {step - 4} is"):
+        list(worker.work(job, on_snapshot=spoil))
+    saved = job.directory.read_last()
+    assert standing(tmp_path / "run")[0] == "failed" and saved is not None and saved.progress.step == step - 4
+
+
 def test_at_each_new_snapshot_of_the_film_the_heads_can_be_measured(tmp_path: Path, corpus: Path):
     """A line per snapshot in heads.jsonl, though the run is broken off, and a snapshot is asked for twice."""
     job = begin(tmp_path / "run", corpus)

@@ -6,9 +6,11 @@ from typing import Any
 
 from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.errors import Message
+from transformer_core.errors import Message, RunError
+from transformer_core.instrument.finite import not_finite_weights, note_on_weights
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.loop import what_to_try
 from transformer_core.training.optimizer import Adam
 from transformer_core.training.probes import N_PROBED
 from transformer_core.training.processes import ALONE, Processes
@@ -97,7 +99,14 @@ class Job:
         """Replace `last/` by the run as it stands.
 
         Raises:
-            RunError: there is no room, or the folder cannot be written; `last/` is as it was.
+            RunError: weights are not finite, there is no room, or the folder cannot be written; `last/` is as it was.
         """
+        if note := note_on_weights(not_finite_weights(self.model)):
+            raise RunError(
+                "the update of step {step:,} spoiled the model. {note} {way_out}",
+                step=self.step,
+                note=note,
+                way_out=what_to_try(self.directory.request.training),
+            )
         progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
         self.directory.save(SavedRun(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress))

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import torch
 
-from transformer_core.errors import NO_MESSAGE, Message
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.training.evaluate import evaluate
-from transformer_core.training.loop import StepRecord, train
+from transformer_core.training.loop import StepRecord, train, what_to_try
 from transformer_core.training.probes import probe
 from transformer_core.training.run.begin import asked_further
 from transformer_core.training.run.control import Control, ControlSignal
@@ -174,6 +174,13 @@ def _measure(job: Job) -> Measurement:
         job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics | probes)
         _tell(job, "running")
     job.metrics = job.processes.agree(job.metrics)
+    if job.is_complete and "loss" not in job.metrics:
+        raise RunError(
+            "the last update, of step {step:,}, spoiled the model: its loss on held-out data is not a finite number. "
+            "{way_out}",
+            step=job.step,
+            way_out=what_to_try(job.directory.request.training),
+        )
     return Measurement(step=job.step, n_items=len(pairs), of=kind, metrics=job.metrics)
 
 
