@@ -58,9 +58,9 @@ def test_the_mean_over_a_corpus_is_that_of_torch_s_own_hooks(variation: str, com
         for run in runs:
             model(*(torch.tensor([ids]) for ids in run.inputs))
     handle.remove()
-    mean = corpus_mean(model, tokenizer, component, texts, corpus="some", max_tokens=16)
+    mean = corpus_mean(model, tokenizer, component, texts, corpus="some " * 40, max_tokens=16)
     np.testing.assert_allclose(mean.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-6)
-    assert (mean.method, mean.corpus, mean.texts) == ("mean", "some", ())
+    assert (mean.method, mean.corpus, mean.texts) == ("mean", "some " * 16, ())
     assert from_json(to_json(Stack(entries=(mean,)))).entries == (mean,)
 
 

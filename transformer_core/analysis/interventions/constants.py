@@ -16,7 +16,7 @@ from torch import Tensor
 from transformer_core.analysis.interventions.checking import check_component, head_count
 from transformer_core.analysis.interventions.comparison import Base, read_base
 from transformer_core.analysis.interventions.context import constant_value
-from transformer_core.analysis.interventions.record_checks import MAX_TEXTS
+from transformer_core.analysis.interventions.record_checks import MAX_NAME_CHARS, MAX_TEXTS
 from transformer_core.analysis.interventions.records import STEMS, Ablation, Component
 from transformer_core.analysis.interventions.source_runs import stepwise_attention
 from transformer_core.analysis.trace.model_run import run_text
@@ -122,7 +122,7 @@ def corpus_mean(
         tokenizer: the model's own.
         component: is replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
         texts: of the corpus, at least one; each position counts the same.
-        corpus: its name, for the record.
+        corpus: its name, of which the record keeps the beginning.
         max_tokens: of each text, as in `run_text`.
 
     Raises:
@@ -142,7 +142,8 @@ def corpus_mean(
         run = run_text(model, tokenizer, text, max_tokens=max_tokens, max_new_tokens=n_written)
         rows = _rows(model, component, [captured(model, run.inputs, name)[name]]).double().cpu()
         total, n = total + rows.sum(dim=-2), n + rows.shape[-2]
-    return Ablation(component=component, method="mean", constant=tuple((total / n).flatten().tolist()), corpus=corpus)
+    constant = tuple((total / n).flatten().tolist())
+    return Ablation(component=component, method="mean", constant=constant, corpus=corpus[:MAX_NAME_CHARS])
 
 
 def _check(model: Transformer, component: Component) -> None:
