@@ -13,6 +13,7 @@ from transformer_core.corpora.storage.text_files import NoTextError, shown
 from transformer_core.errors import CorpusError, Message
 
 _N_LOOKED_AT = 100  # rows by which the columns are found
+_N_LISTED = 20  # columns, in a message
 _SIDES = ("source", "src", "target", "tgt", "trg")
 _CHATS = ("messages", "conversations", "conversation", "dialog", "dialogue", "chat", "turns")
 _TEXTS = "text content body document story sentence article review comment quote message tweet abstract".split()
@@ -91,7 +92,7 @@ def table_of(path: Path, files: Sequence[Path], reading: CorpusReading) -> Table
                 "{path} has no column {column}; it has {columns}",
                 path=shown(path),
                 column=name,
-                columns=", ".join(columns),
+                columns=listed(columns),
             )
     if not any(chosen.values()):
         chosen = _guess(columns, kind, has_names=has_header or kind not in ("csv", "tsv"))
@@ -171,6 +172,12 @@ def looks_like_header(cells: list[str]) -> bool:
 
 def _parts(name: str, columns: Sequence[str]) -> list[str]:
     return [] if not name else [name] if name in columns else name.split("+")
+
+
+def listed(columns: Sequence[str]) -> Message | str:
+    """Return the names of columns, of many the first ones."""
+    first, n_more = ", ".join(columns[:_N_LISTED]), len(columns) - _N_LISTED
+    return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
 
 
 def columns_in_words(table: Table) -> Message:

@@ -28,6 +28,7 @@ FEW_FOR_VOCABULARY = 500_000  # bytes of texts, all of which are taken
 _MOST_FOR_VOCABULARY = 8_000_000  # bytes of texts; each costs as much as its bytes and these
 _BYTES_A_TEXT = 4
 _MOST_OF_WORDS = 1_000_000  # bytes of different words; while subwords are found, one takes some hundred bytes
+_LONG = 2**16  # characters of a text that is cut before a space, where words end; a word takes some 250 bytes meanwhile
 _N_PARTS = 16  # in which texts are taken, each evenly from all
 
 
@@ -93,6 +94,11 @@ class FileItems(Sequence[Item]):
             n_left_of_words -= sum(len(word.encode()) for word in new)
             if min(n_left, n_left_of_words) < 0:
                 return
+            while len(text) > _LONG:
+                cut = text.rfind(" ", 1, _LONG)
+                cut = cut if cut > 0 else _LONG
+                yield text[:cut]
+                text = text[cut:]
             yield text
 
     def path_and_line(self, index: int) -> tuple[str, int]:

@@ -19,7 +19,7 @@ Division = Literal["stretches", "lines", "pairs", "texts", "files"]
 
 LONGEST_TEXT = 2**20  # bytes; what is longer is cut, after a line or a word if it can be
 
-SHORTEST_TEXTS, MOST_SHORT_TEXTS = 8, 2**21  # bytes of a text, on average; how many shorter ones can be texts each
+SHORTEST_TEXTS, MOST_SHORT_TEXTS = 16, 2**21  # bytes of a text, on average; how many shorter ones can be texts each
 FEWEST_BYTES = 200  # of a text whose end can be held out
 _BLOCK = 2**18  # bytes that are read at a time
 _HEAD = 2**20  # bytes by which it is decided what one text is

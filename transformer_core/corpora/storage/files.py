@@ -10,7 +10,7 @@ from typing import Literal
 
 from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.corpora.storage.columns import Table, columns_in_words, table_of
+from transformer_core.corpora.storage.columns import Table, columns_in_words, listed, table_of
 from transformer_core.corpora.storage.file_items import FEW_FOR_VOCABULARY, FileItems, as_text
 from transformer_core.corpora.storage.file_spans import (
     FEWEST_BYTES,
@@ -55,7 +55,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     * Two files whose names differ in a language alone (train.en, train.fr), or in "source" and "target", hold pairs: a
       line of one belongs to the same line of the other.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
-      MiB, else its lines. If all of it is one line, or millions that are shorter than a word, it is one running text.
+      MiB, else its lines. If all of it is one line, or millions that are shorter than 16 bytes, it is one running text.
     * A folder holds a text a file, those of its folders included, in the order of their names, or tables that are read
       as one: whichever has more bytes. Hidden files are left out; so are files of the other kind or without text, and
       the description says how many.
@@ -112,7 +112,7 @@ def _of_table(table: Table, reading: CorpusReading, *, n_left_out: int) -> Corpu
         raise CorpusError(
             "{path} has the columns {columns}; choose text_column, or source_column and target_column",
             path=shown(table.path),
-            columns=", ".join(table.columns),
+            columns=listed(table.columns),
         )
     train, held_out, lines, size, fingerprint = table_items(table, skip_bad_lines=reading.skip_bad_lines)
 
