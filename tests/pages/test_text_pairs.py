@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.shared import models
 from tests.pages.conftest import figure_of, shown_code, url_of, values_of, words_of
+from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.small_bert import save_small_bert
 from transformer_core.checkpoints.bring_in import bring_in
 
@@ -58,6 +60,10 @@ def test_two_texts_are_read_as_a_pair_on_every_page(open_app: OpenApp, tmp_path:
     app.run()
     assert not [*app.exception, *app.error, *app.warning]
     assert '"text":["a dog","the mat ____"]' in url_of(app)["stack"]
+    told = json.loads(files_of(app, "interventions-tokens")["json"])
+    ids = {"text": encoded["input_ids"], "segments": encoded["token_type_ids"]}
+    assert {side: told["ids"][side] for side in ids} == {side: of[0].tolist() for side, of in ids.items()}
+    assert told["view"]["second-text"] == SECOND and told["stack"][0]["text"] == ["a dog", "the mat ____"]
     app = open_app("compare", **PAIR, btext="a dog", bsecond="the mat")
     assert not [*app.exception, *app.error, *app.warning]
     assert "('a dog', 'the mat')" in shown_code(app).replace('"', "'")

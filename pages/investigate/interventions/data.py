@@ -271,8 +271,8 @@ class InterventionsData:
 
     def _read(self) -> dict[str, Any]:
         """Return what the model reads and what is changed, as the state of a figure has it."""
-        sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text",)
-        ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=True)}
+        sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text", "segments")
+        ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=False)}
         return {"ids": ids | {"output": [*self.base.tokens]}, "stack": json.loads(to_json(self.stack))}
 
 
