@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared import prose
 from pages.shared.page import pages
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
-from transformer_core.language import ENGLISH, language
+from transformer_core.language import ENGLISH, language, say
 
 SHARED_SHEETS = (
     "frame.css",
@@ -23,13 +23,20 @@ SHARED_SHEETS = (
 FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
 # How long something takes, and how large a file may be, is said by Streamlit, which speaks English alone. A rule that
 # asks with :has() what the page's language is would have browsers look at all elements again whenever one changes.
-_ENGLISH = "[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions]"
+# So is what a button for uploads does; whether it takes files or a folder is said by its label.
+_OTHER_LANGUAGES = """
+[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions] {{ display: none; }}
+[data-testid=stFileUploaderDropzone] button p {{ font-size: 0; }}
+[data-testid=stFileUploaderDropzone] button p::after {{ content: '{}'; font-size: 0.875rem; }}
+"""
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
 def apply() -> None:
     """Set what follows the theme and the language that the reader has chosen; all else is in the server's page."""
-    unsaid = "" if language() == ENGLISH else f"{_ENGLISH} {{ display: none; }}"
+    unsaid: str | prose.Markup = ""
+    if language() != ENGLISH:
+        unsaid = prose.markup(_OTHER_LANGUAGES, say("Upload"))
     prose.html("<style>{}{}</style>", _accents(theme()), unsaid)
 
 
