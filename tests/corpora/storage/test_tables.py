@@ -13,6 +13,7 @@ import pytest
 
 from transformer_core.corpora import CorpusReading, Pair, Text, load_corpus
 from transformer_core.corpora.corpus_stats import made_from
+from transformer_core.corpora.storage import rows, tables
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLinesError
 from transformer_core.errors import CorpusError
 
@@ -58,6 +59,7 @@ KINDS: list[tuple[str, Any, dict[str, str], Pair | Text]] = [  # a row, what is 
     ("a.parquet", {"messages": [TURNS[1], TURNS[1]]}, {}, Text("assistant: yes {i}\nassistant: yes {i}")),
     ("a.jsonl", {"messages": TURNS}, {}, Text("user: hi\nassistant: yes {i}")),
     ("a.jsonl", {"a": "x {i}", "b": "y"}, {"text_column": "b+a"}, Text("y\nx {i}")),
+    ("a.parquet", {"id": 1, "text": "{i}"}, {}, Text("{i}")),
     ("a.parquet", {"n": "1", "a": "x {i}", "b": "y"}, {"source_column": "a", "target_column": "b"}, Pair("x {i}", "y")),
 ]
 
@@ -142,10 +144,50 @@ def test_text_that_only_looks_like_json_is_text(tmp_path: Path, content: str):
     assert items(str(tmp_path / "a.txt")) == {Text(line) for line in content.splitlines()}
 
 
-def test_a_row_of_parquet_that_unpacks_to_too_much_is_refused(tmp_path: Path):
-    path = written(tmp_path, "a.parquet", [{"text": "a" * 80_000_000}, {"text": "b"}])
-    with pytest.raises(CorpusError, match="would unpack to 80 MB, many times its size"):
+def test_a_row_of_parquet_that_unpacks_to_too_much_is_refused_and_other_columns_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(rows, "_MOST_UNPACKED", (2**20, 16))
+    path = written(tmp_path, "a.parquet", [{"text": "a" * 2_000_000, "b": b"c"}, {"text": "b", "b": b"d"}])
+    with pytest.raises(CorpusError, match="would unpack to 2 MB, many times its size"):
         load_corpus(path)
+    assert items(path, text_column="b") == {Text("c"), Text("d")}  # bytes that are text
+
+
+def test_a_table_of_a_thousand_columns(tmp_path: Path):
+    path = written(tmp_path, "a.parquet", [{f"c{i}": f"{row} {i}" for i in range(1000)} for row in range(N)])
+    with pytest.raises(CorpusError, match=r"has the columns c0, c1.* c19; and 980 more; choose text_column"):
+        load_corpus(path)
+    assert items(path, text_column="c7+c999") == {Text(f"{row} 7\n{row} 999") for row in range(N)}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl"])
+def test_many_rows_without_much_text_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setattr(tables, "MOST_SHORT_TEXTS", 2_000)
+    for text in ("short", "long enough text"):
+        each: Any = [[f"{i}", text] if name == "a.csv" else f"{i} {text}" for i in range(4_000)]
+        path = written(tmp_path, name, [{"text": row} for row in each] if name == "a.jsonl" else each)
+        if text != "short":
+            assert len(items(path)) == 4_000
+            continue
+        with pytest.raises(CorpusError, match="more than 2,000 rows with less than 16 bytes of text on average"):
+            load_corpus(path)
+
+
+def test_without_pyarrow_parquet_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(CorpusError, match=r"reading those needs pyarrow; install it .*, or export the texts as JSON"):
+        load_corpus(str(tmp_path / "a.parquet"))
+
+
+def test_a_json_object_on_one_line_is_no_line_of_json_lines(tmp_path: Path):
+    long = [{"text": f"{i}", "messages": "x" * 3_000} for i in range(N)]
+    for name in ("a.json", "a.txt"):
+        (tmp_path / name).write_text(json.dumps({"version": 1, "data": long}), encoding="utf-8")
+        assert items(str(tmp_path / name), text_column="text") == {Text(f"{i}") for i in range(N)}
+    (tmp_path / "b.json").write_text("\n".join(json.dumps(row | {"x": "x" * 70_000}) for row in long), encoding="utf-8")
+    assert items(str(tmp_path / "b.json"), text_column="text") == {Text(f"{i}") for i in range(N)}
 
 
 MEASURE = """

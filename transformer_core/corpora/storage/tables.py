@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import chain, islice, zip_longest
@@ -75,7 +76,7 @@ def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileI
     def stored(sinks: Mapping[str, Sink], counted: _Counts) -> Iterator[NDArray[np.int64]]:
         yield from _stored(table, sinks, counted, size)
         if not counted.n_lines:
-            raise NoTextError("{path} contains only whitespace", path=shown(table.path))
+            raise NoTextError("{path} has no rows", path=shown(table.path))
         checked(vars(counted))
 
     def fill(sinks: Mapping[str, Sink]) -> None:
@@ -251,6 +252,9 @@ def as_written(cell: object) -> str:
         return cell
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return str(cell)
+    if isinstance(cell, bytes):
+        with suppress(UnicodeDecodeError):
+            return cell.decode("utf-8")
     if isinstance(cell, list):
         return "\n".join(filter(None, map(_turn, cell)))
     return ""

@@ -102,6 +102,9 @@ def test_columns_are_chosen_and_a_header_is_not(
     assert {"source_column=name", "target_column=title"} <= {*asked[0]} and "header=no" not in asked[0]
     analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own').value}").uncheck().run())
     assert "30 pairs" in words_of(app) and not app.exception
+    upload("pairs.csv", f"id;first;title\n{rows}".encode())  # of the same name, with a column of the same name
+    boxes = {box.label: box.value for box in app.selectbox if box.label in ("Source", "Target")}
+    assert boxes == {"Source": None, "Target": None} and "Start training" not in labels_of(app)
 
 
 def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):
