@@ -24,11 +24,8 @@ FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_color
 # How long something takes, and how large a file may be, is said by Streamlit, which speaks English alone. A rule that
 # asks with :has() what the page's language is would have browsers look at all elements again whenever one changes.
 # So is what a button for uploads does; whether it takes files or a folder is said by its label.
-_OTHER_LANGUAGES = """
-[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions] {{ display: none; }}
-[data-testid=stFileUploaderDropzone] button p {{ font-size: 0; }}
-[data-testid=stFileUploaderDropzone] button p::after {{ content: '{}'; font-size: 0.875rem; }}
-"""
+_UNSAID = "[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions]"
+_UPLOAD = "[data-testid=stFileUploaderDropzone] button p"
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
@@ -36,7 +33,10 @@ def apply() -> None:
     """Set what follows the theme and the language that the reader has chosen; all else is in the server's page."""
     unsaid: str | prose.Markup = ""
     if language() != ENGLISH:
-        unsaid = prose.markup(_OTHER_LANGUAGES, say("Upload"))
+        unsaid = prose.markup(
+            "{} {{ display: none; }} {} {{ font-size: 0; }} {}::after {{ content: '{}'; font-size: 0.875rem; }}",
+            *(_UNSAID, _UPLOAD, _UPLOAD, say("Upload")),
+        )
     prose.html("<style>{}{}</style>", _accents(theme()), unsaid)
 
 
