@@ -8,7 +8,7 @@ import streamlit as st
 from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import export, prose
-from pages.shared.recipe import Print, call, named, script
+from pages.shared.recipe import Print, call, each, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.blueprint.forward_cost import (
@@ -75,12 +75,13 @@ def show(data: ArchitectureData) -> None:
             dashed=[say("total")],
             theme=theme(),
         )
-        _figure(data, figure, "reading", lengths, of_forward)
+        parts = named("costs", call(reading_costs, data.config_recipe, lengths))
+        _figure(data, figure, "reading", lengths, of_forward, Print(parts, "multiply-adds by part: [length]"))
         if config.has_decoder:
             _writing(data, lengths, here)
     with right:
         figure = share_areas(lengths, shown, hues=hues, title=say("Share of each part"), marks=marks, theme=theme())
-        _figure(data, figure, "shares", lengths, shown)
+        _figure(data, figure, "shares", lengths, shown, Print(parts, "multiply-adds by part: [length]"))
         _memory(data, lengths, here)
     prose.paragraph(" ".join(_sentences(data, crossed, here)))
 
@@ -106,7 +107,11 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
         marks={_here(data): here},
         theme=theme(),
     )
-    _figure(data, figure, "writing", lengths, curves)
+    written = (
+        each("n", lengths, lambda n, cached=cached: call(writing_cost, data.config_recipe, n, cached=cached))
+        for cached in (False, True)
+    )
+    _figure(data, figure, "writing", lengths, curves, *(Print(of, "multiply-adds: [length]") for of in written))
 
 
 def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
@@ -132,7 +137,12 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
         in_bytes=True,
         theme=theme(),
     )
-    _figure(data, figure, "memory", lengths, curves)
+    told = {"n_parameters": call(n_parameters, data.config_recipe), "bytes_per_number": width}
+    kept = named("held", each("n", lengths, lambda n: call(memory, data.config_recipe, n, **told)))
+    columns = (
+        each("one", kept, lambda one, name=name: getattr(one, name)) for name in ("weights", "patterns", "cache")
+    )
+    _figure(data, figure, "memory", lengths, curves, *(Print(column, "bytes: [length]") for column in columns))
 
 
 def code(data: ArchitectureData) -> str:
@@ -156,9 +166,14 @@ def _bytes_per_number(data: ArchitectureData) -> int:
 
 
 def _figure(
-    data: ArchitectureData, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
+    data: ArchitectureData,
+    figure: "figures.Figure",
+    of: str,
+    lengths: list[int],
+    curves: Mapping[str, np.ndarray],
+    *printed: Print,
 ) -> None:
-    """Draw a figure, with its numbers to take away."""
+    """Draw a figure, with its numbers to take away, and the lines that print them."""
     name = data.file_name(of)
     values = np.stack([*curves.values()], axis=1)
 
@@ -167,7 +182,7 @@ def _figure(
             name=name,
             csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
             arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
-            code=code(data),
+            code=script(Print(lengths, "tokens"), *printed),
             state=state.in_words(),
             model=data.card.path,
         )

@@ -37,6 +37,8 @@ NORMS = """
 for stack, stream in captured.streams().items():
     print(stack, stream.names)
     print(stream.sums)  # [place, pos]: norm of the residual stream
+    print(stream.read)  # [place, pos]: norm of what each sub-layer reads
+    print(stream.added)  # [sublayer, pos]: norm of what is added
     print(stream.shares)  # [sublayer, pos]: norm of what is added, as a part of what was there
 """
 

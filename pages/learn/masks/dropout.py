@@ -92,6 +92,7 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
     draw(
         call(number_panels, panels, **told, theme=Unwritten(theme()), width=Unwritten(700)),
+        Print(dropped.pattern, "[query, key]"),
         *_printed(dropped),
         title=told["title"],
         name=data.file_name("dropout"),

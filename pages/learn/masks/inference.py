@@ -129,6 +129,7 @@ def _figure(data: MasksData, found: Expression) -> None:
     draw(
         call(moved_pair, moved, **told, theme=Unwritten(theme()), height=Unwritten(470)),
         *_printed(found),
+        Print(moved, "with the mask and without: [length, output], logits"),
         title=told["title"],
         name=data.file_name("growing"),
         key="masks-growing-figure",

@@ -5,7 +5,7 @@ import numpy as np
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import USUAL_HEADS, PositionsData, chosen_tokens, is_of_model
 from pages.shared import cache, readings
-from pages.shared.recipe import Expression, Lines, Print, call, named, script
+from pages.shared.recipe import Expression, Lines, Print, call, each, named, script, value_of
 from transformer_core.errors import mark
 
 WAVES = """
@@ -38,9 +38,14 @@ def lines_of(data: PositionsData) -> str:
         case "shift":
             found = shift(data)
             left = (found.turned.max(), found.unturned.max())
-            return script(Print(found.matrix, "R, [width, width]"), Print(left, "with R and without"))
+            apart = found.turned, found.unturned
+            return script(
+                Print(found.matrix, "R, [width, width]"), Print(apart, "[pos]"), Print(left, "with R and without")
+            )
     found = data.table_recipe
-    return script(*([Lines(WAVES, (found,))] if data.part == "waves" else []), Print(found.values, "[pos, width]"))
+    denominators = each("column", found.columns, lambda column: column.denominator)
+    lines = [Lines(WAVES, (found,))] if data.part == "waves" else [Print(denominators, "[width]")]
+    return script(*lines, Print(found.values, "[pos, width]"))
 
 
 def products(data: PositionsData) -> Expression:
@@ -139,14 +144,17 @@ def _kept(made: Expression) -> Expression:
 
 def _parts(data: PositionsData) -> list[Print | Lines]:
     found = parts(data)
-    return [Lines(PARTS, (found,)), Print(found.error)]
+    of_heads = shares_of_heads(data)
+    heads = [Print(of_heads, "share of positions, [layer, head]")] if value_of(of_heads) is not None else []
+    return [Lines(PARTS, (found,)), Print(found.scores, "[query, key]"), Print(found.error), *heads]
 
 
 def _shuffled(data: PositionsData) -> list[Print | Lines]:
     found = shuffled(data)
     return [
         Print((found.text, found.output)),
-        Print(found.shuffled[data.view.layer, data.view.head], "[query, key]"),
+        Print(found.order, "[pos]"),
+        *(Print(of[data.view.layer, data.view.head], "[query, key]") for of in (found.own, found.shuffled)),
         Print(found.follows, "[layer, head]"),
     ]
 
