@@ -104,6 +104,8 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
     """Draw what a model wrote; where a large one is still writing, that it does."""
     if continuing.is_awaited():
         continuing.wait(label)
+    elif model_run.not_finite and not output:
+        line(label, say("not finite"), "hl-none")
     else:
         line(label, output, "" if model_run.is_complete else "hl-cut", more=_probability_line(model_run))
 
@@ -127,7 +129,9 @@ def _mean_probability(model_run: "ModelRun") -> str:
 
 
 def probability(value: float) -> str:
-    """Return a probability for reading: none looks like zero that is not."""
+    """Return a probability for reading: none looks like zero that is not, and NaN is none."""
+    if math.isnan(value):
+        return say("not finite")
     return f"{value:.2f}" if value >= 0.005 else say("below 0.01")
 
 

@@ -106,12 +106,13 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
                 model_run = _model_run(card, is_changed=is_changed) if reads else None
                 if reads:
                     answer.show(card, model_run)
+            not_finite = _not_finite(card, model_run)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")
             return False
         view = state.current()
-        remarks = [*notes, *_remarks(model_run, view.whole_text)]
+        remarks = [*notes, *not_finite, *_remarks(model_run, view.whole_text)]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
             is_own = model_run.n_given == 1  # nothing was forced
             remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
@@ -119,6 +120,16 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             with st.container(key="hl-remark"):
                 prose.note(" ".join(remarks))
     return True
+
+
+def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
+    """Return which weights are NaN or infinite, and where the values first are, in a sentence each."""
+    view = state.current()
+    note = None if card.is_shipped else models.not_finite(card.path, card.version, view.device, view.precision)
+    remarks = [say_message(note)] if note else []
+    if model_run and model_run.not_finite:
+        remarks.append(say("For this text, values are NaN or infinite from {site} on.", site=model_run.not_finite))
+    return remarks
 
 
 def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":

@@ -278,6 +278,25 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
         return tc.load(place_of(path), device=device, dtype=precision)
 
 
+@cache.by_arguments(mark("models"))
+def not_finite(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> Message | None:
+    """Return which weights of a model are NaN or infinite, in a sentence; None where none are.
+
+    Args:
+        path: as for `load`, and so are the others.
+        version: of the model.
+        device: where it runs.
+        precision: of its weights.
+
+    Raises:
+        HeadlightError: as `load`.
+    """
+    from transformer_core.instrument.finite import not_finite_weights, note_on_weights
+
+    model, _ = load(path, version, device, precision)
+    return note_on_weights(not_finite_weights(model))
+
+
 def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
     """Build the paper's base model as the lines that pages show do."""
     from transformer_core.devices import choose_precision

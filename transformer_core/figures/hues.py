@@ -12,6 +12,7 @@ from transformer_core.figures.theme import DARK, LIGHT, VALUE
 
 STRONG = DARK.sequential[4]  # what is meant: the accent's indigo
 DIVIDER = "#7a7f87"  # between two texts, or a text and what the model wrote after it
+NOT_FINITE = "#b5179e"  # a cell that is NaN or infinite: a color of no scale
 WARM = LIGHT.diverging[2]  # what is set against it: the orange of the diverging scale
 
 _TO_CONES = np.array(

@@ -73,6 +73,22 @@ def first_not_finite(model: nn.Module, forward: Callable[[], object], *, n_score
     return None
 
 
+def refuse_not_finite(model: nn.Module, values: Tensor, forward: Callable[[], object], *, n_scores: int = 0) -> None:
+    """Check that what is to be compared or chosen from is a number everywhere; -inf may be among it.
+
+    Args:
+        model: that gave the values.
+        values: logits, log-probabilities or final states.
+        forward: as for `refusal`.
+        n_scores: as for `first_not_finite`.
+
+    Raises:
+        NotFiniteError: a value is NaN or infinite.
+    """
+    if not (values.amax(dim=-1).isfinite().all() if values.numel() else True):
+        raise refusal(model, forward, n_scores=n_scores)
+
+
 def refusal(model: nn.Module, forward: Callable[[], object], *, n_scores: int = 0) -> NotFiniteError:
     """Return the error of a model whose outputs are not finite, which names the first site and weights that are not.
 
@@ -81,9 +97,15 @@ def refusal(model: nn.Module, forward: Callable[[], object], *, n_scores: int = 
         forward: gives these outputs again.
         n_scores: as for `first_not_finite`.
     """
-    site = first_not_finite(model, forward, n_scores=n_scores)
+    return not_finite_from(first_not_finite(model, forward, n_scores=n_scores))
+
+
+def not_finite_from(site: str | None) -> NotFiniteError:
+    """Return the error that says from which site on values are NaN or infinite; None: it was not found again."""
+    if site is None:
+        return NotFiniteError("the outputs are not finite numbers; use other weights or interventions")
     return NotFiniteError(
-        "the outputs are not finite numbers, so no token can be chosen; NaN or infinity first occurs at {site}; use "
-        "other weights, or an earlier snapshot if the training diverged",
-        site=site or "hook_logits",
+        "the outputs are not finite numbers; NaN or infinity first occurs at {site}; use other weights or "
+        "interventions, or an earlier snapshot if the training diverged",
+        site=site,
     )

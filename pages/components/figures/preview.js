@@ -2,7 +2,7 @@
 // server's numbers are there.
 //
 // data.preview of figure.js: {attention, layer, head} of what is drawn, and of a film the {step}; the {name} of the trace
-// that holds the weights, that of {forbidden} cells, and for each attention in {frames} the layout of its heatmaps, with
+// that holds the weights, that of {forbidden} cells, the color scale of cells that are {notFinite}, and for each attention in {frames} the layout of its heatmaps, with
 // {layer}, {head} and {step} in the title; null where what is drawn is no single head's pattern. A picture of fewer cells
 // than tokens is not drawn.
 
@@ -13,7 +13,7 @@ import { draw } from "./drawing.js";
 import { layOut } from "./layout.js";
 import { CONFIG } from "./plotly.js";
 
-const TOP = 254; // the level of weight 1; above it the mask does not allow the cell
+const [TOP, NOT_FINITE, FORBIDDEN] = [253, 254, 255]; // levels of weight 1, of NaN, and where the mask allows no cell
 
 export function watchClicks(view) {
   shownHead.listen((head) => preview(view, head), leaving(view.root));
@@ -41,7 +41,10 @@ function preview(view, { attention, layer, head, rows, columns, levels, step = v
     if (trace.mode === "text") figure.data.push({ ...trace, text: trace.text.map(() => " ") }); // numbers in cells are the server's
     if (trace.name !== shown.name) continue;
     const blank = { ...trace, ...silent, name: shown.forbidden, coloraxis: "coloraxis2" };
-    if (levels.includes(TOP + 1)) figure.data.push({ ...blank, z: cells((level) => (level > TOP ? 0 : NaN)) });
+    const broken = { ...blank, coloraxis: null, colorscale: shown.notFinite, showscale: false };
+    for (const [level, look] of /** @type {const} */ ([[NOT_FINITE, broken], [FORBIDDEN, blank]])) {
+      if (levels.includes(level)) figure.data.push({ ...look, z: cells((one) => (one === level ? 0 : NaN)) });
+    }
     figure.data.push({ ...trace, ...silent, z: cells((level) => (level > TOP ? NaN : level / TOP)) });
   }
   layOut(figure, view.plot.clientWidth, view.plot.clientHeight);

@@ -13,7 +13,7 @@ from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import DARK, LIGHT, sequential_scale
-from transformer_core.figures.hues import DIVIDER, WARM
+from transformer_core.figures.hues import DIVIDER, NOT_FINITE, WARM
 from transformer_core.language import say
 
 
@@ -101,7 +101,8 @@ def head_overview(
     if order and measure is None:
         raise ValueError(f"Heads cannot be ordered ({order}) without a measure; give one, or no order.")
     scales = {
-        theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden} for theme in (LIGHT, DARK)
+        theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden, "notFinite": NOT_FINITE}
+        for theme in (LIGHT, DARK)
     }
     header = {
         "groups": [{**group, **_words_of(group)} for group in groups],
@@ -156,6 +157,8 @@ def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
         words["strongest"] = [
             [
                 say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=weight)
+                if math.isfinite(weight)
+                else say("not finite")
                 for query, key, weight in of_layer
             ]
             for of_layer in group["strongest"]

@@ -1,12 +1,13 @@
 // Paints the pictures of all heads onto the one canvas that lies under their buttons.
 //
-// One byte a cell: 0 to 254 for weights from 0 to 1, 255 where the mask does not allow the cell. Of a long text a cell
+// One byte a cell: 0 to 253 for weights from 0 to 1, 254 for NaN, 255 where the mask does not allow the cell. Of a long text a cell
 // of the picture is the largest of several, and so is a pixel of a picture that has more cells than the screen has room
 // for: a line that is one cell wide stays a line.
 
 import { brushOf } from "../kit/canvas.js";
 import { channels, mixed } from "../kit/colors.js";
 
+const NOT_FINITE = 254;
 const FORBIDDEN = 255;
 const CORNER = 4; // px, as in overview.css
 
@@ -88,13 +89,14 @@ function colorsOf(view) {
   return ((view.palettes ??= {})[theme] ??= palette(view.header.scales[theme]));
 }
 
-function palette({ sequential, forbidden }) {
+function palette({ sequential, forbidden, notFinite }) {
   // 256 colors as the four bytes of a pixel; levels between two given colors are mixed.
   const stops = sequential.map(([value, color]) => [value, channels(color)]);
   const colors = new Uint8ClampedArray(4 * 256);
-  for (let level = 0; level < FORBIDDEN; level++) {
-    colors.set([...mixed(stops, level / (FORBIDDEN - 1)), 255], 4 * level);
+  for (let level = 0; level < NOT_FINITE; level++) {
+    colors.set([...mixed(stops, level / (NOT_FINITE - 1)), 255], 4 * level);
   }
+  colors.set([...channels(notFinite), 255], 4 * NOT_FINITE);
   colors.set([...channels(forbidden), 255], 4 * FORBIDDEN);
   return new Uint32Array(colors.buffer);
 }

@@ -159,7 +159,8 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     for other in data.state.blanks.values():
         key, weight = other.looks_most_at(aim)
         token = prose.markup("<bdi>{}</bdi>", text[key])
-        told.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))
+        if other.is_finite:
+            told.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))
     if told:
         prose.small(prose.say_markup(MAXIMUM, whose=whose, told=prose.joined(", ", told)))
 

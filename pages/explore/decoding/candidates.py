@@ -28,10 +28,6 @@ MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions befor
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
-BROKEN = mark(
-    "The model’s outputs are not finite numbers here, so no token can be chosen. Its training has probably "
-    "diverged; use an earlier snapshot of that training."
-)
 ABOUT_PENALTY = mark(
     "Above 1, tokens that already occurred become less probable: positive logits are divided by it, negative ones "
     "multiplied. 1 = off."
@@ -49,8 +45,10 @@ def show(data: DecodingData) -> None:
         prose.note(data.ended)
     if data.prediction is None:
         return
-    if not math.isfinite(data.prediction.entropy):
-        prose.note(say(BROKEN))
+    try:
+        data.tree.refuse_not_finite(data.at)
+    except HeadlightError as error:
+        prose.note(prose.sentence(error))
         return
     _bars(data)
     prose.small("", definitions("logits", "temperature", "top-k", "top-p", "min-p"))

@@ -24,7 +24,7 @@ from transformer_core.figures import attention_heatmap
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.heatmaps.attention import heatmap_frame
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
-from transformer_core.figures.hues import category_hues
+from transformer_core.figures.hues import NOT_FINITE, category_hues
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
@@ -40,10 +40,13 @@ def show(data: HeadsData) -> HeadPicture | None:
         prose.note(prose.sentence(error))
         return None
     is_small = max(len(shown.queries.tokens), len(shown.keys.tokens)) <= MOST_LINES
-    if view_fields.DRAWING.value == "lines" and is_small:
+    is_finite = np.isfinite(shown.values[shown.mask]).all()
+    if view_fields.DRAWING.value == "lines" and is_small and is_finite:
         draw_lines(data, shown)
     else:
-        if view_fields.DRAWING.value == "lines":
+        if view_fields.DRAWING.value == "lines" and not is_finite:
+            prose.small(say("Weights that are NaN or infinite have no lines, so the heatmap is shown."))
+        elif view_fields.DRAWING.value == "lines":
             note = say(
                 "The line view is limited to {n} tokens; drag a box on the heatmap to zoom in.",
                 n=MOST_LINES,
@@ -105,6 +108,7 @@ def _preview(data: HeadsData) -> Mapping[str, Any] | None:
         "head": view.head,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
+        "notFinite": [[0, NOT_FINITE], [1, NOT_FINITE]],
         "frames": {name: {"layout": _frame(data, name)} for name in data.model_run.attention_maps},
     }
 

@@ -1,5 +1,6 @@
 """Heads: what does every head attend to in my text?"""
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -154,7 +155,7 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
         spec = data.spec
         is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
         what = say("Maximum weight of this head:") if is_whole_head else say("Maximum weight shown:")
-        lines.append(prose.markup("<b>{}</b> {}", what, link))
+        lines.append(prose.markup("<b>{}</b> {}", what, link if math.isfinite(cell.value) else say("not finite")))
     prose.html("{}", prose.each("<p class='hl-look'>{}</p>", lines))
 
 

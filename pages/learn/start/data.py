@@ -194,6 +194,11 @@ class StageData:
         return float(np.exp(np.log(self.values(PROBABILITIES)[rows, tokens].astype(np.float64)).mean()))
 
     @property
+    def is_finite(self) -> bool:
+        """Whether every prediction is made of numbers, and not of NaN."""
+        return bool(np.isfinite(self.entropies).all())
+
+    @property
     def least_certain(self) -> int:
         """The step whose prediction has the largest entropy."""
         return int(np.argmax(self.entropies)) if self.entropies else 0
@@ -202,7 +207,7 @@ class StageData:
     def distributions(self) -> list[NextTokenDistribution]:
         """What may come next: at this step, and at the others where the vocabulary is small; [] where nothing does."""
         n_all = len(self.text.rows)
-        if not n_all or not np.isfinite(self.entropies).all():
+        if not n_all or not self.is_finite:
             return []
         steps = range(n_all) if self.card.config.vocab_size <= MOST_AHEAD else [self.step]
         return [self._distribution(step) for step in steps if self.text.next_tokens[step] is not None]

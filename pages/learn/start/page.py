@@ -36,6 +36,7 @@ LOOK_FOR = {
 }
 ENDED = mark("The model ended the text here (end-of-sequence token).")
 FULL = mark("All positions of this model are used, so no further token can be generated.")
+NOT_FINITE = mark("The model’s outputs are NaN or infinite here, so nothing is predicted.")
 FILLED = mark("All blanks are filled.")
 WITHOUT_MASK = mark("This model has no mask token, so there is nothing to fill in.")
 BEYOND = mark("There is no blank among the tokens that are read here.")
@@ -133,6 +134,8 @@ def _head(data: StageData) -> None:
 def _ended(data: StageData) -> str:
     """Return why nothing is predicted, or nothing comes next; "" where something does."""
     text = data.text
+    if data.zoom.level == "overview" and not data.is_finite:
+        return say(NOT_FINITE)
     if not data.card.config.unembed:
         return say(NO_HEAD)
     if text.architecture == "encoder_only":

@@ -17,6 +17,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, isolate
 from transformer_core.figures.heatmaps.attention import heatmap_frame
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
+from transformer_core.figures.hues import NOT_FINITE
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import grouped, say
 
@@ -102,6 +103,7 @@ def _preview(data: SnapshotData) -> dict[str, Any]:
         "step": data.step,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
+        "notFinite": [[0, NOT_FINITE], [1, NOT_FINITE]],
         "frames": {name: {"layout": _frame(data, name)} for name in data.read.reading.patterns},
     }
 

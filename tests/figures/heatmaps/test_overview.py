@@ -16,10 +16,11 @@ from transformer_core.figures.heatmaps.overview import (
 
 
 def test_by_hand():
-    pattern = np.array([[1.0, 0.0], [0.5, 0.5]], dtype=np.float32)
+    pattern = np.array([[1.0, 0.0], [0.2, 0.8]], dtype=np.float32)
     mask = np.array([[True, False], [True, True]])
-    np.testing.assert_array_equal(levels(pattern, mask), [[254, 255], [127, 127]])
-    np.testing.assert_array_equal(fine_levels(pattern, mask), [[65_534, 65_535], [32_767, 32_767]])
+    np.testing.assert_array_equal(levels(pattern, mask), [[253, 255], [51, 202]])
+    np.testing.assert_array_equal(levels(np.full((2, 2), np.nan), mask), [[254, 255], [254, 254]])
+    np.testing.assert_array_equal(fine_levels(pattern, mask), [[65_534, 65_535], [13_107, 52_427]])
     with pytest.raises(ValueError, match="0 heads and 5 tokens"):
         thumbnail_side(0, 5)
 

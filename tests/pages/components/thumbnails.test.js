@@ -27,7 +27,9 @@ function painted({ rows, columns, width, height, divided = null, seed = 3, ratio
   return { canvas, heads };
 }
 
-const colorOf = (level) => (level === FORBIDDEN ? read(SCALES.light.forbidden) : between(SCALES.light.sequential, level / 254));
+const { forbidden, notFinite, sequential } = SCALES.light;
+const colorOf = (level) =>
+  level === FORBIDDEN ? read(forbidden) : level === 254 ? read(notFinite) : between(sequential, level / 253);
 
 test("each cell of each head is where it belongs, in the color of its weight", () => {
   for (const [rows, columns, ratio] of [[3, 5, 1], [5, 3, 2]]) {

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.residual_stream import sublayers
 from transformer_core.config import ModelConfig
+from transformer_core.instrument.finite import not_finite_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,12 @@ def stream_of(norms: Mapping[str, Float[np.ndarray, " pos"]], places: Sequence[S
     Args:
         norms: the length of each position's vector at every hook point of the places.
         places: of the stack.
+
+    Raises:
+        NotFiniteError: a vector whose length is NaN or infinite.
     """
+    for site in (site for place in places for site in place.sites if not np.isfinite(norms[site]).all()):
+        raise not_finite_from(site)
     return Stream(
         names=tuple(place.name for place in places),
         sums=np.stack([norms[place.sum] for place in places]),

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transformer_core.analysis.trace.model_run import ModelRun
 from transformer_core.analysis.trace.traced_forward import final_states
+from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.model.transformer import Transformer
 
 
@@ -78,9 +79,17 @@ def output_log_probs(
         model: in evaluation mode, with whatever is changed in it at the moment.
         inputs: as for `final_states`.
         positions: at least one.
+
+    Raises:
+        NotFiniteError: an output is NaN or infinite.
     """
-    states = final_states(model, inputs)[:, list(positions)]
-    return model.logits_of(states)[0].float().log_softmax(dim=-1)
+
+    def logits() -> Tensor:
+        return model.logits_of(final_states(model, inputs)[:, list(positions)])[0].float()
+
+    outputs = logits()
+    refuse_not_finite(model, outputs, logits)
+    return outputs.log_softmax(dim=-1)
 
 
 def effect(

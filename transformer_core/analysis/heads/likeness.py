@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-unt
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from transformer_core.analysis.flow.divergence import entropy
-from transformer_core.errors import mark
+from transformer_core.errors import NotFiniteError, mark
 
 MIXED = mark("mixed")
 
@@ -88,7 +88,13 @@ def cka_matrix(
         products = _products(a, b)
         norms_a, norms_b = (np.sqrt([_products([x])[0, 0] for x in side]) for side in (a, b))
     scale = norms_a[:, None] * norms_b
+    _refuse_not_finite(scale)
     return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0).clip(0, 1)
+
+
+def _refuse_not_finite(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise NotFiniteError("some heads have weights or outputs that are NaN or infinite, so they cannot be compared")
 
 
 def head_map(distances: Float[np.ndarray, "head head"]) -> HeadMap:
@@ -107,6 +113,7 @@ def head_map(distances: Float[np.ndarray, "head head"]) -> HeadMap:
     """
     n_heads = len(distances)
     points = np.zeros((n_heads, 2))
+    _refuse_not_finite(distances)
     squares = distances.astype(np.float64) ** 2
     squares -= squares.mean(axis=0)
     squares -= squares.mean(axis=1, keepdims=True)
@@ -137,6 +144,7 @@ def clusters(distances: Float[np.ndarray, "head head"], *, n_most: int = 8) -> I
     n_heads = len(distances)
     if n_heads < 3:
         return np.zeros(n_heads, dtype=int)
+    _refuse_not_finite(distances)
     tree = linkage(squareform(distances, checks=False), method="average")
     gaps = np.diff(tree[:, 2])[::-1][: n_most - 1]  # [i]: between the merges that leave i + 2 and i + 1 groups
     if not (gaps > _ROUNDING * tree[-1, 2]).any():

@@ -29,6 +29,7 @@ from transformer_core.analysis.trace.greedy_output import greedy_output, output_
 from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
+from transformer_core.instrument.finite import not_finite_from
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Given, Tokenizer
@@ -146,11 +147,14 @@ def read_base(
     Raises:
         TextError: a text that the model cannot read.
         ConfigError: the model makes no predictions.
+        NotFiniteError: its outputs are NaN or infinite.
     """
     if not model.config.unembed:
         raise ConfigError(NO_PREDICTIONS)
     room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
     run = run_text(model, tokenizer, text, target=target, **room)
+    if run.not_finite:
+        raise not_finite_from(run.not_finite)
     outputs = OutputTokens.of(run)
     if run.architecture == "decoder_only" and not max_new_tokens:
         outputs = replace(outputs, positions=tuple(range(len(run.target))), labels=run.following)

@@ -9,9 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.analysis.masks.rules import MaskChoice
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states, tensor_of
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
 
@@ -64,13 +65,18 @@ def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
     Args:
         model: in evaluation mode, with a decoder.
         inputs: source and decoder's input, or the decoder's one text; without padding.
+
+    Raises:
+        NotFiniteError: an output is NaN or infinite.
     """
     *source, tokens = [tensor_of(ids, model) for ids in inputs]
     src = source[0] if source else None
     memory = None if src is None else model.encode(src)
 
     def read(part: Tensor, cache: KeyValueCache | None = None) -> Float[Tensor, "pos vocab"]:
-        return model.decode(part, memory, src, cache)[0].float().cpu()
+        outputs = model.decode(part, memory, src, cache)[0].float().cpu()
+        refuse_not_finite(model, outputs, lambda: final_states(model, inputs))
+        return outputs
 
     def one_by_one() -> Float[Tensor, "pos vocab"]:
         cache = KeyValueCache(model.config.n_decoder_layers)

@@ -11,6 +11,7 @@ from transformer_core.analysis.masks.rules import MaskRule
 from transformer_core.analysis.masks.run import Predictions, outputs_at, predictions
 from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.traced_forward import final_states
+from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -81,6 +82,9 @@ def leak(
         inputs: as for `final_states`; the tokens of the last stack are changed.
         replacements: of each of these tokens, what stands in its place.
         interventions: masks by site, in the place of the model's own.
+
+    Raises:
+        NotFiniteError: an output is NaN or infinite.
     """
     place_of_tokens = 0 if model.config.architecture == "encoder_only" else -1
     sides = [list(ids) for ids in inputs]
@@ -88,7 +92,9 @@ def leak(
 
     def logits(ids: Sequence[int]) -> torch.Tensor:
         sides[place_of_tokens] = [*ids]
-        return model.logits_of(final_states(model, sides))[0].float().cpu()  # [pos, vocab]
+        outputs = model.logits_of(final_states(model, sides))[0].float().cpu()  # [pos, vocab]
+        refuse_not_finite(model, outputs, lambda: model.logits_of(final_states(model, sides)))
+        return outputs
 
     moved = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
     after = np.zeros((len(tokens), len(tokens)), dtype=np.int64)

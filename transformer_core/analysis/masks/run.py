@@ -17,6 +17,7 @@ from transformer_core.analysis.trace.traced_forward import captured, final_state
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.hooks import active_hooks
 from transformer_core.instrument.capture import capture
+from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.attention import MultiHeadAttention, PatternInputs, attention_scores
 from transformer_core.model.transformer import Transformer
@@ -227,9 +228,19 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
 
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
-    """Return the outputs at the places where the model is asked, on the CPU."""
-    final = final_states(model, text.model_inputs)[:, list(text.judged)]
-    return (model.logits_of(final) if model.config.unembed else final)[0].float().cpu()
+    """Return the outputs at the places where the model is asked, on the CPU.
+
+    Raises:
+        NotFiniteError: one is NaN or infinite.
+    """
+
+    def said() -> Tensor:
+        final = final_states(model, text.model_inputs)[:, list(text.judged)]
+        return model.logits_of(final) if model.config.unembed else final
+
+    outputs = said()[0].float().cpu()
+    refuse_not_finite(model, outputs, said)
+    return outputs
 
 
 def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Predictions:

@@ -108,7 +108,7 @@ def _filled(
     for step in filling.steps:
         labels[step.position] = tokenizer.labels([step.chosen.token])[0]
     next_blanks = state.certain_first[:1]
-    next_tokens = [_choice(blank, sampling) for blank in next_blanks]
+    next_tokens = [_choice(blank, sampling) if blank.is_finite else None for blank in next_blanks]
     return StageText(
         architecture="encoder_only",
         source=state.tokens,
@@ -116,7 +116,7 @@ def _filled(
         n_given=len(labels),
         rows=tuple(blank.position for blank in next_blanks),
         next_tokens=tuple(next_tokens),
-        next_labels=tuple(tokenizer.labels([token])[0] for token in next_tokens),
+        next_labels=tuple("" if token is None else tokenizer.labels([token])[0] for token in next_tokens),
         n_filled=len(filling.steps),
         has_ended=not next_blanks,
     )

@@ -24,6 +24,8 @@ def strongest_cell(
 ) -> Cell:
     """Return the largest weight among the queries that had a choice: those with at least two keys allowed.
 
+    Where a weight is NaN, so is the largest.
+
     Args:
         pattern: attention weights.
         mask: True = may attend.

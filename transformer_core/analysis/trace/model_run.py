@@ -1,5 +1,6 @@
 """A model run: one text through a model of any architecture, with its output and the pattern of every head."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,9 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.greedy_output import greedy_output, output_text
-from transformer_core.analysis.trace.traced_forward import EncodedInput, TracedForward, tensor_of
+from transformer_core.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, TracedForward, tensor_of
 from transformer_core.config import Architecture
-from transformer_core.errors import Message, TextError
+from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
@@ -60,7 +61,7 @@ class ModelRun:
     n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
     following: tuple[str, ...]  # label of the token after each one of `target`; what comes next, after the last
     predicted: tuple[str, ...]  # label of the token that the model finds most probable after each one of `target`
-    log_probs: Float[np.ndarray, " target"]  # nats, of `following`
+    log_probs: Float[np.ndarray, " target"]  # nats, of `following`; NaN where the logits are not finite
     blanks: tuple[Blank, ...]  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
     ignores_white_space: bool  # the tokens would be the same without some of it
@@ -69,6 +70,7 @@ class ModelRun:
     is_complete: bool  # the model ended its output by itself
     end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
+    not_finite: str | None  # the first site where a value is NaN or infinite; None where all that is said is finite
     predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
     inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
     border: int | None = None  # in `source`, the first token of the second text; None where there is one text
@@ -123,7 +125,7 @@ class ModelRun:
         return tuple(
             Detour(typed=typed, probability=float(np.exp(log_prob)), instead=predicted)
             for typed, predicted, log_prob in zip(self.following, self.predicted, self.log_probs, strict=True)
-            if self.architecture == "encoder_decoder" and self.n_given > 1 and typed != predicted
+            if self.architecture == "encoder_decoder" and self.n_given > 1 and typed != predicted != NOT_FINITE
         )
 
 
@@ -186,13 +188,17 @@ def _read_source(
     bos_id = model.config.bos_id
     assert bos_id is not None, "an encoder-decoder has it"
     if target is None:
-        written = greedy_output(model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
-        labels = tuple(tokenizer.target.labels([bos_id, *written]))
+        try:
+            written = greedy_output(model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+            is_broken = False
+        except NotFiniteError as error:  # the text as far as it was written is shown, and what comes of it
+            written, is_broken = error.written[0][1:], True
+        labels = (*tokenizer.target.labels([bos_id, *written]), *([NOT_FINITE] if is_broken else []))
     else:
         encoded = EncodedInput.of(tokenizer.target, target, "encoder_decoder", max_tokens)
-        written = encoded.ids
+        written, is_broken = encoded.ids, False
         labels = (*tokenizer.target.labels([bos_id]), *encoded.labels)
-    tgt = [bos_id, *written[:-1]]
+    tgt = [bos_id, *(written if is_broken else written[:-1])]
     traced = TracedForward(model, tensor_of(source.ids, model), tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return ModelRun(
@@ -202,14 +208,15 @@ def _read_source(
         target=labels[:-1],
         n_given=1 if target is None else len(tgt),
         following=labels[1:],
-        predicted=traced.predicted(tokenizer.target, written, labels[1:]),
+        predicted=traced.predicted(tokenizer.target, [*written, -1][: len(tgt)], labels[1:]),
         log_probs=traced.log_probs,
         blanks=(),
         unknown=tuple(dict.fromkeys(unknown)),
         ignores_white_space=is_ignored(tokenizer, text) or is_ignored(tokenizer.target, target or ""),
         left_out=source.left_out,
         target_left_out=encoded.left_out,
-        is_complete=target is not None or written[-1] in model.config.eos_ids,
+        is_complete=target is not None or (not is_broken and written[-1] in model.config.eos_ids),
+        not_finite=traced.not_finite,
         end_id=written[-1] if written and written[-1] in model.config.eos_ids else None,
         **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
         attention_maps=traced.attention_maps,
@@ -222,7 +229,10 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
     prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
     n_given = len(prompt.ids)
-    written = greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    try:
+        written = greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    except NotFiniteError as error:
+        written = error.written[0][n_given:]
     tokens = [*prompt.ids, *written]
     is_complete = bool(written) and written[-1] in model.config.eos_ids
     if is_complete:
@@ -233,6 +243,8 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     if not is_complete:
         next_one = traced.best[-1]
     labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
+    if not traced.is_number[-1]:
+        labels = (*labels[:-1], NOT_FINITE)
     following = [*tokens[1:], next_one]
     return ModelRun(
         architecture="decoder_only",
@@ -249,6 +261,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         left_out=prompt.left_out,
         target_left_out=range(0),
         is_complete=is_complete,
+        not_finite=traced.not_finite,
         end_id=next_one if is_complete else None,
         **_about(target=(tokenizer, tokens)),
         attention_maps=traced.attention_maps,
@@ -271,8 +284,11 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
                 Candidate(label=tokenizer.labels([i])[0], probability=probability)
                 for i, probability in zip(ids, log_probs.exp().tolist(), strict=True)
             ]
+            if not traced.is_number[position]:
+                candidates = [Candidate(label=NOT_FINITE, probability=math.nan)]
             blanks.append(Blank(position=position, candidates=tuple(candidates)))
     best = tokenizer.tokens(traced.best[place] for place in places) if predicts else []
+    best = [token if traced.is_number[place] else NOT_FINITE for place, token in zip(places, best, strict=False)]
     texts = (text,) if isinstance(text, str) else text
     whole = " ".join(texts)
     return ModelRun(
@@ -290,6 +306,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
         left_out=encoded.left_out,
         target_left_out=range(0),
         is_complete=True,
+        not_finite=traced.not_finite,
         has_mask=has_mask,
         predicts=predicts,
         **_about(source=(tokenizer, encoded.ids)) | {"inputs": encoded.inputs},

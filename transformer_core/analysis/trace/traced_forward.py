@@ -14,10 +14,13 @@ from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.instrument.finite import first_not_finite
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import NO_TOKENS, Given, Tokenizer
 from transformer_core.text.labels import with_border
+
+NOT_FINITE = "⟨NaN⟩"  # in place of a token that would have to be chosen from logits that are not finite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,8 @@ class TracedForward:
         attention_maps: what every head looked at, by name of attention.
         best: the most probable token at each position; none of a model without a last layer.
         log_probs: nats, of the token that follows each position; empty where none was given.
+        is_number: whether the logits of each position, or its final states, are finite.
+        not_finite: the first site where a value is NaN or infinite; None where all that is said is finite.
     """
 
     def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
@@ -86,7 +91,13 @@ class TracedForward:
             name: _attention_maps(model, attention, activations)
             for name, attention in attentions_of(model.config).items()
         }
-        self.best, self.log_probs = self._judged(following)
+        self.best, self.log_probs, self.is_number = self._judged(following)
+        n_scores = max(of.shape[1] for of in tokens) ** 2
+        self.not_finite = (
+            None
+            if all(self.is_number)
+            else first_not_finite(model, lambda: self._said(final_states(model, tokens)), n_scores=n_scores)
+        )
 
     @property
     def patterns(self) -> dict[str, np.ndarray]:
@@ -107,30 +118,40 @@ class TracedForward:
     def predicted(self, tokenizer: Tokenizer, following: Sequence[int], labels: Sequence[str]) -> tuple[str, ...]:
         """Return the label of the most probable token after each position; in its context where it is what follows."""
         return tuple(
-            label if best == actual else tokenizer.labels([best])[0]
-            for best, actual, label in zip(self.best, following, labels, strict=True)
+            NOT_FINITE if not is_number else label if best == actual else tokenizer.labels([best])[0]
+            for best, actual, label, is_number in zip(self.best, following, labels, self.is_number, strict=True)
         )
 
-    def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"]]:
-        """Return the best token of each position and the log-probability of the one that follows, a part at a time."""
+    def _said(self, final: Tensor) -> Tensor:
+        """Return the logits of final states; of a model without a last layer, these."""
+        return self._model.logits_of(final) if self._model.config.unembed else final
+
+    def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"], list[bool]]:
+        """Return the best token of each position, the log-probability of the one that follows, and whether it is one.
+
+        A part of the positions is in memory at a time.
+        """
         config = self._model.config
         suppressed = config.suppressed_token_id
         if not config.unembed:
-            return [], np.zeros(0, dtype=np.float32)
+            return [], np.zeros(0, dtype=np.float32), self._final[0].isfinite().all(dim=-1).tolist()
         n_at_once = max(1, _LOGITS_AT_ONCE // config.vocab_size)
         best: list[int] = []
+        is_number: list[bool] = []
         log_probs: list[Tensor] = []
         for first in range(0, self._final.shape[1], n_at_once):
             logits = self._model.logits_of(self._final[:, first : first + n_at_once])[0].float()  # [pos, vocab]
             likely = logits if suppressed is None else logits.clone()
             if suppressed is not None:
                 likely[:, suppressed] = -torch.inf  # nothing to write
-            best += likely.argmax(dim=-1).tolist()
+            highest = likely.max(dim=-1)  # of NaN and a number, NaN
+            best += highest.indices.tolist()
+            is_number += highest.values.isfinite().tolist()
             if following is not None:
                 behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
                 chosen = torch.tensor(behind, device=logits.device)[:, None]
                 log_probs.append(logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0])
-        return best, torch.cat(log_probs).cpu().numpy() if log_probs else np.zeros(0, dtype=np.float32)
+        return best, torch.cat(log_probs).cpu().numpy() if log_probs else np.zeros(0, dtype=np.float32), is_number
 
 
 _LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision

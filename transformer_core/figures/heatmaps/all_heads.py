@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from transformer_core.figures.heatmaps.cells import FORBIDDEN
+from transformer_core.figures.heatmaps.cells import FORBIDDEN, broken_cells
 from transformer_core.figures.heatmaps.overview import thumbnail_side
 from transformer_core.figures.hues import DIVIDER, FAINT, WARM
 from transformer_core.figures.labels import LINE, escape
@@ -79,16 +79,19 @@ def all_heads(
     pixel = (width - _LEFT - _RIGHT) / n_columns  # px that a cell takes
     groups = [*_below_each_other(patterns, side=side, gap=gap, name=math.ceil(_NAME / pixel))]
     n_rows = groups[-1].end
-    weights, blanks = np.full((2, n_rows, n_columns), np.nan, dtype=np.float32)
+    weights, blanks, broken = np.full((3, n_rows, n_columns), np.nan, dtype=np.float32)
     for group in groups:
         mask = masks[group.title][:, None]
         group.stitch(np.where(mask, patterns[group.title], np.nan), weights)
         group.stitch(np.broadcast_to(np.where(mask, np.nan, 0), patterns[group.title].shape), blanks)
+        group.stitch(np.where(mask & ~np.isfinite(patterns[group.title]), 0, np.nan), broken)
 
     cells = {"hoverinfo": "skip", "x0": 0, "dx": 1, "y0": 0, "dy": 1}
     traces: list[Any] = [go.Heatmap(name=say("attention"), z=weights, coloraxis="coloraxis", **cells)]
     if not np.isnan(blanks).all():
         traces.insert(0, go.Heatmap(name=say(FORBIDDEN), z=blanks, coloraxis="coloraxis2", **cells))
+    if not np.isnan(broken).all():
+        traces.insert(0, broken_cells(broken == 0, **cells))
     traces.append(_words(groups))
     height = round(pixel * n_rows) + _TOP + _BOTTOM
     edge = gap / 2 + 0.5  # from the middle of the first cell to the line around all

@@ -76,8 +76,9 @@ def attention_heatmap(
     """
     what = QUANTITIES[quantity]
     queries, keys = grid_places(values.shape, query_tokens, key_tokens, first_query, first_key, blocks)
-    allowed = np.isfinite(values) if mask is None else mask & np.isfinite(values)
-    seen = values[allowed]
+    allowed = ~np.isneginf(values) if mask is None else mask
+    broken = allowed & ~np.isfinite(values)
+    seen = values[allowed & ~broken]
     limits = what.limits(seen, largest)
     decimals = what.decimals(limits[1])
     before = say(what.before) + (say(_AT_MOST) if blocks else "")
@@ -89,9 +90,10 @@ def attention_heatmap(
         before=before,
         form=f".{decimals}f",
         is_power=what.scale == "power",
+        broken=broken,
     )
     traces = cell_traces(
-        what.drawn(values),
+        np.where(broken, np.nan, what.drawn(values)),
         queries,
         keys,
         allowed,
@@ -100,7 +102,7 @@ def attention_heatmap(
         hover_words=hover_words,
     )
     if max(values.shape) <= NUMBERS_UP_TO and not blocks:
-        rows, columns = np.nonzero(allowed)
+        rows, columns = np.nonzero(allowed & ~broken)
         traces += number_traces(columns + first_key, rows + first_query, *what.in_cells(seen, limits))
     layout = grid_layout(
         queries,

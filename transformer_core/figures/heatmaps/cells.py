@@ -27,7 +27,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import mark
-from transformer_core.figures.hues import DIVIDER, WARM
+from transformer_core.figures.hues import DIVIDER, NOT_FINITE, WARM
 from transformer_core.figures.layout import HOVER, border_line, frame_around, hover
 from transformer_core.figures.quantities import BELOW
 from transformer_core.figures.theme import KEY, QUERY
@@ -37,6 +37,7 @@ from transformer_core.language import say
 MOST_TOLD = 64 * 64  # cells up to which each has its text with it
 NUMBERS_UP_TO = 24  # tokens a side up to which the values are written into the cells, where these are large enough
 FORBIDDEN = mark("masked")
+BROKEN = mark("not finite (NaN or ∞)")
 
 
 class Words(NamedTuple):
@@ -56,18 +57,20 @@ def words(
     form: str,
     is_power: bool = False,
     between: str = ": ",
+    broken: Bool[np.ndarray, "query key"] | None = None,
 ) -> Words:
     """Return the words of all cells, or what the browser needs to find them.
 
     Args:
         queries: the rows.
         keys: the columns.
-        allowed: False = the cell has no value.
+        allowed: False = the mask does not allow the cell.
         numbers: gives each cell's number in words, with what stands before it.
         before: what the browser puts before a number.
         form: its format in the browser.
         is_power: whether the browser sees powers of ten.
         between: what stands between the names of the cell and `numbers`.
+        broken: the cells that are NaN or infinite; None: none.
     """
     if allowed.size > MOST_TOLD:
         fields = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
@@ -79,9 +82,9 @@ def words(
         [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys.words, row, strict=True)]
         for query, row in zip(queries.words, numbers(), strict=True)
     ]
-    forbidden = say(FORBIDDEN)
-    for row, column in np.argwhere(~allowed).tolist():
-        rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {forbidden}"
+    for cells, said in ((broken, BROKEN), (~allowed, FORBIDDEN)):
+        for row, column in [] if cells is None else np.argwhere(cells).tolist():
+            rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {say(said)}"
     texts = np.array(rows, dtype=object)  # plotly takes twice as long over lists
     return Words(hover(texts) | {"hoverongaps": False}, {})
 
@@ -96,17 +99,32 @@ def cell_traces(
     color_axis: str,
     hover_words: Words,
 ) -> list[go.Heatmap]:
-    """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros."""
+    """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros.
+
+    Those that it allows and that are NaN or infinite have a color of their own.
+    """
     where = keys.coordinates("x") | queries.coordinates("y")
     gap = 1 if max(values.shape) <= 32 else 0
-    z = np.where(allowed, values, np.nan).astype(np.float32)
+    broken = allowed & ~np.isfinite(values)
+    z = np.where(allowed & ~broken, values, np.nan).astype(np.float32)
     traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **hover_words.traces)]
     if not allowed.all():
         blank = np.where(allowed, np.nan, 0.0).astype(np.float32)
         traces.insert(
             0, go.Heatmap(name=say(FORBIDDEN), z=blank, coloraxis="coloraxis2", **where, **hover_words.traces)
         )
+    if broken.any():
+        traces.insert(0, broken_cells(broken, xgap=gap, ygap=gap, **where, **hover_words.traces))
     return traces
+
+
+def broken_cells(broken: Bool[np.ndarray, "query key"], **options: Any) -> go.Heatmap:
+    """Return the cells that are NaN or infinite, in their own color; a large figure says the same of each."""
+    if options.get("meta") == "words":
+        options |= {"meta": None, "hovertemplate": f"{say(BROKEN)}<extra></extra>"}
+    z = np.where(broken, 0.0, np.nan).astype(np.float32)
+    color = [[0, NOT_FINITE], [1, NOT_FINITE]]
+    return go.Heatmap(name=say(BROKEN), z=z, colorscale=color, showscale=False, **options)
 
 
 def number_traces(

@@ -67,9 +67,9 @@ def difference_heatmap(
         ValueError: the labels do not fit the patterns.
     """
     queries, keys = grid_places(a.shape, query_tokens, key_tokens, first_query, first_key)
-    allowed = np.isfinite(a) & np.isfinite(b)
-    allowed = allowed if mask is None else mask & allowed
     difference = b - a
+    allowed = np.isfinite(difference) if mask is None else mask
+    broken = allowed & ~np.isfinite(difference)
     one, other = (escape(name) for name in names)
     hover_words = words(
         queries,
@@ -79,13 +79,14 @@ def difference_heatmap(
         between="<br>",
         before=f"{other} {MINUS} {one} = ",
         form="+.2f",
+        broken=broken,
     )
     traces = cell_traces(
         difference, queries, keys, allowed, name=say("difference"), color_axis="coloraxis3", hover_words=hover_words
     )
     if max(a.shape) <= NUMBERS_UP_TO:
-        rows, columns = np.nonzero(allowed)
-        traces += number_traces(columns + first_key, rows + first_query, *_in_cells(difference[allowed]))
+        rows, columns = np.nonzero(allowed & ~broken)
+        traces += number_traces(columns + first_key, rows + first_query, *_in_cells(difference[allowed & ~broken]))
     layout = grid_layout(
         queries,
         keys,

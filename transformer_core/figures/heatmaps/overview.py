@@ -6,7 +6,8 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8, UInt16
 
 FORBIDDEN = 255  # the level of a cell that the mask does not allow
-TOP = 254  # the level of weight 1
+NOT_FINITE = 254  # that of a weight that is NaN
+TOP = 253  # the level of weight 1
 
 FINE_FORBIDDEN = 65_535
 FINE_TOP = 65_534
@@ -18,13 +19,14 @@ _LARGEST = 192  # rows and columns: no picture of an overview is larger on a scr
 def levels(
     patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "*#heads query key"]
 ) -> UInt8[np.ndarray, "*heads query key"]:
-    """Return each weight as a whole number from 0 to 254, and 255 where the mask does not allow the cell.
+    """Return each weight as a whole number from 0 to 253; 254 where it is NaN, 255 where the mask forbids the cell.
 
     Args:
         patterns: attention weights in [0, 1]; of a long text, pooled to rows and columns.
         mask: True = may attend; pooled alike. One for all patterns, or with leading axes that broadcast to theirs.
     """
-    return np.where(mask, np.rint(patterns.clip(0, 1) * TOP), FORBIDDEN).astype(np.uint8)
+    numbers = np.where(np.isfinite(patterns), np.rint(patterns.clip(0, 1) * TOP), NOT_FINITE)
+    return np.where(mask, numbers, FORBIDDEN).astype(np.uint8)
 
 
 def fine_levels(

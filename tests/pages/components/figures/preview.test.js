@@ -7,7 +7,7 @@ import { drawn, heatmap, of } from "./plotly.js";
 import { shownHead } from "../../../../pages/components/kit/channel.js";
 import show from "../../../../pages/components/figures/figure.js";
 
-const LEVELS = Uint8Array.from([0, 255, 255, 254, 127, 255, 10, 20, 30, 40, 50, 255, 60, 70, 80]); // of 3 queries and 5 keys
+const LEVELS = Uint8Array.from([0, 255, 255, 253, 127, 255, 10, 20, 30, 40, 50, 255, 60, 70, 80]); // of 3 queries and 5 keys
 const frame = (title, rows = 3, columns = 5) => ({
   layout: { title: { text: title }, xaxis: { range: [-0.5, columns - 0.5] }, yaxis: { range: [rows - 0.5, -0.5] } },
 });
@@ -34,7 +34,7 @@ test("another head is drawn at once, cell by cell, without words and numbers of 
   const isForbidden = (cell) => LEVELS[cell] === 255;
   weights.z.flat().forEach((weight, cell) => {
     if (isForbidden(cell)) assert.ok(Number.isNaN(weight));
-    else assert.ok(Math.abs(weight - LEVELS[cell] / 254) < 1e-6);
+    else assert.ok(Math.abs(weight - LEVELS[cell] / 253) < 1e-6);
   });
   assert.deepEqual(masked.z.flat().map((value) => value === 0), [...LEVELS.keys()].map(isForbidden));
   assert.ok([masked, weights].every(({ customdata, hoverinfo, hovertemplate }) => customdata === null && hoverinfo === "skip" && hovertemplate === ""));

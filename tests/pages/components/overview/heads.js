@@ -7,8 +7,8 @@ import show from "../../../../pages/components/overview/overview.js";
 
 export const FORBIDDEN = 255;
 export const SCALES = {
-  light: { sequential: [[0, "#ffffff"], [0.5, "#8040c0"], [1, "#101020"]], forbidden: "#c8ccd0" },
-  dark: { sequential: [[0, "#000000"], [0.5, "#206020"], [1, "#f0f0d0"]], forbidden: "#404448" },
+  light: { sequential: [[0, "#ffffff"], [0.5, "#8040c0"], [1, "#101020"]], forbidden: "#c8ccd0", notFinite: "#d01080" },
+  dark: { sequential: [[0, "#000000"], [0.5, "#206020"], [1, "#f0f0d0"]], forbidden: "#404448", notFinite: "#d01080" },
 };
 
 const strongestOf = (attention, layers, heads) =>
@@ -86,10 +86,11 @@ export function lay(overview, groups = GROUPS) {
 /** Whether the picture under a button is painted as these bytes say. */
 export function isPainted(overview, { attention, layer, head, rows, columns }, bytes, theme = "light") {
   const { left, top } = overview.button(attention, layer, head).getBoundingClientRect();
-  const { sequential, forbidden } = SCALES[theme];
+  const { sequential, forbidden, notFinite } = SCALES[theme];
   const canvas = overview.find("canvas.pixels");
   return [...bytes].length === rows * columns && [...bytes].every((level, cell) => {
-    const color = level === FORBIDDEN ? read(forbidden) : between(sequential, level / 254);
+    const color =
+      level === FORBIDDEN ? read(forbidden) : level === 254 ? read(notFinite) : between(sequential, level / 253);
     return isNear(canvas.pixel(left + CELL * (cell % columns) + CELL / 2, top + CELL * Math.floor(cell / columns) + CELL / 2), color);
   });
 }

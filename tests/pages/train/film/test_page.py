@@ -35,7 +35,7 @@ def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tupl
         for (query, key, hundredths), pattern in zip(of_snapshot.tolist(), patterns, strict=True):
             seen = np.frombuffer(levels[at : at + pattern.size], np.uint8).reshape(pattern.shape)
             allowed = seen != 255
-            np.testing.assert_allclose(seen[allowed] / 254, pattern[allowed], atol=0.51 / 254)
+            np.testing.assert_allclose(seen[allowed] / 253, pattern[allowed], atol=0.51 / 253)
             assert not pattern[~allowed].any()
             assert pattern[query, key] == pytest.approx(hundredths / 100, abs=0.0051)
             at += pattern.size

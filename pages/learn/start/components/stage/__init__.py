@@ -17,6 +17,7 @@ from transformer_core.analysis.stage.panels import Lane, Panel, Zoom
 from transformer_core.analysis.stage.stage_text import StageText
 from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
+from transformer_core.figures.hues import NOT_FINITE
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
@@ -176,4 +177,5 @@ def _numbers(panel: Panel, values: np.ndarray) -> bytes:
 
 def _colors(theme: Theme) -> dict[str, Any]:
     names = ("background", "text", "muted", "accent", "border", "forbidden", "sequential", "diverging")
-    return {name: getattr(theme, name) for name in names} | {"query": QUERY, "key": KEY, "value": VALUE}
+    hues = {"notFinite": NOT_FINITE, "query": QUERY, "key": KEY, "value": VALUE}
+    return {name: getattr(theme, name) for name in names} | hues

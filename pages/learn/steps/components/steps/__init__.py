@@ -19,6 +19,7 @@ from transformer_core.analysis.walkthrough.formulas import formula_tree
 from transformer_core.analysis.walkthrough.records import Quantity, Stage
 from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
+from transformer_core.figures.hues import NOT_FINITE
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
@@ -178,4 +179,5 @@ def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
 
 def _colors(theme: Theme) -> dict[str, Any]:
     names = ("background", "text", "muted", "accent", "border", "forbidden", "sequential", "diverging")
-    return {name: getattr(theme, name) for name in names} | {"query": QUERY, "key": KEY, "value": VALUE}
+    hues = {"notFinite": NOT_FINITE, "query": QUERY, "key": KEY, "value": VALUE}
+    return {name: getattr(theme, name) for name in names} | hues

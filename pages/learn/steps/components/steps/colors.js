@@ -15,7 +15,8 @@ function scaleOf(colors) {
 
 export function makePalette({ colors }, theme) {
   // Numbers of a fixed hue: above zero in that hue, below it in grey, so that the sign is seen.
-  const { diverging, sequential, background, muted, forbidden, text, accent, border, query, key, value } = colors[theme];
+  const { diverging, sequential, background, muted, forbidden, notFinite, text, accent, border } = colors[theme];
+  const { query, key, value } = colors[theme];
   const signed = (hue) => scaleOf([muted, background, hue]);
   return {
     scales: {
@@ -26,7 +27,7 @@ export function makePalette({ colors }, theme) {
       value: signed(value),
     },
     hues: { query, key, value, weight: accent, "": text },
-    ...{ forbidden, background, muted, text, accent, border, theme },
+    ...{ forbidden, notFinite, background, muted, text, accent, border, theme },
   };
 }
 
@@ -37,7 +38,8 @@ function levelOf(quantity, value) {
 }
 
 function channelsOf(palette, quantity, value) {
-  if (value === -Infinity || Number.isNaN(value) || (quantity.name === "mask" && !value)) return channels(palette.forbidden);
+  if (value === -Infinity || (quantity.name === "mask" && !value)) return channels(palette.forbidden);
+  if (!Number.isFinite(value)) return channels(palette.notFinite);
   if (quantity.name === "mask") return palette.scales.weight[ALLOWED];
   return palette.scales[quantity.hue][levelOf(quantity, value)];
 }

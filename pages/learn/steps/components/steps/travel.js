@@ -72,6 +72,7 @@ export function paintLinks(context, view, boxes) {
   header.stages.forEach(({ links }, index) => {
     if (index > stage) return;
     const isPresent = index === stage;
+    const named = new Set(); // what several links make has its operation in front of it once
     for (const link of links) {
       const ends = endsOf(view, boxes, link);
       const hue = palette.hues[quantities.get(link.from).hue] ?? palette.muted;
@@ -86,7 +87,7 @@ export function paintLinks(context, view, boxes) {
         else if (end.part === "foot") fall(context, start.rect, end.rect);
         else if (end.rect.x > start.rect.x + start.rect.w) curve(context, start.rect, end.rect);
       }
-      if (isPresent) paintOperation(context, view, link, ends, boxes);
+      if (isPresent && !named.has(link.to) && paintOperation(context, view, link, ends, boxes)) named.add(link.to);
     }
   });
 }
@@ -104,15 +105,15 @@ function fall(context, one, other) {
 }
 
 function paintOperation(context, view, link, ends, boxes) {
-  // The name of the operation, in the gap in front of what it makes.
+  // The name of the operation, in the gap in front of what it makes, if there is room; returns whether there was.
   const { palette, font, columns, home } = view;
   const text = OF_STAGES[view.stageName] ?? OPERATIONS[link.to];
-  if (!text || isResidual(link) || ends[0].end.part === "foot") return;
+  if (!text || isResidual(link) || ends[0].end.part === "foot") return false;
   const place = columns.indexOf(home.get(link.to));
   const gap = boxes[place].x - (boxes[place - 1].x + boxes[place - 1].w);
   context.font = `600 11px ${font}`;
   const width = context.measureText(text).width + 8;
-  if (width > gap + 6) return;
+  if (width > gap + 6) return false;
   const { rect } = ends[0].end;
   const y = ends.length > 1 ? LANE + STRIP + FAN / 2 : rect.y + rect.h / 2;
   const x = boxes[place].x - gap / 2;
@@ -125,6 +126,7 @@ function paintOperation(context, view, link, ends, boxes) {
   context.fill();
   context.stroke();
   writeIn(context, view, text, x, y, palette.text);
+  return true;
 }
 
 export function turnNow({ motion, header, stage }, name) {

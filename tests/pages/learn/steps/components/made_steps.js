@@ -28,7 +28,7 @@ export const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_mod
 export const ADD_CROSS = ["add_cross", { resid_mid: ["query", "d_model"], cross_out: ["query", "d_model"], resid_mid_cross: ["query", "d_model"] }];
 const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
-  ...{ muted: "#808080", forbidden: "#c0c4c8", accent: "#4040c0", border: "#dddddd", query: hue, key: "#c06010", value: "#10a060" },
+  ...{ muted: "#808080", forbidden: "#c0c4c8", notFinite: "#b5179e", accent: "#4040c0", border: "#dddddd", query: hue, key: "#c06010", value: "#10a060" },
 });
 export const COLORS = { light: theme("#ffffff", "#101114", "#1060c0"), dark: theme("#000000", "#f0f0f0", "#2080ff") };
 export const isMasked = (query, key) => (query + key) % 4 === 3;
