@@ -33,10 +33,9 @@ def apply() -> None:
     """Set what follows the theme and the language that the reader has chosen; all else is in the server's page."""
     unsaid: str | prose.Markup = ""
     if language() != ENGLISH:
-        unsaid = prose.markup(
-            "{} {{ display: none; }} {} {{ font-size: 0; }} {}::after {{ content: '{}'; font-size: 0.875rem; }}",
-            *(_UNSAID, _UPLOAD, _UPLOAD, say("Upload")),
-        )
+        quoted = prose.markup("'{}'", say("Upload"))
+        hidden = f"{_UNSAID} {{ display: none; }} {_UPLOAD} {{ font-size: 0; }}"
+        unsaid = prose.joined(" ", [hidden, f"{_UPLOAD}::after {{ content:", quoted, "; font-size: 0.875rem; }"])
     prose.html("<style>{}{}</style>", _accents(theme()), unsaid)
 
 
