@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
 from transformer_core.figures import isolate
+from transformer_core.text.labels import border_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,5 +114,6 @@ def _half(half: Half) -> dict[str, Any]:
     return {
         "rows": [isolate(row) for row in half.rows],
         "columns": [isolate(column) for column in half.columns],
+        "border": {"row": border_in(half.rows), "column": border_in(half.columns)},
         "values": np.where(np.isfinite(half.values), half.values, 0.0).round(3).tolist(),
     }

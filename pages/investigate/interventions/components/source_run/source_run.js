@@ -68,7 +68,7 @@ function drawn(view, board, index) {
 }
 
 function matrix(view, board, index, side) {
-  const { rows, columns, values } = board[side];
+  const { rows, columns, values, border } = board[side];
   const isThere = side === "there";
   const box = element("div", `matrix ${side}`);
   box.setAttribute("role", "grid");
@@ -94,6 +94,8 @@ function matrix(view, board, index, side) {
       const cell = element("span", isThere ? "cell from" : "cell");
       cell.setAttribute("role", "gridcell");
       cell.setAttribute("aria-label", `${label}, ${column}`);
+      cell.classList.toggle("below", row > 0 && row === border.row);
+      cell.classList.toggle("behind", at > 0 && at === border.column);
       cell.style.setProperty("--filled", `${Math.round(100 * values[row][at])}%`);
       if (isThere && !landing(view.data, { board: index, row, column: at })) cell.classList.add("unpaired");
       line.append(place(cell, { board: index, row, column: at }, isThere));

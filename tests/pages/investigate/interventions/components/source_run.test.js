@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { areSame, place, point, press, shown } from "../../../dom.js";
 import show from "../../../../../pages/investigate/interventions/components/source_run/source_run.js";
 
-const half = (rows, columns) => ({ rows, columns, values: rows.map(() => columns.map(() => 0.5)) });
+const half = (rows, columns, border = {}) => ({ rows, columns, border, values: rows.map(() => columns.map(() => 0.5)) });
 const sites = {
   title: "Decoder",
   stack: "decoder",
@@ -98,4 +98,10 @@ test("a cell of a pattern goes to its query and key, and its row's cone is shade
   assert.deepEqual(marked, [["0", "1", "0"]]);
   const cone = view.findAll(".here .cone").map(({ dataset }) => [dataset.board, dataset.row, dataset.column]);
   assert.deepEqual(cone, [["1", "1", "1"]]);
+});
+
+test("lines part two texts", () => {
+  const board = { ...pattern, here: half(["a", "b"], ["a", "b"], { row: 1, column: 0 }) };
+  const view = shown(show, "source_run", data([board]));
+  assert.deepEqual([places(view, "below"), places(view, "behind")], [["1,0", "1,1"], []]);
 });
