@@ -72,7 +72,9 @@ NEITHER = "neither valid UTF-8 nor Windows-1252"
         (b"good\nb\xe9d \x81\n" + b"x" * 99, f"line 2: the byte 0xE9 .* {NEITHER}"),
         (b"one\ntwo\n\x03\xe9\x04\x01 four", "line 3: the byte 0xE9 .* control characters next to it"),
         (b"one\ntwo\0", "a.txt is not a text file: line 2 contains a zero byte, as in binary files"),
-        ("one\ntwo\n".encode("utf-16-le"), "seems to be UTF-16 text without a byte order mark"),
+        ("one\ntwo\n".encode("utf-16-le"), "UTF-16 text without a byte order mark; .* iconv -f UTF-16LE"),
+        ("one\ntwo\n".encode("utf-16-be"), "UTF-16 text without a byte order mark; .* iconv -f UTF-16BE"),
+        (b"\1\0\2\0\3\0a\0", "line 1 contains a zero byte"),  # numbers of 16 bits
         (b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le")[:-1], r"a.txt, line 2: .* damaged \(truncated data\)"),
         (b"\xff\xfe" + "one\n\ud800x\n".encode("utf-16-le", "surrogatepass"), r"a.txt, line 2: .* damaged"),
         (b"\xff\xfea\0\0\0b\0", "line 1 contains a zero byte"),

@@ -158,6 +158,10 @@ def test_a_table_of_a_thousand_columns(tmp_path: Path):
     path = written(tmp_path, "a.parquet", [{f"c{i}": f"{row} {i}" for i in range(1000)} for row in range(N)])
     with pytest.raises(CorpusError, match=r"has the columns c0, c1.* c19; and 980 more; choose text_column"):
         load_corpus(path)
+    for name, content in (("b.csv", "a" + "," * 10_000), ("b.jsonl", json.dumps({f"{i}": "" for i in range(10_001)}))):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        with pytest.raises(CorpusError, match="has more than 10,000 columns; export only those"):
+            load_corpus(str(tmp_path / name))
     assert items(path, text_column="c7+c999") == {Text(f"{row} 7\n{row} 999") for row in range(N)}
 
 

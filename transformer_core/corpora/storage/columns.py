@@ -8,7 +8,7 @@ from pathlib import Path
 
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.pair_lines import BadLine
-from transformer_core.corpora.storage.rows import Format, format_of, parquet_columns, rows_of
+from transformer_core.corpora.storage.rows import MOST_COLUMNS, Format, format_of, parquet_columns, rows_of
 from transformer_core.corpora.storage.text_files import NoTextError, shown
 from transformer_core.errors import CorpusError, Message
 
@@ -109,10 +109,16 @@ def _has_header(path: Path, kind: Format, reading: CorpusReading) -> bool:
 def _columns(path: Path, kind: Format, *, has_header: bool) -> tuple[str, ...]:
     if not path.stat().st_size:
         raise NoTextError("{path} is empty", path=shown(path))
-    if kind == "parquet":
-        return parquet_columns(path)
     rows = (cells for _, cells in islice(rows_of(path, kind, header=has_header), _N_LOOKED_AT))
-    return tuple(dict.fromkeys(name for cells in rows if not isinstance(cells, BadLine) for name in cells))
+    of_rows = [parquet_columns(path)] if kind == "parquet" else (row for row in rows if not isinstance(row, BadLine))
+    names: dict[str, None] = {}
+    for of_row in of_rows:
+        names |= dict.fromkeys(of_row)
+        if len(names) > MOST_COLUMNS:
+            raise CorpusError(
+                "{path} has more than {n:,} columns; export only those that have text", path=shown(path), n=MOST_COLUMNS
+            )
+    return tuple(names)
 
 
 def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> dict[str, str]:

@@ -23,6 +23,7 @@ Format = Literal["json", "json_lines", "csv", "tsv", "parquet"]
 Row = tuple[int, Mapping[str, Any] | BadLine]
 """The line of a row, counted from 1 (of Parquet: the row), and its cells by column, or what is wrong with it."""
 
+MOST_COLUMNS = 10_000
 _HEAD = 2**16  # bytes by which a format is recognised
 _N_COMPARED = 20  # lines by which the delimiter is found
 _MOST_UNPACKED = 2**26, 16  # of columns of Parquet: bytes, or so many times their size in the file
@@ -185,6 +186,7 @@ def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[R
     """Yield rows with the names of their columns; the names are the first row, or numbers."""
     names = [*map(str.strip, next(rows, (1, []))[1])] if header else []
     for line, cells in rows:
+        del cells[MOST_COLUMNS + 1 :]  # by one more, it is seen that they are too many
         names += [f"{i}" for i in range(len(names) + 1, len(cells) + 1)]
         named = dict(zip(names, cells, strict=False))
         named.pop("", None)
