@@ -89,7 +89,7 @@ JOURNEYS = {
         act=press(".stop", 5),
         link="stage=",
         seen=at("li:nth-child(6) > .stop[aria-current]"),
-        german="Attention Schritt für Schritt",
+        german="Attention in Schritten",
         watched=[".st-key-steps-figure", LOOK],
     ),
     "build": Journey(

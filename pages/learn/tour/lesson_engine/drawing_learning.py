@@ -7,7 +7,7 @@ import numpy as np
 
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
 from pages.learn.tour.lesson_engine.evaluation import plain_number
-from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, smoothed_target
+from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.figures.curves.plain_lines import plain_lines
 from transformer_core.figures.heatmaps.number_panels import number_panels
@@ -99,7 +99,7 @@ def draw_smoothing(data: FigureData) -> Plot:
     smoothing = data.moved.get("smoothing", 0.1)
     n = data.given.get("words", len(WORDS))
     labels = WORDS if n == len(WORDS) else tuple(map(str, range(n)))
-    right = 1 if n == len(WORDS) else 0
+    right = WORDS.index(SENTENCES[0][1].split()[0]) if n == len(WORDS) else 0
     bars = {
         say("one-hot"): smoothed_target(right, n),
         say("smoothed"): smoothed_target(right, n, smoothing=smoothing),

@@ -10,11 +10,16 @@ export function arrange({ rows, columns, labels, room, most, space }) {
   // Where the cells lie, in CSS pixels, in a place that is `room` wide; labels take up to `space` of it.
   const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
   const left = Math.ceil(longest(labels.query));
-  const top = Math.ceil(longest(labels.key) * SLANT) + 12;
-  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1) ?? "") + 10) * SLANT);
-  const fitting = Math.min((room - left - beyond) / columns, most);
-  const pitch = fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
-  return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns, space };
+  const last = Math.min(space, widthOf(labels.key.at(-1) ?? "") + 10);
+  const pitchBefore = (beyond) => {
+    const fitting = Math.min((room - left - beyond) / columns, most);
+    return fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
+  };
+  const slanted = pitchBefore(Math.ceil(last * SLANT));
+  const isUpright = hasRoom({ pitch: slanted }) && slanted * SLANT < 1.08 * sizeAt(slanted); // slanted ones would touch
+  const pitch = isUpright ? pitchBefore(0) : slanted;
+  const top = Math.ceil(longest(labels.key) * (isUpright ? 1 : SLANT)) + 12;
+  return { left, top, pitch, isUpright, width: room, height: top + rows * pitch + 2, rows, columns, space };
 }
 
 const widthOf = measureIn(FONT);
@@ -26,12 +31,12 @@ function shortened(text, most) {
   return `${letters.join("")}…`;
 }
 
-export function placeAt({ left, top, pitch, rows, columns }, x, y) {
-  // What lies under a point: a cell, a query (its label), or a key (its slanted label).
+export function placeAt({ left, top, pitch, isUpright, rows, columns }, x, y) {
+  // What lies under a point: a cell, a query (its label), or a key (its label, slanted or upright).
   const row = Math.floor((y - top) / pitch);
   if (x < left) return row >= 0 && row < rows ? { row, column: null } : null;
   if (y < top) {
-    const column = Math.floor((x - (top - y) - left) / pitch);
+    const column = Math.floor((x - (isUpright ? 0 : top - y) - left) / pitch);
     return column >= 0 && column < columns ? { row: null, column } : null;
   }
   const column = Math.floor((x - left) / pitch);
@@ -102,7 +107,7 @@ export function hasRoom({ pitch }) {
 
 export function drawLabels(context, grid, { labels, words, hues, colors, pointed, isFaint }) {
   // labels: a word or a number for each row and column; words: of what is pointed at.
-  const { left, top, pitch, rows, columns, space } = grid;
+  const { left, top, pitch, isUpright, rows, columns, space } = grid;
   const size = sizeAt(pitch);
   const apart = (1.08 * size) / pitch; // cells, from one label to the next
   const step = roundStep(apart);
@@ -128,7 +133,7 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
     context.font = isPointed ? `600 ${font}` : font;
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
-    context.rotate(-Math.PI / 4);
+    context.rotate(isUpright ? -Math.PI / 2 : -Math.PI / 4);
     context.fillText(shortened((isPointed ? words : labels).key[column], space - 12), 0, 0);
     context.restore();
   }

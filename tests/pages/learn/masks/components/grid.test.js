@@ -94,6 +94,19 @@ test("labels stand beside their rows and above their columns, and the one that i
   }
 });
 
+test("no label of a key touches the next one, and a point on it is its own, at any size where words have room", () => {
+  for (let most = 8; most <= 30; most++) {
+    const { grid, context, labels } = made({ rows: 9, columns: 9, most });
+    if (!hasRoom(grid)) continue;
+    drawLabels(context, grid, { labels, words: labels, hues: HUES, colors: COLORS, pointed: null, isFaint: () => false });
+    const [one, next] = context.texts.filter(({ text }) => text.startsWith("k"));
+    const apart = (next.x - one.x) * (grid.isUpright ? 1 : Math.SQRT1_2); // from line to line
+    assert.ok(apart >= parseFloat(one.font), `${apart} px for ${one.font}`);
+    const rise = grid.isUpright ? 0 : 15;
+    assert.deepEqual(placeAt(grid, next.x + rise, grid.top - 15), { row: null, column: 1 });
+  }
+});
+
 test("a miniature shows its mask, rows as rows, at any size", () => {
   for (const [rows, columns, side] of [[3, 5, 60], [5, 2, 60], [40, 40, 96], [7, 1, 50]]) {
     const next = random(rows);

@@ -66,6 +66,15 @@ test("each operation is named in front of what it makes", () => {
   }
 });
 
+test("nothing is written twice in one place, as an operation with several inputs", () => {
+  for (const { name } of STAGES) {
+    const steps = made({ at: { stage: name } });
+    const places = steps.texts().map(({ text, x, y }) => `${text} ${x} ${y}`);
+    assert.deepEqual(places, [...new Set(places)], name);
+    steps.leave();
+  }
+});
+
 test("a figure without a width waits for one, and takes another when it comes", () => {
   const steps = shown(show, "steps", data());
   const figure = steps.find(".figure");

@@ -46,6 +46,10 @@ def test_a_head_is_the_lessons_unless_the_figure_says_another(draw, make_evidenc
         np.testing.assert_allclose(np.nan_to_num(heatmap.z), array(make_evidence("en-fr", CAT), source), atol=1e-6)
 
 
+def test_the_smoothed_target_is_that_of_the_first_word_of_which_the_chapter_asks(draw):
+    assert {word: float(hot) for word, hot, _ in numbers(draw("kind: smoothing\nsmoothing: 0.1"))}["i"] == 1
+
+
 def test_a_matrix_has_as_many_numbers_as_can_be_drawn(draw, monkeypatch: pytest.MonkeyPatch):
     text = "kind: matrix\nvalues: scores[cross, 1, 2]"
     n = sum(len(row) - 1 for row in numbers(draw(text)))
