@@ -67,7 +67,7 @@ test("each operation is named in front of what it makes", () => {
 });
 
 test("nothing is written twice in one place, as an operation with several inputs", () => {
-  for (const { name } of STAGES) {
+  for (const [name] of STAGES) {
     const steps = made({ at: { stage: name } });
     const places = steps.texts().map(({ text, x, y }) => `${text} ${x} ${y}`);
     assert.deepEqual(places, [...new Set(places)], name);
