@@ -10,6 +10,7 @@ from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import code_expander, owners, prose, ticking
+from pages.shared.recipe import Expression
 from pages.shared.run_figures import curve_files
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
@@ -17,6 +18,7 @@ from transformer_core.language import say, say_message, say_number
 from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
+    from transformer_core.analysis.training.curves import Curve
     from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 TICK = 1.0  # seconds between two looks at an experiment that is at work
@@ -156,13 +158,14 @@ def _curves(
         n_steps=request.steps,
         theme=theme(),
     )
-    recipe, curves, name = experiment_runs.reading_recipe(experiment), {}, f"experiment-{laboratory.kind}"
+    recipe, name = experiment_runs.reading_recipe(experiment), f"experiment-{laboratory.kind}"
+    curves: dict[str, tuple[Curve, Expression]] = {}
     for kind, own, of in (
         ("loss", reading.losses, recipe.losses),
         *((f"held_out_{kind}", own, recipe.held_out[kind]) for kind, own in reading.held_out.items()),
     ):
         curves |= {f"{kind} {variant}": (curve, of[variant]) for variant, curve in own.items()}
-    drawn, as_code = ({curve: pair[i] for curve, pair in curves.items()} for i in range(2))
+    drawn, as_code = {of: curve for of, (curve, _) in curves.items()}, {of: code for of, (_, code) in curves.items()}
     live_figure(
         figure,
         name=name,

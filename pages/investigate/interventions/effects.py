@@ -1,6 +1,7 @@
 """What the stack changes: the output, each of its tokens, every head's pattern, and the residual stream."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -168,11 +169,14 @@ def residual(data: InterventionsData) -> None:
             title=title,
             name=f"residual-{stack}",
             key=f"interventions-residual-{stack}",
-            csv=lambda numbers, labels=labels: matrix_csv(
-                numbers["changes"], "depth", range(len(numbers["changes"])), "position", labels, "change"
-            ),
+            csv=partial(_residual_csv, labels),
         )
     prose.small(say(ABOUT_RESIDUAL))
+
+
+def _residual_csv(labels: Sequence[str], numbers: Mapping[str, np.ndarray]) -> str:
+    changes = numbers["changes"]
+    return matrix_csv(changes, "depth", range(len(changes)), "position", labels, "change")
 
 
 def code(data: InterventionsData) -> list[Print]:

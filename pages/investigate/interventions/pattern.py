@@ -21,6 +21,7 @@ def show(data: InterventionsData) -> None:
     """Draw both patterns beside each other."""
     view, run = data.view, data.base_recipe.run
     labels = named("queries, keys", run.labels(view.attention))
+    queries, keys = value_of(labels)
     mask = named("mask", run.attention_maps[view.attention].mask(view.layer))
     who = f"L{view.layer}.H{view.head}"  # the attention is chosen beside it, and a longer title has no room
     is_group = view_fields.SCOPE.value == "group"
@@ -47,7 +48,7 @@ def show(data: InterventionsData) -> None:
                 title=title,
                 name=key,
                 key=key,
-                csv=lambda numbers: pattern_csv(numbers["pattern"], *value_of(labels), numbers["mask"]),
+                csv=lambda numbers: pattern_csv(numbers["pattern"], queries, keys, numbers["mask"]),
                 cell=cell,
                 on_cell=partial(_choose, key),
                 on_window=partial(_choose_box, data, key) if is_group else None,

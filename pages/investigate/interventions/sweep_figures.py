@@ -1,6 +1,6 @@
 """The figures of a sweep: a map for each attention or stack, and the estimates that were checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -136,8 +136,10 @@ def picture(data: InterventionsData, sweep: Sweep) -> None:
             title=title,
             name=f"sweep-{attention}",
             key=f"interventions-sweep-{attention}",
-            csv=lambda of, shown=shown, columns=columns: matrix_csv(
-                of["values"], "row", shown.rows, columns, shown.columns, sweep.unit
-            ),
+            csv=partial(_map_csv, shown, columns, sweep.unit),
             state_of=partial(settings_of, data, sweep),
         )
+
+
+def _map_csv(shown: "SweepMap", columns: str, unit: str, numbers: Mapping[str, np.ndarray]) -> str:
+    return matrix_csv(numbers["values"], "row", shown.rows, columns, shown.columns, unit)

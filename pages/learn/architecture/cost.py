@@ -1,6 +1,7 @@
 """What the whole model costs by the length of a text: reading, writing with and without a cache, and memory."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 
 import numpy as np
 import streamlit as st
@@ -107,11 +108,12 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
         marks={_here(data): here},
         theme=theme(),
     )
-    written = (
-        each("n", lengths, lambda n, cached=cached: call(writing_cost, data.config_recipe, n, cached=cached))
-        for cached in (False, True)
-    )
-    _figure(data, figure, "writing", lengths, curves, *(Print(of, "multiply-adds: [length]") for of in written))
+
+    def written(cached: bool) -> Print:
+        costs = each("n", lengths, lambda n: call(writing_cost, data.config_recipe, n, cached=cached))
+        return Print(costs, "multiply-adds: [length]")
+
+    _figure(data, figure, "writing", lengths, curves, written(False), written(True))
 
 
 def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
@@ -139,9 +141,7 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
     )
     told = {"n_parameters": call(n_parameters, data.config_recipe), "bytes_per_number": width}
     kept = named("held", each("n", lengths, lambda n: call(memory, data.config_recipe, n, **told)))
-    columns = (
-        each("one", kept, lambda one, name=name: getattr(one, name)) for name in ("weights", "patterns", "cache")
-    )
+    columns = (each("one", kept, attrgetter(name)) for name in ("weights", "patterns", "cache"))
     _figure(data, figure, "memory", lengths, curves, *(Print(column, "bytes: [length]") for column in columns))
 
 

@@ -13,7 +13,7 @@ from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
 from pages.shared import export, prose
 from pages.shared.drawing import draw
-from pages.shared.recipe import Print, Unwritten, call, literal, named, script, through, value_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, literal, named, script, through, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.inventory import parameters_by_part, parameters_of_parts
@@ -155,10 +155,7 @@ def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: 
 def _shares(data: ArchitectureData) -> None:
     """Draw the shares of this model and of the paper's two."""
     configs = {data.card.title: data.config_recipe} | {say(name): call(preset) for name, preset in PAPER.items()}
-    counted = {
-        name: through(call(parameters_of_parts, config), lambda _, config=config: _by_part(value_of(config)))
-        for name, config in configs.items()
-    }
+    counted = {name: _counted(config) for name, config in configs.items()}
     models: dict[str, Mapping[str, int]] = value_of(counted)
     parts = [*dict.fromkeys(part for counts in models.values() for part in counts)]
     rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
@@ -181,6 +178,11 @@ def _shares(data: ArchitectureData) -> None:
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
     told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
     prose.small(told)
+
+
+def _counted(config: Expression) -> Expression:
+    """Return how many parameters each part of a model has, as code."""
+    return through(call(parameters_of_parts, config), lambda _: _by_part(value_of(config)))
 
 
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:

@@ -47,8 +47,8 @@ def show(data: BuildData) -> None:
             prose.html("<p class='hl-build-empty'>{}</p>", say(NOT_DRAWN, n=result.size))
         else:
             judged = call(judge, data.bench_recipe, data.place, data.lines[data.place])
-            yours = through(judged, lambda _: verdict).result
-            _picture(data, yours, result, say("Your {name}", name=name), "build-yours")
+            line = through(judged, lambda _: verdict)
+            _picture(data, line.result, result, say("Your {name}", name=name), "build-yours")
     with right:
         expected = data.bench_recipe.expected[name]
         _picture(data, expected, data.bench.expected[name], say("Expected {name}", name=name), "build-expected")

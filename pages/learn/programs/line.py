@@ -211,13 +211,13 @@ def _subspaces(data: ProgramsData, line: "LineRun") -> None:
     if not directions:
         return
     recipe = data.as_written.run_recipe
-    held = recipe.residual[line.state].T[directions]
-    table: np.ndarray = value_of(held)
+    shown = recipe.residual[line.state].T[directions]
+    table: np.ndarray = value_of(shown)
     title = say("Subspaces of the residual stream after layer {layer}", layer=max(0, (line.state - 1) // 2))
     draw(
         call(
             number_panels,
-            {"": held},
+            {"": shown},
             labels,
             recipe.labels,
             title=title,
@@ -226,7 +226,7 @@ def _subspaces(data: ProgramsData, line: "LineRun") -> None:
             diverging=bool((table <= -LEAST_HELD).any()),
             **looks(WIDTH, max(HEIGHT, AROUND + ROW * len(directions))),
         ),
-        Print(held, "[direction, position]"),
+        Print(shown, "[direction, position]"),
         title=title,
         name=f"subspaces-line-{line.number}",
         key="programs-subspaces",

@@ -1,5 +1,7 @@
 """How well calibrated a learner is: the figure, the Brier score, and how far predicted probabilities were off."""
 
+from operator import attrgetter
+
 import numpy as np
 import streamlit as st
 
@@ -59,7 +61,7 @@ def _content(predictions: list[Prediction]) -> None:
             )
         )
     bins = named("bins", call(calibration_bins, confidences, are_right))
-    columns = {name: call(np.array, each("one", bins, lambda one, name=name: getattr(one, name))) for name in OF_BINS}
+    columns = {name: call(np.array, each("one", bins, attrgetter(name))) for name in OF_BINS}
     numbers = named("numbers", literal(columns))
     draw(
         call(calibration, *(numbers[name] for name in OF_BINS), theme=Unwritten(theme()), height=HEIGHT),

@@ -82,12 +82,10 @@ def draw(
         more: as for `live_figure`.
     """
     attention = data.view.attention
-    weights = [
-        through(of.patterns[attention][place], lambda _, values=values: values) for of, place, values in patterns
-    ]
+    weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
     last, (layer, _), _ = patterns[-1]
     labels = {name: of for name, of in axes.items() if name not in ("theme", "mask")}
-    mask = through(last.masks[attention][layer], lambda _: axes["mask"])
+    mask = _known(last.masks[attention][layer], axes["mask"])
     shown = patterns[-1][2] if len(patterns) == 1 else patterns[1][2] - patterns[0][2]
     table = shown, axes["query_tokens"], axes["key_tokens"], axes["mask"]
     drawing.draw(
@@ -120,14 +118,20 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], fo
 
     fixed = named("fixed", literal([fixed_text(data), *(fixed_text(data, text) for text in texts)]))
     attention = data.view.attention
-    ours, theirs = (
-        named(name, each("text", fixed, lambda text, of=of, at=at: call(next, call(read_snapshots, of, [at], text))))
-        for name, of, at in (
-            ("ours", film(data.run), data.step),
-            ("theirs", film(other, "other_film"), step),
+
+    def read(name: str, of: Expression, at: int) -> Expression:
+        found: Expression = named(
+            name, each("text", fixed, lambda text: call(next, call(read_snapshots, of, [at], text)))
         )
-    )
+        return found
+
+    ours, theirs = read("ours", film(data.run), data.step), read("theirs", film(other, "other_film"), step)
     patterns = (each("one", side, lambda one: one.patterns[attention]) for side in (ours, theirs))
     masks = each("one", ours, lambda one: one.masks[attention].any(axis=0))
-    recipe: Expression = named("matching", through(call(match_heads, *patterns, masks=masks), lambda _: found))
+    recipe: Expression = named("matching", _known(call(match_heads, *patterns, masks=masks), found))
     return recipe
+
+
+def _known(recipe: Expression, value: Any) -> Expression:
+    """Return the same, which is not computed again."""
+    return through(recipe, lambda _: value)

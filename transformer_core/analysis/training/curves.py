@@ -40,7 +40,7 @@ def curve_arrays(curves: Mapping[str, Curve], *, last_step: int | None = None) -
         curves: by name.
         last_step: later points are left out; None: none.
     """
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, curve in curves.items():
         is_meant = curve.steps <= (np.inf if last_step is None else last_step)
         arrays |= {name: curve.values[is_meant], f"{name}_step": curve.steps[is_meant]}
