@@ -46,7 +46,7 @@ def test_of_much_text_an_even_share_gives_the_vocabulary_and_that_is_said(
     assert sorted(whole.train.for_vocabulary()) == [item.text for item in whole.train]
     assert "vocabulary" not in str(whole.description)
     monkeypatch.setattr(files, "FEW_FOR_VOCABULARY", 100)
-    assert "at most 8 MB of text, sampled evenly" in str(open_corpus(path).description)
+    assert "an even sample: at most 8 MB of text" in str(open_corpus(path).description)
     assert "vocabulary" not in str(open_corpus(path, CorpusReading(tokens="character")).description)
     for limit, value, n in (("_MOST_FOR_VOCABULARY", 2_000, 2_000 // 19), ("_MOST_OF_WORDS", 110, (110 - 10) // 3)):
         with monkeypatch.context() as patch:

@@ -137,8 +137,8 @@ def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int
             texts, lines, hashed = [], [], []
         if len(texts) == 1 and n_items > MOST_SHORT_TEXTS and first < SHORTEST_TEXTS * n_items:
             raise CorpusError(
-                "{path} has more than {n:,} rows with less than {least} bytes of text on average; rows cost as much "
-                "as longer ones, so put several into one, or export fewer of them",
+                "{path} has more than {n:,} rows with less than {least} bytes of text on average; each costs as much "
+                "as a long one, so combine several into one, or export fewer of them",
                 path=shown(table.path),
                 n=MOST_SHORT_TEXTS,
                 least=SHORTEST_TEXTS,
