@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.figures import attention_heatmap, bipartite_lines, difference_heatmap, row_bars
+from transformer_core.figures import attention_heatmap, difference_heatmap, row_bars
 from transformer_core.figures.heatmaps.all_heads import all_heads
 from transformer_core.figures.heatmaps.mask_moved import moved_pair
 from transformer_core.figures.heatmaps.number_panels import number_panels
@@ -94,9 +94,8 @@ def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
         "panels": number_panels({"p": cells, "q": cells}, labels, labels, title="t", row_name="r", column_name="c"),
         "moved": moved_pair((cells, cells), rows=labels, columns=labels, **named),
         "bars": row_bars(cells[0], labels, query=0, query_token="a"),
-        "lines": bipartite_lines([cells], labels, labels),
     }
-    axes = {"bars": "x", "lines": "y"}
+    axes = {"bars": "x"}
     for name, figure in figures.items():
         lines = [line for line in figure.layout.shapes if line.type == "line" and line.line.color == DIVIDER]
         places = {("x", line.x0) if line.x0 == line.x1 else ("y", line.y0) for line in lines}

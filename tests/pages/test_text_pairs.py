@@ -50,14 +50,11 @@ def test_two_texts_are_read_as_a_pair_on_every_page(open_app: OpenApp, tmp_path:
         app = open_app(page, **PAIR)
         assert not [*app.exception, *app.error, *app.warning], page
     app = open_app("interventions", **PAIR, add="patch")
-    (other,) = (one for one in app.text_input if one.label == "Take values from the text")
-    (second,) = (one for one in app.text_input if one.key and one.key.startswith("interventions-other-second"))
+    other, second = (app.text_input(key=f"interventions-other{part}-line") for part in ("", "-second"))
     assert second.value == SECOND
     other.set_value("a dog")
-    second.set_value("the mat ____")
-    app.run()
-    next(one for one in app.button if one.key == "interventions-add-it").click()
-    app.run()
+    second.set_value("the mat ____").run()
+    app.button(key="interventions-add-it").click().run()
     assert not [*app.exception, *app.error, *app.warning]
     assert '"text":["a dog","the mat ____"]' in url_of(app)["stack"]
     told = json.loads(files_of(app, "interventions-tokens")["json"])

@@ -16,6 +16,7 @@ from tests.text.hub_folders import FAMILIES, Pair, theirs
 from tests.text.test_labels import LETTERS, disturbs
 from transformer_core.errors import TextError
 from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.load import load_foreign, load_tokenizer
 
 WRITTEN = [
@@ -111,15 +112,10 @@ def test_two_texts_are_put_into_the_template_of_pairs(pairs: dict[str, Pair]):
     texts = ("the  street ____", "was <mask> wide.")
     for family in ("bert.json", "roberta.json", "bert", "roberta"):
         ours, other = pairs[family]
-        mask = other.mask_token
-        read = other(
-            *(text.replace("____", mask).replace("<mask>", mask) for text in texts), return_token_type_ids=True
-        )
-        segments, border = ours.segments_for(texts)
+        read = other(*(WRITTEN_MASK.sub(other.mask_token, text) for text in texts), return_token_type_ids=True)
         assert ours.takes_pairs and ours.encode_for(texts, "encoder_only") == read["input_ids"]
-        assert segments == read["token_type_ids"]
-        assert border == read.sequence_ids().index(1)
-        assert len(ours.labels_for(texts, "encoder_only")) == len(segments)
+        assert ours.segments_for(texts) == (read["token_type_ids"], read.sequence_ids().index(1))
+        assert len(ours.labels_for(texts, "encoder_only")) == len(read["input_ids"])
     with pytest.raises(TextError, match="only encoder-only models"):
         ours.encode_for(texts, "decoder_only")
     ours, _ = pairs["gpt2.json"]

@@ -53,8 +53,6 @@ def test_of_two_pairs_first_texts_are_paired_and_second_ones_whatever_marks_thei
         4: 3,
         5: 4,
     }
-    alone = SourceRun(inputs=(), labels={"source": tuple("abdb"), "target": ()}, n_given=0)
-    assert dict(pair_positions(pair("abc", "dbe"), alone, "source").positions) == {0: 0, 1: 1, 3: 2, 4: 3}
 
 
 def test_what_was_written_is_never_paired_with_what_was_given():
