@@ -12,9 +12,14 @@ function crc32(bytes) {
   return (remainder ^ 0xffffffff) >>> 0;
 }
 
-export function zip(files) {
-  // files: [name, bytes] each; stored as they are.
-  // Source: PKWARE, "APPNOTE.TXT", version 6.3.10, sections 4.3.7, 4.3.12 and 4.3.16.
+async function deflated(bytes) {
+  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(packed).arrayBuffer());
+}
+
+export async function zip(files) {
+  // files: [name, bytes] each; deflated (8) where that makes them shorter, else stored as they are (0).
+  // Source: PKWARE, "APPNOTE.TXT", version 6.3.10, sections 4.3.7, 4.3.12, 4.3.16 and 4.4.5.
   const now = new Date();
   const time = (now.getHours() << 11) | (now.getMinutes() << 5) | (now.getSeconds() >> 1);
   const date = ((now.getFullYear() - 1980) << 9) | ((now.getMonth() + 1) << 5) | now.getDate();
@@ -24,13 +29,15 @@ export function zip(files) {
   for (const [name, bytes] of files) {
     const label = new TextEncoder().encode(name);
     const UTF8 = 1 << 11;
-    const size = [4, bytes.length];
-    const shared = [[2, 20], [2, UTF8], [2, 0], [2, time], [2, date], [4, crc32(bytes)], size, size];
+    const packed = await deflated(bytes);
+    const [method, content] = packed.length < bytes.length ? [8, packed] : [0, bytes];
+    const sizes = [[4, content.length], [4, bytes.length]];
+    const shared = [[2, 20], [2, UTF8], [2, method], [2, time], [2, date], [4, crc32(bytes)], ...sizes];
     const header = [...shared, [2, label.length], [2, 0]];
-    parts.push(littleEndian([[4, 0x04034b50], ...header]), label, bytes);
+    parts.push(littleEndian([[4, 0x04034b50], ...header]), label, content);
     const entry = [[4, 0x02014b50], [2, 20], ...header, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]];
     directory.push(littleEndian(entry), label);
-    offset += 30 + label.length + bytes.length;
+    offset += 30 + label.length + content.length;
   }
   const length = directory.reduce((sum, part) => sum + part.length, 0);
   const count = [2, files.length];

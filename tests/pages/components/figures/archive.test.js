@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { crc32 } from "node:zlib";
+import { crc32, inflateRawSync } from "node:zlib";
 
 import { zip } from "../../../../pages/components/figures/archive.js";
 
-test("a zip holds its files as they are, each with its checksum", () => {
+test("a zip holds its files, each with its checksum, and packed where that is shorter", async () => {
   const files = [["a.txt", Buffer.from("hello")], ["ü.csv", Buffer.from("1,2\n".repeat(100))]];
-  const bytes = Buffer.from(zip(files));
+  const bytes = Buffer.from(await zip(files));
   assert.equal(bytes.readUInt32LE(0), 0x04034b50);
   const end = bytes.length - 22;
   assert.equal(bytes.readUInt32LE(end), 0x06054b50);
@@ -20,8 +20,10 @@ test("a zip holds its files as they are, each with its checksum", () => {
     assert.equal(bytes.readUInt32LE(entry + 24), content.length);
     const [length, at] = [bytes.readUInt16LE(entry + 28), bytes.readUInt32LE(entry + 42)];
     assert.equal(bytes.subarray(entry + 46, entry + 46 + length).toString(), name);
-    const start = at + 30 + bytes.readUInt16LE(at + 26);
-    assert.deepEqual(bytes.subarray(start, start + content.length), content);
+    const [start, size] = [at + 30 + bytes.readUInt16LE(at + 26), bytes.readUInt32LE(entry + 20)];
+    const [method, packed] = [bytes.readUInt16LE(entry + 10), bytes.subarray(start, start + size)];
+    assert.deepEqual(method ? inflateRawSync(packed) : packed, content);
+    assert.deepEqual([method, size < content.length], content.length > 100 ? [8, true] : [0, false]);
     entry += 46 + length;
   }
   assert.equal(entry, end);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Blob } from "node:buffer";
 import { test } from "node:test";
+import { inflateRawSync } from "node:zlib";
 
 import { announced, point, press, setTheme } from "../../dom.js";
 import { calls, drawn, heatmap } from "./plotly.js";
@@ -120,12 +121,13 @@ test("what cannot be made says why, and the next one can be", async () => {
   Object.assign(globalThis.Plotly, { newPlot });
 });
 
-/** The files in a zip, whose bytes are stored as they are. */
+/** The files in a zip, of which some are packed. */
 function unzip(bytes) {
   const found = {};
   for (let at = 0; bytes.readUInt32LE(at) === 0x04034b50; ) {
     const [size, length] = [bytes.readUInt32LE(at + 18), bytes.readUInt16LE(at + 26)];
-    found[bytes.toString("utf8", at + 30, at + 30 + length)] = bytes.subarray(at + 30 + length, at + 30 + length + size);
+    const content = bytes.subarray(at + 30 + length, at + 30 + length + size);
+    found[bytes.toString("utf8", at + 30, at + 30 + length)] = bytes.readUInt16LE(at + 8) ? inflateRawSync(content) : content;
     at += 30 + length + size;
   }
   return found;
