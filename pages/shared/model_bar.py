@@ -126,10 +126,15 @@ def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
     """Return which weights are NaN or infinite, and where the values first are, in a sentence each."""
     view = state.current()
     note = None if card.is_shipped else models.not_finite(card.path, card.version, view.device, view.precision)
-    remarks = [say_message(note)] if note else []
-    if model_run and model_run.not_finite:
-        remarks.append(say("For this text, values are NaN or infinite from {site} on.", site=model_run.not_finite))
-    return remarks
+    weights = [say_message(note)] if note else []
+    return [*not_finite_from(model_run), *weights]
+
+
+def not_finite_from(model_run: "ModelRun | None") -> list[str]:
+    """Return where the first value that is NaN or infinite is, in a sentence, if there is one."""
+    if not model_run or not model_run.not_finite:
+        return []
+    return [say("Values are NaN or infinite from {site} on.", site=model_run.not_finite)]
 
 
 def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":

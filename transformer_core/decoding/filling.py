@@ -219,13 +219,22 @@ class FillingTree:
             raise TextError("every blank is filled; go back to fill one differently")
         surest = state.certain_first[0]
         blank = surest if position is None else self._open(state, position)
-        if token is None and not blank.is_finite:
-            inputs = {"tokens": torch.tensor([state.tokens], device=self.device), "segments": self._segments}
-            raise refusal(self.model, lambda: self.model(**inputs), n_scores=len(state.tokens) ** 2)
+        if token is None:
+            self.refuse_not_finite(state)
         chosen = blank.best if token is None else blank.candidate(self._fitting(token))
         is_models_own = blank is surest and chosen.token == surest.best.token
         step = FillingStep(position=blank.position, chosen=chosen, is_models_own=is_models_own)
         return Filling((*filling.steps, step))
+
+    def refuse_not_finite(self, state: FillingState) -> None:
+        """Check that tokens can be chosen for the blanks that are open.
+
+        Raises:
+            NotFiniteError: the outputs of one are NaN or infinite.
+        """
+        if not all(blank.is_finite for blank in state.blanks.values()):
+            inputs = {"tokens": torch.tensor([state.tokens], device=self.device), "segments": self._segments}
+            raise refusal(self.model, lambda: self.model(**inputs), n_scores=len(state.tokens) ** 2)
 
     def fill_all(self, filling: Filling = NOTHING) -> Filling:
         """Fill all blanks that are open, one after the other, the most certain first."""

@@ -32,7 +32,7 @@ def note_on_weights(counts: dict[str, int]) -> Message | None:
         return None
     names = ", ".join(f"{name} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED])
     return Message(
-        "Some weights contain NaN or infinite numbers, and so will what is computed from them: {names}.",
+        "Weights with NaN or infinite numbers: {names}.",
         names=names + (" …" if len(counts) > _MOST_NAMED else ""),
     )
 

@@ -21,6 +21,7 @@ from transformer_core.language import say, say_message
 
 AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12
+NOT_FINITE = mark("Some of these weights are NaN or infinite, so they cannot be compared.")
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
 LOOK_FOR = mark(
@@ -55,12 +56,15 @@ def show(data: ComparisonData) -> None:
         return
     with st.container(key="hl-compare-changed"):
         left, right = st.columns([7, 5], gap="large")
-    most = max(LEAST_RANGE, *(float(of_heads.max()) for of_heads in found.values()))
+    most = max(LEAST_RANGE, *(float(np.nan_to_num(of_heads).max()) for of_heads in found.values()))
     with left:
         for name in found:
             _grid(data, name, recipe[name], most)
     with right:
-        _list(_ranked(recipe), most)
+        if not all(np.isfinite(of_heads).all() for of_heads in found.values()):
+            prose.note(say(NOT_FINITE))
+        else:
+            _list(_ranked(recipe), most)
     missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
     if missing:
         where = say(" and ").join(missing)

@@ -120,7 +120,10 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     is_forced = side.target is not None
     does = SAYS[model_run.architecture] if model_run.has_mask else WITHOUT_MASK
     verb = say("is teacher-forced on") if is_forced else say(does)
-    shown = say("“{word}”", word=said) if said and has_said else say("nothing")
+    if said and has_said:
+        shown = say("“{word}”", word=said)
+    else:
+        shown = say("not finite") if model_run.not_finite else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it

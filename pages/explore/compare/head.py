@@ -1,5 +1,6 @@
 """One head of A beside one of B, and their difference, on the tokens that both texts have."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare import view_fields
-from pages.explore.compare.changed import UNCHANGED
+from pages.explore.compare.changed import NOT_FINITE, UNCHANGED
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
@@ -263,7 +264,11 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
             "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
             "a later layer, or at the effect on the output."
         )
-    prose.paragraph(prose.markup("{} {}", prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size), what))
+    if math.isfinite(apart):
+        told = prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size)
+        prose.paragraph(prose.markup("{} {}", told, what))
+    else:
+        prose.note(say(NOT_FINITE))
     prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 

@@ -1,5 +1,6 @@
 """The page Decoding for a masked model: the blanks of a text are filled one by one, the most certain first."""
 
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.shared.recipe import script
 from pages.shared.sources import Source
 from pages.shared.style import theme
 from pages.shared.view import state
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import HeadlightError, NotFiniteError, mark
 from transformer_core.language import say
 from transformer_core.text.interface import Given
 
@@ -119,6 +120,10 @@ def _why(data: BlanksData) -> str | prose.Markup:
             "All blanks are filled. Filled one at a time, their tokens have a total log-probability of {total}.",
             total=total,
         )
+    try:
+        data.tree.refuse_not_finite(data.state)
+    except NotFiniteError as error:
+        return prose.sentence(error)
     surest, *others = data.state.certain_first
     told = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
     if not others:
@@ -141,7 +146,7 @@ def _so_far(data: BlanksData) -> None:
             for place, step in data.steps.items()
         )
         said.append(prose.say_markup(SO_FAR, filled=prose.joined(say(", then "), filled)))
-    alone = data.tree.at_once()
+    alone = {place: best for place, best in data.tree.at_once().items() if not math.isnan(best.log_prob)}
     if len(alone) > 1:
         each = (prose.say_markup(ALONE, place=place, token=_told(data, best)) for place, best in alone.items())
         said.append(prose.say_markup(AT_ONCE, each=prose.joined(", ", each)))

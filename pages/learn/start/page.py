@@ -7,7 +7,7 @@ from pages.learn.start import links, view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
 from pages.learn.steps import figure, number, remarks
-from pages.shared import code_expander, model_bar, models, prose
+from pages.shared import code_expander, model_bar, models, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
@@ -135,7 +135,7 @@ def _ended(data: StageData) -> str:
     """Return why nothing is predicted, or nothing comes next; "" where something does."""
     text = data.text
     if data.zoom.level == "overview" and not data.is_finite:
-        return say(NOT_FINITE)
+        return " ".join([say(NOT_FINITE), *model_bar.not_finite_from(readings.current(data.card))])
     if not data.card.config.unembed:
         return say(NO_HEAD)
     if text.architecture == "encoder_only":

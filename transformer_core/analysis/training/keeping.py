@@ -96,9 +96,11 @@ def usual_output(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
     Returns:
         `pairs`, how many were read, and `least_probability`: the mean token probability (geometric, in [0, 1]) that
         one in a hundred of their outputs does not reach. Of a text whose output does not, the model has probably not
-        seen the like.
+        seen the like. Nothing where an output is NaN or infinite.
     """
     found = [
         run_text(model, tokenizer, pair.source, max_tokens=model.config.max_seq_len).mean_probability for pair in pairs
     ]
+    if not np.isfinite(found).all():
+        return {}
     return {"pairs": len(pairs), "least_probability": round(float(np.quantile(found, UNUSUAL)), 4)}

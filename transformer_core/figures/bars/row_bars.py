@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
-from transformer_core.figures.hues import DIVIDER, category_hues, translucent
+from transformer_core.figures.heatmaps.cells import BROKEN, FORBIDDEN, NUMBERS_UP_TO
+from transformer_core.figures.hues import DIVIDER, NOT_FINITE, category_hues, translucent
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, line_at
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
@@ -77,13 +78,17 @@ def row_bars(
         )
     what = QUANTITIES[quantity]
     keys = Places(kind="key", tokens=key_tokens, n_cells=len(key_tokens), first=first_key)
-    is_seen = np.isfinite(values) if allowed is None else allowed & np.isfinite(values)
+    allowed = ~np.isneginf(values) if allowed is None else allowed
+    is_broken = allowed & ~np.isfinite(values)
+    is_seen = allowed & ~is_broken
     rows = {name: values} | dict(others or {})
-    limits = what.limits(np.concatenate([row[is_seen] for row in rows.values()]), largest)
+    limits = what.limits(np.concatenate([row[is_seen & np.isfinite(row)] for row in rows.values()]), largest)
     asking = say("query {place} '{token}'", place=query, token=escape(isolate(query_token)))
     hover_texts = {of: _words(row, asking, keys, what, limits, of if others else "") for of, row in rows.items()}
 
-    traces: list[Any] = [*_forbidden(~is_seen, asking, keys, what, limits)]
+    ground = partial(_ground, asking=asking, keys=keys, what=what, limits=limits)
+    traces: list[Any] = [*ground(~allowed, FORBIDDEN, coloraxis="coloraxis2")]
+    traces += ground(is_broken, BROKEN, colorscale=[[0, NOT_FINITE], [1, NOT_FINITE]], showscale=False)
     traces.append(_bars(values, is_seen, keys, what, limits, hover_texts[name], name=name, with_numbers=not others))
     places = np.arange(len(values)) + first_key
     traces += [
@@ -165,23 +170,28 @@ def _bars(
     )
 
 
-def _forbidden(
-    is_forbidden: Bool[np.ndarray, " key"], asking: str, keys: Places, what: Quantity, limits: Limits
+def _ground(
+    has_ground: Bool[np.ndarray, " key"],
+    said: str,
+    asking: str,
+    keys: Places,
+    what: Quantity,
+    limits: Limits,
+    **color: Any,
 ) -> list[go.Heatmap]:
-    """Return the ground behind the keys that the mask does not allow, in the neutral color of such cells."""
-    if not is_forbidden.any():
+    """Return the ground behind keys without a bar, in the color that such cells have: masked, or not finite."""
+    if not has_ground.any():
         return []
-    forbidden = say(FORBIDDEN)
     return [
         go.Heatmap(
-            name=say(FORBIDDEN),
+            name=say(said),
             x0=keys.first,
             dx=1,
             y=list(_range(what, limits)),
-            z=np.where(is_forbidden, 0.0, np.nan)[None].astype(np.float32),
-            coloraxis="coloraxis2",
+            z=np.where(has_ground, 0.0, np.nan)[None].astype(np.float32),
             hoverongaps=False,
-            **hover(np.array([[f"{asking} \u2192 {key}: {forbidden}" for key in keys.words]], dtype=object)),
+            **color,
+            **hover(np.array([[f"{asking} \u2192 {key}: {say(said)}" for key in keys.words]], dtype=object)),
         )
     ]
 
@@ -195,7 +205,7 @@ def _words(
     of: str,
 ) -> list[str]:
     """Each bar in words, with the head's name before them where several are drawn."""
-    finite = np.nan_to_num(values, neginf=0.0).tolist()
+    finite = np.where(np.isneginf(values), 0.0, values).tolist()
     before = f"<b>{escape(say(of))}</b><br>" if of else ""
     ahead = say(what.before)
     return [
@@ -206,7 +216,7 @@ def _words(
 
 def _heights(values: Float[np.ndarray, " key"], what: Quantity, limits: Limits) -> Float[np.ndarray, " key"]:
     """Return how high each bar is on the axis; none is below the axis of powers of ten."""
-    drawn = what.drawn(np.nan_to_num(values, neginf=0.0))
+    drawn = what.drawn(np.where(np.isneginf(values), 0.0, values))
     return np.maximum(drawn, limits[0]) if what.scale == "power" else drawn
 
 

@@ -156,7 +156,7 @@ IGNORED = "This model ignores some spaces, tabs or line breaks in this text."
 
 def says(of: Side | None = None, **more: Any) -> str:
     """What a side says, without the marks of HTML."""
-    of_run = run({}, **{"unknown": (), "detours": (), "blanks": (1,)} | more)
+    of_run = run({}, **{"unknown": (), "detours": (), "blanks": (1,), "not_finite": None} | more)
     return unescape(re.sub(r"<[^>]*>", "", str(controls._says(of or A, of_run))))
 
 
