@@ -34,6 +34,8 @@ VIEWS = {
     "sweep": mark("Sweep"),
 }
 OF_OUTPUT = ("numbers", "sweep")  # these need an output token
+OF_CHANGE = ("heads", "residual")  # these show nothing where nothing acts
+NOTHING = mark("No intervention is active, so nothing changes: add one, or switch one on.")
 DRAWN = {
     "pattern": pattern.show,
     "source": source_run.show,
@@ -86,13 +88,15 @@ def interventions() -> None:
         with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
             with st.container(key="hl-interventions-change", gap="xsmall"):
                 above = st.container(gap=None)
-                if has_output:
+                if has_output and data.stack.enabled:
                     effects.tokens(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
             )
             if is_empty:
                 compared_tokens.show(data)  # which says why
+            elif view in OF_CHANGE and not data.stack.enabled:
+                prose.small(say(NOTHING))
             else:
                 DRAWN[view](data)
             with above:  # decoding takes longer than the rest
