@@ -38,6 +38,8 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--resume"], "error: run does not contain a run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken contains files"),
+        (["train", "--run", "ring", "--corpus", "copy", "--steps", "1"], "error: ring cannot be written"),
+        (["compile", "reverse", "a" * 5000], "File name too long"),
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
         (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
@@ -61,6 +63,7 @@ def test_an_error_is_one_sentence_and_status_2(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").mkdir()
+    (tmp_path / "ring").symlink_to("ring")
     (tmp_path / "taken" / "thesis.txt").write_text("mine")
     assert main(arguments) == 2
     message = capsys.readouterr().err

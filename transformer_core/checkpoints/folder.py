@@ -29,7 +29,7 @@ def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
     Yields:
         an empty folder beside it.
     """
-    folder = _real(folder)
+    folder = real_path(folder)
     settle(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f".{folder.name}.{uuid4().hex}.new")
@@ -97,11 +97,11 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
 
 def _former(folder: Path) -> Path:
     """Return where a folder waits while the new one takes its place."""
-    folder = _real(folder)
+    folder = real_path(folder)
     return folder.parent / f".{folder.name}.former"
 
 
-def _real(folder: Path) -> Path:
+def real_path(folder: Path) -> Path:
     """Return the folder that a link leads to; one of a loop of links as it is.
 
     Raises:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from transformer_core import __version__
 from transformer_core.cli import compile_, decode, experiment, first_view, import_, inspect, ready, train
 from transformer_core.errors import HeadlightError
+from transformer_core.reasons import reason
 
 PROGRAM = "python -m transformer_core"
+_MOST_NAMED = 200  # characters of a path
 APP_HELP = (
     "Without a command, the app starts. It takes Streamlit’s options, such as --server.port 9000, and --shared for a "
     "server that several people use."
@@ -27,6 +29,10 @@ def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
         return 128 + 13  # SIGPIPE
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # of a place that a person named: no room, no permission, no such path
+        place = f"{str(error.filename)[:_MOST_NAMED]}: " if error.filename else ""
+        print(f"error: {place}{reason(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

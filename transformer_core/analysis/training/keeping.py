@@ -9,7 +9,7 @@ from transformer_core.analysis.heads.guided_head import guidance_facts
 from transformer_core.analysis.heads.scores import known_heads, score_heads
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.checkpoints.checkpoint import CARD, load, read_card, refuse_to_replace, save
-from transformer_core.checkpoints.folder import write_json
+from transformer_core.checkpoints.folder import real_path, write_json
 from transformer_core.corpora.corpus import Pair
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.instrument.finite import not_finite_weights, note_on_weights
@@ -47,7 +47,7 @@ def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
         raise RunError(
             "{run} has not saved any weights yet, so there is no model to save; let it train a little longer", run=run
         )
-    card = saved.card | {"name": folder.resolve().name} | ({"title": title} if title else {})
+    card = saved.card | {"name": real_path(folder).name} | ({"title": title} if title else {})
     if note := note_on_weights(not_finite_weights(saved.model)):
         card["notes"] = [note.as_json()]
     try:

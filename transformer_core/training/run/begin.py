@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from transformer_core.checkpoints.folder import real_path
 from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import refuse_stride
@@ -219,7 +220,7 @@ def command(
 ) -> str:
     """Return the command that makes the same run again, without what only this machine has."""
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
-    words += ["--run", f"runs/{path.resolve().name}"]
+    words += ["--run", f"runs/{real_path(path).name}"]
     of_preset = PRESETS[preset](model.vocab_size)
     usual = of_preset.to_dict() | preset_training(preset, corpus_name).to_dict() | asdict(AS_MADE)
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from filelock import FileLock
 
-from transformer_core.checkpoints.folder import write_json
+from transformer_core.checkpoints.folder import real_path, write_json
 from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.run.locks import acquire
@@ -155,7 +155,7 @@ class WorkDirectory:
         Raises:
             OSError: the folder cannot be written, and is not taken.
         """
-        lock = _KEPT.pop(self.path.resolve(), None) or acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
+        lock = _KEPT.pop(real_path(self.path), None) or acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
         if lock is None:
             return False
         self._lock = lock
@@ -173,11 +173,11 @@ class WorkDirectory:
     def keep(self) -> None:
         """Keep the folder for this process, for whichever object takes it next; `release` lets others work on it."""
         if self._lock is not None:
-            _KEPT[self.path.resolve()], self._lock = self._lock, None
+            _KEPT[real_path(self.path)], self._lock = self._lock, None
 
     def release(self) -> None:
         """Let others work on it."""
-        self._lock = _KEPT.pop(self.path.resolve(), None) or self._lock
+        self._lock = _KEPT.pop(real_path(self.path), None) or self._lock
         if self._lock is not None:
             self._lock.release(force=True)
 
