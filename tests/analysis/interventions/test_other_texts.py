@@ -1,23 +1,15 @@
 """Which text values are taken from where nobody has chosen one."""
 
-import pytest
-
 from tests.analysis.interventions.small_models import model_of
 from transformer_core.analysis.interventions.other_texts import usual_other_text
 
 
-@pytest.mark.parametrize(
-    ("text", "others", "expected"),
-    [
+def test_it_is_the_one_with_the_most_counterparts_or_else_the_text_turned_round():
+    for text, others, expected in (
         ("5 6 7 8", ["5 6 7 8", "5 6", "9 9 9 9", "5 6 9 9"], "5 6 9 9"),  # as long, and most tokens are the same
         ("5 6 7 8", ["9 9", "10 5 6 7 11"], "10 5 6 7 11"),
         ("5 6 7 8", ["9 10", "11 9 10 11 12 13"], "8 7 6 5"),  # nothing has a counterpart in them
         ("5 6 7 8", [], "8 7 6 5"),
         ("5", ["9 10"], "9 10"),
-    ],
-)
-def test_it_is_the_one_with_the_most_counterparts_or_else_the_text_turned_round(
-    text: str, others: list[str], expected: str
-):
-    _, tokenizer = model_of("decoder")
-    assert usual_other_text(tokenizer, "decoder_only", text, others) == expected
+    ):
+        assert usual_other_text(model_of("decoder")[1], "decoder_only", text, others) == expected

@@ -55,7 +55,7 @@ def test_all_that_was_measured_is_taken_away_a_line_a_step(
     assert [*rows_of(app)[-1].values()] == ["61", "0.25", "", ""]
     files = files_of(app, "run-curves")
     again, arrays = redrawn(files, tmp_path, monkeypatch)["curves"], arrays_of(files)
-    assert {*arrays} == {*again} | {f"{name}_step" for name in again}
+    assert len(arrays) == 2 * len(again)
     assert all([*map(list, curve)] == [arrays[f"{n}_step"].tolist(), arrays[n].tolist()] for n, curve in again.items())
 
 
