@@ -9,7 +9,6 @@ from jaxtyping import Float
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.residual_stream import sublayers
 from transformer_core.config import ModelConfig
-from transformer_core.instrument.finite import not_finite_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +71,8 @@ def stream_of(norms: Mapping[str, Float[np.ndarray, " pos"]], places: Sequence[S
     Raises:
         NotFiniteError: a vector whose length is NaN or infinite.
     """
+    from transformer_core.instrument.finite import not_finite_from  # it imports torch, which drawing does not need
+
     for site in (site for place in places for site in place.sites if not np.isfinite(norms[site]).all()):
         raise not_finite_from(site)
     return Stream(
