@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from pages.shared import export, models
+from pages.shared.view.long_texts import packed
 
+VIEW = {"packed": packed("Zürich"), "packed-second-text": packed("Bern"), "head": "0"}
 ARRAYS = {"values": np.arange(6.0).reshape(2, 3), "labels": np.array(["é", "<b>"])}
 
 
 def files(**more: Any) -> dict[str, bytes]:
-    made = export.files(
-        name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state={"text": "Zürich"}, **more
-    )
+    made = export.files(name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state=VIEW, **more)
     return dict(made)
 
 
@@ -47,7 +47,11 @@ def test_four_files_hold_the_table_the_arrays_the_lines_and_the_view():
         }
     assert made["redraw.py"].decode().splitlines()[1:] == ["print(1)"]
     told = json.loads(made["state.json"])
-    assert told["view"] == {"text": "Zürich"} and "model" not in told and "Zürich" in made["state.json"].decode()
+    assert (
+        told["view"] == {"text": "Zürich", "second-text": "Bern", "head": "0"}
+        and "model" not in told
+        and "Zürich" in made["state.json"].decode()
+    )
     assert told["versions"]["torch"] == version("torch")
 
 
