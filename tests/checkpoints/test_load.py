@@ -37,26 +37,29 @@ def folder(folder_of: FolderOf, tmp_path: Path) -> Path:
     return add_tokenizer(tmp_path / "llama", n_tokens=foreign.VOCAB_SIZE - 5)
 
 
-def test_a_path_is_read_as_it_was_pasted_and_what_is_none_is_refused_calmly(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_path_is_read_as_it_was_pasted_or_refused_calmly(folder: Path, monkeypatch: pytest.MonkeyPatch):
     folder = folder.rename(folder.with_name("a llama"))
     monkeypatch.setenv("HOME", str(folder.parent))
     for text in (f' "{folder}" ', f"‘{folder}’", folder.as_uri(), "~/a llama", f"{folder}/\n"):
         assert find(text).folder == folder, text
-    quoted = folder.rename(folder.with_name("'llama'"))
-    assert find(str(quoted)).folder == quoted, "what is there goes by its own name"
     (folder.parent / "ring").symlink_to("ring")
     os.mkfifo(folder.parent / "pipe")
     monkeypatch.chdir(folder.parent)
-    refused = {"a" * 5000: "too long", "x/" * 3000: "too long", "a\0b": "no path has", "\ud800": "no path has"}
-    refused |= {"ring": "symbolic links", "ring/x": "symbolic links", "pipe": "is not a folder", "C:\\a": "no folder"}
-    for text, said in (refused | {"https://example.com/a": "a web address", "~none/a": "no folder"}).items():
+    odd: list[tuple[str | Path, str]] = [
+        ("a" * 5000, "too long"),
+        (Path("a\0b"), "no path has"),
+        ("C:\\a", "no folder"),
+    ]
+    odd += [
+        ("ring", "symbolic links"),
+        ("ring/x", "symbolic links"),
+        ("pipe", "is not a folder"),
+        ("~no/a", "no folder"),
+    ]
+    for source, said in (*odd, ("\ud800", "no path has"), ("https://example.com/a", "a web address")):
         with pytest.raises(CheckpointError) as caught:
-            tc.load(text)
+            tc.load(source)
         assert said in str(caught.value) and len(str(caught.value)) < 200
-    with pytest.raises(CheckpointError, match="no path has"):
-        tc.load(Path("a\0b"))
 
 
 def dtypes(model: tc.Transformer) -> set[torch.dtype]:

@@ -39,11 +39,7 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().out.splitlines() == expected
     assert main(["decode", str(tmp_path), "a zebra b <script>"]) == 0
     assert "warning: the model does not know zebra, <, script, >" in capsys.readouterr().err
-    for least, is_said in (
-        (0.0, False),
-        (1.0, True),
-        ("often", False),
-    ):  # what it says of a text like its training data
+    for least, is_said in ((0.0, False), (1.0, True), ("often", False)):
         (tmp_path / "card.json").write_text(json.dumps({"usual": {"least_probability": least}}))
         assert main(["decode", str(tmp_path), "a b c"]) == 0
         assert ("unlike the training data" in capsys.readouterr().err) == is_said

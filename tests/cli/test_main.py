@@ -41,7 +41,6 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "ring", "--corpus", "copy", "--steps", "1"], "error: ring cannot be written"),
         (["compile", "reverse", "a" * 5000], "File name too long"),
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
-        (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
         (
             ["experiment", "positions", "--task", "dates"],
