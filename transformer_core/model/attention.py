@@ -129,22 +129,16 @@ class MultiHeadAttention(nn.Module):
         q = self.hook_q(self._heads(self.q(query_input), self.q_norm, rotation))
         if store is not None and store.complete is not None:
             k, v = store.complete
-            is_finite = are_finite(q, (), k.shape[2], bias)
         else:
             k = self.hook_k(self._heads(self.k(key_value_input), self.k_norm, rotation))
             v = self.hook_v(self._heads(self.v(key_value_input)))
-            new = (k, v)
             if store is not None:
                 k, v = store.append(k, v)
-            is_finite = are_finite(q, new, k.shape[2], bias)
         if has_hooks(self.hook_mask):
             mask = self.hook_mask(mask_of_each(mask, q, k))  # [batch, 1 or head, query, key]
-        z = self.hook_z(self._attend(q, k, v, mask, bias, is_finite))
-        return self.hook_attn_out(self.dropout(self._merge_heads(z)))
+        return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
-    def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None, is_finite: bool
-    ) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z, by the fused kernel unless scores or pattern are needed, or some numbers are not finite."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
@@ -156,7 +150,7 @@ class MultiHeadAttention(nn.Module):
             self.pattern_inputs(PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
         if pattern is not None:
             return self.dropout_pattern(pattern) @ values
-        if is_finite:
+        if are_finite(q, k, v, *(() if bias is None else bias.weights)):
             return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self._written_out(q, keys, values, mask, bias)
 

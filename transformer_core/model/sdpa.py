@@ -17,7 +17,6 @@ MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cros
 Bias = Float[Tensor, "#batch #head query key"]
 
 _CHUNK = 1024  # queries whose mask or bias is written out at a time
-_WIDTH = 16  # scores that the CPU's kernel has at a time
 
 
 def scaled_dot_product_attention(
@@ -57,26 +56,15 @@ def scaled_dot_product_attention(
     return z[0] if len(z) == 1 else torch.cat(z, dim=2)
 
 
-def are_finite(q: Tensor, new: tuple[Tensor, ...], n_keys: int, bias: PositionBias | None) -> bool:
-    """Return whether the kernel is given finite numbers, as far as it does not show by itself that it is not.
+def are_finite(*inputs: Tensor) -> bool:
+    """Return whether the kernel gets finite numbers only, as far as that can be said without waiting for a device.
 
-    On a CPU it makes 0 of a row whose scores are all NaN, as of one that may attend to nothing, and what comes of NaN
-    behind the mask is up to its blocks; the formula has to be written out then. NaN comes through where a query alone
-    has 16 keys or more. Where the device would have to be waited for, or in a compiled model, nobody looks.
-
-    Args:
-        q: queries.
-        new: keys and values that were not looked at before.
-        n_keys: with those that were.
-        bias: of the positions.
+    On a CPU it returns 0 for a row whose scores are NaN, as for one that may attend to nothing, so they would be lost.
     """
-    is_one = q.shape[2] == 1
-    if (is_one and n_keys >= _WIDTH) or q.device.type != "cpu" or is_compiling():
+    if is_compiling() or any(x.device.type != "cpu" for x in inputs):
         return True
-    parts = (q,) if is_one and n_keys > 1 and new and new[0].shape[2] == 1 else (q, *new)
-    if bias is not None:
-        parts += bias.weights
-    return all(math.isfinite(part.sum().item()) or bool(part.isfinite().all()) for part in parts)  # a sum is fastest
+    total = sum(x.detach().sum() for x in inputs)  # the fastest look; it may overflow where no number is infinite
+    return math.isfinite(total) or all(bool(x.isfinite().all()) for x in inputs)
 
 
 def chunks_of(q: Float[Tensor, "batch head query d_head"]) -> list[slice]:
