@@ -31,8 +31,8 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
     """Return a corpus's own tokenizer: one vocabulary of both sides, of what is trained on; a mask for an encoder.
 
     It is made once and kept in the cache folder, under the fingerprint of the corpus and the code that makes it. A
-    corpus that names its words has a tokenizer of those alone. Of much text, subwords are found in some that lies
-    evenly in all of it.
+    corpus that names its words has a tokenizer of those alone. Words and subwords of much text are found in some that
+    lies evenly in all of it.
 
     Args:
         corpus: what to train on.
@@ -44,7 +44,7 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
 
     def make() -> bytes:
         texts, kind = corpus.training_texts(), corpus.tokenizer_kind
-        if kind == "byte_bpe" and isinstance(corpus.train, FileItems):
+        if kind != "character" and isinstance(corpus.train, FileItems):
             texts = corpus.train.for_vocabulary()
         return train_tokenizer(texts, kind=kind, vocab_size=corpus.vocab_size, mask=mask).to_json().encode()
 

@@ -84,7 +84,7 @@ class FileItems(Sequence[Item]):
         return map(self.texts_in, self.files.read(self.spans))
 
     def for_vocabulary(self) -> Iterator[str]:
-        """Yield the texts that subwords are found in: all, or of much text some that lie evenly among all."""
+        """Yield the texts that words or subwords are found in: all, or of much text some that lie evenly among all."""
         n_left, words, n_left_of_words = _MOST_FOR_VOCABULARY, set[str](), _MOST_OF_WORDS
         every = _N_PARTS * (1 + (self.n_bytes + _BYTES_A_TEXT * len(self)) // _MOST_FOR_VOCABULARY)
         for text in chain.from_iterable(chain.from_iterable(self[i::every].texts() for i in range(every))):

@@ -214,10 +214,9 @@ def _corpus(
     )
     description = remark(_description(path, size, division, len(train), len(held_out)))
     kind = reading.kind or "byte_bpe"
-    if kind == "byte_bpe" and train.n_bytes > FEW_FOR_VOCABULARY and not reading.tokenizer_source:
+    if kind != "character" and train.n_bytes > FEW_FOR_VOCABULARY and not reading.tokenizer_source:
         description = Message(
-            "{corpus} Its subword vocabulary is built from an even sample: at most 8 MB of text, and 1 MB of distinct "
-            "words.",
+            "{corpus} Its vocabulary is built from an even sample: at most 8 MB of text, and 1 MB of distinct words.",
             corpus=description,
         )
     usual = min(max(size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
