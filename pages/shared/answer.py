@@ -104,7 +104,7 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
     """Draw what a model wrote; where a large one is still writing, that it does."""
     if continuing.is_awaited():
         continuing.wait(label)
-    elif model_run.not_finite and not output:
+    elif model_run.not_finite and not model_run.output:
         line(label, say("not finite"), "hl-none")
     else:
         line(label, output, "" if model_run.is_complete else "hl-cut", more=_probability_line(model_run))

@@ -209,7 +209,8 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
         remarks.append(
             say("The target is long: only its first {n} tokens were read.", n=model_run.target_left_out.start)
         )
-    if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():
+    is_cut = model_run.architecture == "encoder_decoder" and not model_run.is_complete and not model_run.not_finite
+    if is_cut and not continuing.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if not model_run.has_mask and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))

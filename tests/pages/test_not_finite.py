@@ -41,5 +41,5 @@ def test_it_is_shown_as_such(
     assert "self_attn.q.weight (1)" in words and (page == "start" or "self_attn.hook_q" in words)
     assert not re.search(r"\bnan\b", words)
     if page == "heads":
-        names = [trace["name"] for trace in figure_of(app)["data"]]
+        names = [trace.get("name", "") for trace in figure_of(app)["data"]]
         assert any("not finite" in name for name in names) and ("masked" in names) == (name == "tales")

@@ -127,7 +127,8 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it
-        remark += "".join(f" {one}" for one in model_bar.ignored_white_space(model_run.ignores_white_space))
+        notes = [*model_bar.ignored_white_space(model_run.ignores_white_space), *model_bar.not_finite_from(model_run)]
+        remark += "".join(f" {one}" for one in notes)
     own = _own_way(model_run) if is_forced else ""
     return prose.markup("{}, {}, {} <b dir='auto'>{}</b>{}{}", side.letter, side.name, verb, shown, own, remark)
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.cells import BROKEN
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
 from transformer_core.figures.layout import axis_names, figure_layout, figure_of, hover, label_axis, note
@@ -109,7 +110,7 @@ _SHARE = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixe
 
 def _header(name: str, entropy: float, mark: str) -> str:
     """Return the two lines above a panel."""
-    entropy_text = say("entropy {entropy:.2f} nats", entropy=entropy)
+    entropy_text = say("entropy {entropy:.2f} nats", entropy=entropy) if math.isfinite(entropy) else say(BROKEN)
     title = " · ".join(filter(None, (escape(name), mark)))
     return f"<b>{title}</b><br><span style='font-size:12px'>{entropy_text}</span>"
 

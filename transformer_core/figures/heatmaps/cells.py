@@ -98,7 +98,7 @@ def cell_traces(
     name: str,
     color_axis: str,
     hover_words: Words,
-) -> list[go.Heatmap]:
+) -> list[go.Heatmap | go.Scatter]:
     """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros.
 
     Those that it allows and that are NaN or infinite have a color of their own.
@@ -115,6 +115,8 @@ def cell_traces(
         )
     if broken.any():
         traces.insert(0, broken_cells(broken, xgap=gap, ygap=gap, **where, **hover_words.traces))
+        scale = {"color": [0], "coloraxis": color_axis}  # plotly draws none beside cells without a number
+        traces.append(go.Scatter(x=[None], y=[None], mode="markers", marker=scale, showlegend=False, hoverinfo="skip"))
     return traces
 
 
