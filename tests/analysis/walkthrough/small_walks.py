@@ -18,7 +18,7 @@ KINDS: Mapping[str, dict[str, Any]] = VARIATIONS | {
     "decoder that starts with padding": DECODER | {"bos_id": 0, "positions": "rotary_interleaved", "qk_norm": True},
     "encoder, gelu": ENCODER | {"activation": "gelu", "norm_position": "pre", "attention_bias": "qkv"},
 }
-INPUTS = ((5, 9, 0, 17, 3, 9), (0, 7, 9, 12))  # padding inside, a token twice; the decoder's side starts with padding
+INPUTS = ((5, 9, 3, 17, 9, 0), (7, 9, 3))  # padding at the end, a token twice
 
 
 @cache
@@ -27,10 +27,11 @@ def model_of(kind: str) -> tc.Transformer:
 
 
 def inputs_of(kind: str) -> tuple[tuple[int, ...], ...]:
-    architecture = model_of(kind).config.architecture
-    if architecture == "encoder_decoder":
-        return INPUTS[0], (1, *INPUTS[1][1:])
-    return (INPUTS[1] if architecture == "decoder_only" else INPUTS[0],)
+    config = model_of(kind).config
+    written = (config.bos_id or 0, *INPUTS[1])  # of one kind that is the token of the padding
+    return {"encoder_decoder": (INPUTS[0], written), "decoder_only": (written,), "encoder_only": INPUTS[:1]}[
+        config.architecture
+    ]
 
 
 @cache

@@ -74,7 +74,7 @@ def test_products_of_a_query_and_a_key():
 def test_a_forbidden_cell_says_why():
     causal, windowed = walked("the paper's", "decoder", 0), walked("window", "encoder", 0)
     assert "comes after" in (causal.number("mask", 0, 1).note or "")
-    assert "padding" in (walked("the paper's", "encoder", 0).number("pattern", 0, 2).note or "")
+    assert "padding" in (walked("the paper's", "encoder", 0).number("pattern", 0, 5).note or "")
     assert "window" in (windowed.number("mask", 0, 3).note or "")
     assert causal.number("attn_scores", 0, 1).value == causal.number("attn_scores", 0, 1).recomputed == -np.inf
     assert causal.number("attn_scores", 0, 1).difference == 0
