@@ -16,7 +16,10 @@ def test_a_float64_model_gives_the_recomputed_numbers(kind: str, attention: str,
     )
     for name, values in there.recomputed.items():
         assert values.dtype == np.float64
-        assert there.quantities[name].values == pytest.approx(values, rel=1e-6, abs=1e-6), name  # rounded to float32
+        largest = np.abs(values[np.isfinite(values)]).max(
+            initial=1
+        )  # sums of rounded numbers may be small beside these
+        assert there.quantities[name].values == pytest.approx(values, rel=1e-6, abs=1e-6 * largest), name
 
 
 def test_a_replaced_module_is_recomputed_too_and_the_model_stays_in_float32():
