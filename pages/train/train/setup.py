@@ -285,7 +285,8 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
     model, training, device = asked.model, asked.training, asked.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
-    facts.append(say(_EPOCHS[stats.items], n=epochs_in_words(asked.epochs), rows=asked.n_rows))
+    rows = stats.items if asked.n_rows == stats.n_train else "stretches"  # long texts are cut
+    facts.append(say(_EPOCHS[rows], n=epochs_in_words(asked.epochs), rows=asked.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, stats)
         facts.append(say("about {time} on this machine when idle", time=duration(seconds)))

@@ -100,6 +100,7 @@ def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
     reading: Any = (CorpusReading(), "encoder_decoder")
     assert made_from("|".join(map(str, paths)), *reading) != made_from(str(paths[0]), *reading)
     assert items(str(tmp_path), source_column="fr", target_column="en") == {Pair(p.target, p.source) for p in expected}
+    assert "fr-en.en; target: europarl-v7.fr-en.fr" in str(load_corpus(str(tmp_path)).description)
     with open(paths[0], "a", encoding="utf-8") as file:
         file.write("one more\n")
     with pytest.raises(CorpusError, match=rf"fr-en.en has more lines than .*fr-en.fr, which has {N}"):

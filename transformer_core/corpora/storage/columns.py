@@ -187,7 +187,11 @@ def listed(columns: Sequence[str]) -> Message | str:
 
 
 def columns_in_words(table: Table) -> Message:
-    """Return which columns of a table are read."""
+    """Return which columns of a table are read, or which of two files is which."""
+    if table.format is None:
+        names = {side: file.name for side, file in zip(table.columns, table.files, strict=True)}
+        source, target = names[table.source], names[table.target]
+        return Message("Source: the file {source}; target: {target}.", source=source, target=target)
     if table.text:
         return Message("Text: the column {text}.", text=table.text)
     return Message("Source: the column {source}; target: {target}.", source=table.source, target=table.target)

@@ -1,5 +1,6 @@
 """Texts of one's own on the page Train: taken in or refused, chosen, skipped lines, and deleted."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,3 +157,5 @@ def test_epochs_and_the_steps_that_are_suggested_follow_the_settings(app: AppTes
     app.number_input(key=settings["steps"]).set_value(100).run()
     assert not app.exception and "1.1 epochs of 760 pairs" in words_of(app)
     assert "With these settings, " in words_of(app) and "mostly overfit" not in words_of(app)
+    upload("long.jsonl", b"".join(b'{"text": "%d %s"}\n' % (i, b"the cat sat. " * 400) for i in range(4)))
+    assert re.search(r"epochs of \d+ windows", words_of(app))  # as the texts are cut
