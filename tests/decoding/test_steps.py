@@ -8,6 +8,7 @@ import torch
 import transformer_core as tc
 from tests.model.building import DECODER, VARIATIONS, odd_config, random_tokens, shaken_model, varied_model
 from transformer_core.decoding.steps import GenerationState
+from transformer_core.errors import TextError
 
 WRITING = [name for name, parts in VARIATIONS.items() if parts.get("architecture") != "encoder_only"]
 
@@ -30,6 +31,8 @@ def test_what_is_begun_is_gone_on_with(parts: dict[str, Any], use_cache: bool):
         decoding = tc.greedy_decode(model, tokens, max_new_tokens=5 - n, use_cache=use_cache, begun=begun)
         assert torch.equal(decoding.tokens, whole.tokens)
         torch.testing.assert_close(decoding.log_probs, whole.log_probs, rtol=0, atol=1e-4)
+    with pytest.raises(TextError, match="2 texts and 1 beginnings"):
+        tc.greedy_decode(model, tokens, begun=begun[:1])
 
 
 @torch.no_grad()

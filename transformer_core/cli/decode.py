@@ -62,9 +62,9 @@ def run(options: argparse.Namespace) -> int:
     for note in notes:
         print(f"warning: {note}", file=sys.stderr)
     for text in _lines(options.texts, tokenizer):
-        if not tokenizer.encode(text):
-            raise TextError(NO_TOKENS)
         given = text if options.second is None else (text, options.second)
+        if not any(map(tokenizer.encode, (given,) if isinstance(given, str) else given)):
+            raise TextError(NO_TOKENS)
         if unknown := unknown_words(tokenizer, given):
             print(f"warning: the model does not know {', '.join(unknown)}", file=sys.stderr)
         if model.decoder is None:

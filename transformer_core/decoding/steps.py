@@ -43,7 +43,8 @@ class GenerationState:
             begun: what is written already, after <bos> or after prompts of one length; None: nothing.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token.
+            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token; or not one
+                beginning for each.
             ConfigError: more tokens asked for than the model has positions, or a model that does not write.
         """
         check_writes(model)
@@ -56,6 +57,12 @@ class GenerationState:
         self.memory: Tensor | None = None
         self.src: Tensor | None = None
         begun = tokens[:, :0] if begun is None else begun
+        if len(begun) != len(tokens):
+            raise TextError(
+                "there are {n} texts and {n_begun} beginnings; give one beginning for each text",
+                n=len(tokens),
+                n_begun=len(begun),
+            )
         if model.encoder is None:
             tokens = torch.cat([tokens, begun], dim=1)
         lengths = _real_lengths(tokens, config)  # [batch]
