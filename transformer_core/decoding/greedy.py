@@ -32,7 +32,7 @@ def greedy_decode(
     *,
     max_new_tokens: int | None = None,
     use_cache: bool = True,
-    begun: Int[Tensor, "batch begun"] | None = None,
+    begun: Int[Tensor, "row begun"] | None = None,
 ) -> Decoding:
     """Write one token at a time, always the most probable one that is not padding.
 

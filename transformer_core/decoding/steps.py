@@ -10,7 +10,7 @@ from transformer_core.arguments import check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.threads import threads_for
-from transformer_core.errors import ConfigError, NotFiniteError
+from transformer_core.errors import ConfigError, NotFiniteError, TextError
 from transformer_core.hooks import has_any_hooks
 from transformer_core.instrument.finite import refusal
 from transformer_core.model.embeddings import check_ids, check_tokens
@@ -31,7 +31,7 @@ class GenerationState:
         *,
         max_new_tokens: int | None,
         use_cache: bool = True,
-        begun: Int[Tensor, "batch begun"] | None = None,
+        begun: Int[Tensor, "row begun"] | None = None,
     ) -> None:
         """Read the source, or take in the prompts.
 
@@ -43,8 +43,8 @@ class GenerationState:
             begun: what is written already, after <bos> or after prompts of one length; None: nothing.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token; or not one
-                beginning for each.
+            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token;
+                or not one beginning for each.
             ConfigError: more tokens asked for than the model has positions, or a model that does not write.
         """
         check_writes(model)
