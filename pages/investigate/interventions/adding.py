@@ -13,6 +13,7 @@ from pages.shared import prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
+from transformer_core.analysis.interventions.record_checks import MAX_TEXT_CHARS
 from transformer_core.analysis.interventions.records import (
     OF_HEADS,
     Ablation,
@@ -82,9 +83,9 @@ def show(data: InterventionsData) -> None:
 
 
 def other_text(data: InterventionsData) -> Given:
-    """Return the text that values are taken from; a pair where there is a second one."""
-    first = str(_OTHER.value) or data.usual_other_text
-    second = _second(data)
+    """Return the text that values are taken from, cut to what a record holds; a pair where there is a second one."""
+    first = str(_OTHER.value)[:MAX_TEXT_CHARS] or data.usual_other_text
+    second = _second(data)[:MAX_TEXT_CHARS]
     return (first, second) if second else first
 
 
@@ -208,10 +209,12 @@ def _other(data: InterventionsData) -> None:
     if data.card.takes_pairs:
         _SECOND.text_line(
             say("Second text"),
-            shown=_second(data),
+            shown=_second(data)[:MAX_TEXT_CHARS],
             placeholder=say("Second text (optional)"),
             label_visibility="collapsed",
         )
+    if max(len(_OTHER.value), len(_second(data))) > MAX_TEXT_CHARS:
+        prose.small(say("Texts can have up to {n:,} characters; the rest was left out.", n=MAX_TEXT_CHARS))
 
 
 def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import figures_of
+from tests.pages.conftest import figures_of, words_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
     changes,
@@ -134,3 +134,14 @@ def test_what_is_filled_in_is_added_and_does_what_the_core_computes(
     assert stack_of(app).entries == (entry,)
     result = expected(three_kinds, Stack(entries=(entry,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("add", ["ablate", "patch"])
+def test_values_are_taken_from_as_much_of_a_long_text_as_an_intervention_can_name(open_app: OpenApp, add: str):
+    app = opened(open_app, model="tales", text="The cat sat. " * 160, add=add)
+    assert "2,000" not in words_of(app)
+    app.text_input(key="interventions-other-line").set_value("A dog. " * 500).run()
+    assert "2,000" in words_of(app)
+    (entry,) = stack_of(press(app, "interventions-add-it")).entries
+    assert isinstance(entry, Ablation | Patch)
+    assert (entry.text if isinstance(entry, Patch) else entry.texts[0]) == ("A dog. " * 500)[:2000]
