@@ -47,6 +47,7 @@ def test_two_texts_of_ids_are_a_pair_where_the_model_has_segments(tmp_path: Path
     ids = load_tokenizer(tmp_path / "tokenizer.json")
     assert ids.takes_pairs and ids.encode_for(("1 5 2", "6 2"), "encoder_only") == [1, 5, 2, 6, 2]
     assert ids.segments_for(("1 5 2", "6 2")) == ([0, 0, 0, 1, 1], 3)
+    assert ids.segments_for(("1 5 2", " ")) == ([0, 0, 0], None)
     assert not tokenizer(9).takes_pairs and tokenizer(9).encode_for(("1 5", ""), "encoder_only") == [1, 5]
     with pytest.raises(TextError, match="type them as one text"):
         tokenizer(9).encode_for(("1", "5"), "encoder_only")

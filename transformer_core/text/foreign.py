@@ -170,8 +170,7 @@ class ForeignTokenizer(BackendTokenizer):
             return super()._read_pair(first, second)
         texts = self._with_masks(first), self._with_masks(second)
         encoding = self._backend.encode(*texts)
-        of_second = [place for place, text in enumerate(encoding.sequence_ids) if text == 1]
-        border = of_second[0] if of_second else len(encoding) - 1  # of an empty text: its end
+        border = next((place for place, text in enumerate(encoding.sequence_ids) if text == 1), None)
         return PairTokens(self._fitting(_with_pieces(encoding, *texts)), encoding.type_ids, border)
 
     def _with_masks(self, text: str) -> str:

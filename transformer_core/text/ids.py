@@ -123,7 +123,7 @@ class IdTokenizer(Tokenizer):
             )
         texts = [self._read(text, "encoder_only") for text in (first, second)]
         segments = [segment for segment, text in enumerate(texts) for _ in text]
-        return PairTokens([*texts[0], *texts[1]], segments, len(texts[0]))
+        return PairTokens([*texts[0], *texts[1]], segments, len(texts[0]) if texts[1] else None)
 
     def _token(self, i: int) -> Token:
         is_special = i in (self.pad_id, self.bos_id, self.eos_id)

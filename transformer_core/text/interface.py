@@ -31,7 +31,7 @@ class PairTokens:
 
     tokens: list[tuple[int, str]]  # each with the stretch that it stands for; those of the template have none
     segments: list[int]  # of each token
-    border: int  # place of the first token of the second text
+    border: int | None  # place of the first token of the second text; None: it has none, as white space often
 
 
 class Tokenizer(ABC):
@@ -133,7 +133,7 @@ class Tokenizer(ABC):
     def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int | None]:
         """Return the segment of each token of a pair (`token_type_ids`), and the place of the second text's first one.
 
-        An empty second text has none, and gives the first alone, as it does in transformers.
+        A second text without tokens has no such place. An empty one gives the first alone, as it does in transformers.
 
         Source: Devlin et al. 2019, sec. 3 and figure 2.
 

@@ -26,6 +26,7 @@ from transformer_core.text.labels import border_in
 
 PAIRS = [("the cat sat", "it is [MASK] mat ."), ("[MASK]", "dogs"), ("the dogs [MASK] on a mat .", "a zebra")]
 PAIRS += [("", "[MASK] ‖ cat"), ("a [MASK] cat", "")]  # without a second text it is no pair, as in transformers
+PAIRS += [("a [MASK] cat", " \t")]  # a pair without a token of the second text
 
 
 def test_values_of_another_pair_replace_those_of_the_same_text_of_it(tmp_path: Path):
@@ -61,7 +62,8 @@ def test_pairs_are_read_as_transformers_reads_them(family: str, tmp_path: Path, 
 
         run = run_text(model, tokenizer, pair)
         assert run.inputs == ((tuple(ids), tuple(segments)) if pair[1] else (tuple(ids),))
-        assert run.border == (encoded.sequence_ids().index(1) if pair[1] else None)
+        of_second = [place for place, text in enumerate(encoded.sequence_ids()) if text == 1]
+        assert run.border == (min(of_second) if pair[1].strip() else None)
         assert [label.startswith("‖") for label in run.source] == [at == run.border for at in range(len(ids))]
         np.testing.assert_allclose(run.patterns["encoder"], patterns, atol=1e-5)
         (blank,) = run.blanks
@@ -81,6 +83,7 @@ def test_pairs_are_read_as_transformers_reads_them(family: str, tmp_path: Path, 
 
     shuffled = shuffle_words(model, tokenizer, run_text(model, tokenizer, PAIRS[0]), attention="encoder")
     assert border_in(shuffled.key_labels[1]) in (5, 6) and "‖" not in shuffled.text  # segments belong to places
+    assert main(["decode", str(tmp_path), "", "--second", "a [MASK] cat"]) == 0 and capsys.readouterr().out
     assert main(["decode", str(tmp_path), PAIRS[0][0], "--second", PAIRS[0][1]]) == 0
     encoded, expected = read(PAIRS[0])
     filled = encoded.input_ids[0].where(encoded.input_ids[0] != tokenizer.mask_id, expected.logits[0].argmax(-1))
@@ -93,5 +96,7 @@ def test_a_long_pair_keeps_the_sign_at_its_end(tmp_path: Path):
     run = run_text(model, tokenizer, ("the cat sat", "on the mat " * 20), max_tokens=9)
     assert run.source == ("[CLS]", "the", "cat", "sat", "[SEP]", "‖\u202fon", "the", "mat", "[SEP]")
     assert run.inputs[1] == (0, 0, 0, 0, 0, 1, 1, 1, 1)
+    run = run_text(model, tokenizer, ("the cat " * 20, "on"), max_tokens=9)
+    assert run.border is None and "‖" not in "".join(run.source)  # nothing of the second text was read
     with pytest.raises(TextError, match="no target"):
         run_text(model, tokenizer, ("the", "cat"), target="a")

@@ -127,7 +127,8 @@ def mask_text(
     """
     fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     sides = sides_of(fixed.architecture)
-    inputs = dict(zip(sides, fixed.inputs, strict=False))  # segments are no side
+    inputs = dict(zip((*sides, "segments"), fixed.inputs, strict=False))
+    segments = inputs.pop("segments", ())
     labels = {side: getattr(fixed, side) for side in sides}
     if fixed.architecture == "encoder_only":
         judged = fixed.judged or tuple(range(len(inputs["source"])))
@@ -144,7 +145,7 @@ def mask_text(
         architecture=fixed.architecture,
         inputs=inputs,
         labels=labels,
-        segments=fixed.inputs[1] if fixed.border is not None else (),
+        segments=segments,
         border=fixed.border,
         n_real={side: len(tokens) for side, tokens in inputs.items()},
         judged=judged,

@@ -31,7 +31,7 @@ class EncodedInput:
     labels: tuple[str, ...]  # that of the second text's first token begins with `BORDER`
     left_out: range
     segments: list[int] | None = None  # of each token, where there are two texts
-    border: int | None = None  # place of the first token of the second text
+    border: int | None = None  # place of the first token of the second text, where one of it is read
 
     @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
@@ -59,7 +59,8 @@ class EncodedInput:
             return cls(ids=ids, labels=tuple(labels), left_out=left_out)
         segments, border = tokenizer.segments_for(text)
         del segments[left_out.start : left_out.stop]
-        border = border if border is None or not left_out else min(border, left_out.start)
+        if border is not None and border >= left_out.start:  # nothing of the second text is read
+            border = None
         shown = with_border(labels, border)
         return cls(ids=ids, labels=shown, left_out=left_out, segments=segments, border=border)
 
