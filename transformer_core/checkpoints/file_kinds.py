@@ -17,7 +17,17 @@ _TORCH = re.compile(
     re.DOTALL,
 )
 
-_OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = tuple(
+_NOT_FETCHED = (
+    (
+        re.compile(rb"version https://git-lfs[^\s,;]*\r?(\n|\Z)"),
+        Message("it is a pointer to a file in Git LFS; run git lfs pull, or download the file itself"),
+    ),
+    (
+        re.compile(rb"\s*<(?i:!doctype|html|head|\?xml)"),
+        Message("it is a web page; download the file itself"),
+    ),
+)
+_OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = _NOT_FETCHED + tuple(
     (re.compile(pattern, re.DOTALL), message)
     for pattern, message in (
         (
@@ -34,11 +44,6 @@ _OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = tuple(
                 "llm.c’s dev/eval/export_hf.py, and give the path of that folder"
             ),
         ),
-        (
-            rb"version https://git-lfs",
-            Message("it is a pointer to a file in Git LFS; run git lfs pull, or download the file itself"),
-        ),
-        (rb"\s*<(?i:!doctype|html|head|\?xml)", Message("it is a web page; download the file itself")),
         (rb"\x89HDF", Message("it is an HDF5 file, as Keras saves them; choose a version of the model for PyTorch")),
         (rb"\x93NUMPY|PK\x03\x04.{26}[^/]*\.npy", Message("it holds NumPy arrays; save its weights as safetensors")),
         (
@@ -88,6 +93,11 @@ def other_kind(head: bytes) -> Message | None:
     return next((what for pattern, what in _OTHERS if pattern.match(head)), None)
 
 
+def not_fetched(head: bytes) -> Message | None:
+    """Return what came in place of a file, a pointer or a web page, and what to do; None where it is neither."""
+    return next((what for pattern, what in _NOT_FETCHED if pattern.match(head)), None)
+
+
 def weights_kind(path: Path) -> Kind:
     """Return in which format a file is to be read: as its content says, else as its ending does.
 
@@ -103,6 +113,8 @@ def weights_kind(path: Path) -> Kind:
         if not path.is_file():
             raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
         raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    if not head:
+        raise CheckpointError("{path} is empty; copy or download it again", path=path)
     if what := other_kind(head):
         raise CheckpointError("{path} does not hold weights that can be read here: {what}", path=path, what=what)
     if kind := kind_by_ending(path):

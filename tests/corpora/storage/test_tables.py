@@ -1,6 +1,7 @@
 """Tables of other people are read as they mean them; what cannot be read is said with its line."""
 
 import csv
+import gzip
 import json
 import os
 import re
@@ -137,6 +138,21 @@ def test_json_that_cannot_be_read(tmp_path: Path, content: str, message: str):
     (tmp_path / "a.json").write_text(content, encoding="utf-8")
     with pytest.raises(CorpusError, match=message):
         load_corpus(str(tmp_path / "a.json"))
+
+
+LFS, PAGE = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", b"<!DOCTYPE html>\n<html>\nhi\n"
+
+
+@pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv", "tsv", "txt", "csv.gz"])
+def test_what_came_in_place_of_a_table_is_named(tmp_path: Path, ending: str):
+    path = tmp_path / f"a.{ending}"
+    for content, message in ((LFS, "Git LFS"), (PAGE, "web page"), (gzip.compress(LFS), "gzip archive")):
+        path.write_bytes(content)
+        if content in (LFS, PAGE) and ending in ("txt", "csv.gz"):
+            assert len(items(str(path))) == 3
+            continue
+        with pytest.raises(CorpusError, match=message):
+            items(str(path))
 
 
 @pytest.mark.parametrize("content", ["[Verse 1]\nHello\n", "{ not json }\n[1] a note\n", '"Hi", she said.\nYes.\n'])

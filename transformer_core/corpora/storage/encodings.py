@@ -95,7 +95,8 @@ def encoding_of(file: _File, name: str | Message) -> Encoding:
         if beginning.startswith(begins):
             was = Message("{name} was {encoding} and is stored as UTF-8.", name=name, encoding=written)
             return Encoding(codec, was if written else NO_MESSAGE)
-    _refuse_known(beginning, name)
+    refuse_known(beginning, name)
+    _refuse_unmarked(beginning, name)
     bad = _first_not_utf8(file, name)
     if bad is None:
         return Encoding("utf-8", NO_MESSAGE)
@@ -140,12 +141,20 @@ def decoded(file: _File, codec: str, name: str | Message) -> Iterator[str]:
         yield text
 
 
-def _refuse_known(beginning: bytes, name: str | Message) -> None:
-    """Say what a file is that begins as files of another kind do."""
+def refuse_known(beginning: bytes, name: str | Message) -> None:
+    """Say what a file is that begins as files of another kind do.
+
+    Raises:
+        NotTextError: it does.
+    """
     kinds = [(begins, *_ZIPPED.get(PurePath(str(name)).suffix.lower(), _ANY_ZIP)) for begins in _BEGINS_ZIP]
     for begins, what, way_out in (*kinds, *_NO_TEXT, *(_NO_TEXT_WITH_ZEROS if b"\0" in beginning else ())):
         if beginning.startswith(begins):
             raise NotTextError("{name} is {what}, not plain text; {way_out}", name=name, what=what, way_out=way_out)
+
+
+def _refuse_unmarked(beginning: bytes, name: str | Message) -> None:
+    """Say what text in UTF-16 without a byte order mark is."""
     nulls = [beginning[i::2].count(0) for i in (0, 1)]
     codec = "UTF-16BE" if nulls[0] else "UTF-16LE"
     if min(nulls) == 0 and max(nulls) > len(beginning) / 8 and not _NO_SIGNS.search(beginning.decode(codec, "ignore")):

@@ -11,6 +11,7 @@ from typing import Literal
 from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.columns import Table, columns_in_words, listed, table_of
+from transformer_core.corpora.storage.encodings import NotTextError
 from transformer_core.corpora.storage.file_items import FEW_FOR_VOCABULARY, FileItems, as_text
 from transformer_core.corpora.storage.file_spans import (
     FEWEST_BYTES,
@@ -161,7 +162,7 @@ def _of_folder(path: Path, paths: Sequence[Path], reading: CorpusReading) -> Cor
             if reading.division == "auto" and file.stat().st_size and format_of(file):
                 raise NoTextError("{path} is a table and must be opened as a file", path=shown(file))
             texts.append(check_text_file(file))
-        except NoTextError as error:
+        except (NoTextError, NotTextError) as error:
             left_out.append(error.message)
     if not texts and not left_out:
         raise CorpusError(

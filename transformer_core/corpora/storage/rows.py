@@ -9,10 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transformer_core.corpora.storage.encodings import MARKS, decoded, encoding_of
+from transformer_core.checkpoints.file_kinds import not_fetched
+from transformer_core.corpora.storage.encodings import MARKS, decoded, encoding_of, refuse_known
 from transformer_core.corpora.storage.json_values import LONGEST_ROW, json_values
 from transformer_core.corpora.storage.pair_lines import BadLine, Problem
-from transformer_core.corpora.storage.text_files import opened, shown
+from transformer_core.corpora.storage.text_files import beginning_of, opened, shown
 from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
 
@@ -27,11 +28,17 @@ MOST_COLUMNS = 10_000
 _HEAD = 2**16  # bytes by which a format is recognised
 _N_COMPARED = 20  # lines by which the delimiter is found
 _MOST_UNPACKED = 2**26, 16  # of columns of Parquet: bytes, or so many times their size in the file
-_ENDINGS: dict[str, Format] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json_lines", ".ndjson": "json_lines"}
+_ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "json_lines",
+    ".ndjson": "json_lines",
+    ".parquet": "parquet",
+}
 
 
 def format_of(path: Path) -> Format | None:
-    """Return what table a file is, by its content; of CSV and TSV, by its ending. None: it is none."""
+    """Return what table a file is, by its content, or by an ending that only tables have. None: it is none."""
     with opened(path) as file:
         head = file.read(_HEAD)
         has_more_lines = b"\n" not in head and any(
@@ -41,6 +48,8 @@ def format_of(path: Path) -> Format | None:
         return "parquet"
     if known := _ENDINGS.get(path.suffix.lower()):
         return known
+    if path.suffix.lower() == ".json" and not_fetched(head):
+        return "json"
     codec = next((codec for mark, codec, _ in MARKS if head.startswith(mark)), "utf-8")
     text = head.decode(codec, "ignore").lstrip()
     if re.match(r'\[\s*(\{\s*["}]|\[\s*["\[]|")', text):
@@ -85,6 +94,7 @@ def rows_of(path: Path, kind: Format, *, header: bool = False, columns: Sequence
     if kind == "parquet":
         yield from _parquet_rows(path, columns)
         return
+    _refuse_other_kind(path)
     with opened(path) as file:
         texts = decoded(file, encoding_of(file, shown(path)).codec, shown(path))
         first = next(texts, "").removeprefix("\ufeff")
@@ -98,6 +108,18 @@ def rows_of(path: Path, kind: Format, *, header: bool = False, columns: Sequence
         else:
             delimiter = "\t" if kind == "tsv" else _delimiter(first)
             yield from _named(_delimited(texts, shown(path), kind, delimiter), header=header)
+
+
+def _refuse_other_kind(path: Path) -> None:
+    """Say what a file is that has the ending of a table alone.
+
+    Raises:
+        CorpusError: it begins as an archive, a pointer of Git LFS or a web page does.
+    """
+    head = beginning_of(path)
+    refuse_known(head, shown(path))
+    if path.suffix.lower() in (".json", *_ENDINGS) and (what := not_fetched(head)):
+        raise CorpusError("{path} is not a table: {what}", path=shown(path), what=what)
 
 
 def lines_of(texts: Iterable[str], title: str) -> Iterator[str]:
@@ -220,6 +242,7 @@ def _parquet(path: Path) -> "Iterator[ParquetFile]":
             "the texts as JSON lines",
             path=shown(path),
         ) from error
+    _refuse_other_kind(path)
     try:
         with parquet.ParquetFile(path, buffer_size=2**20, pre_buffer=False) as file:
             yield file

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.storage.encodings import MARKS
+from transformer_core.corpora.storage.encodings import MARKS, refuse_known
 from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
 
@@ -43,6 +43,7 @@ def check_text_file(path: Path) -> TextFile:
 
     Raises:
         NoTextError: it is empty, holds white space alone, or is binary.
+        NotTextError: it is binary, and known by how it begins.
         CorpusError: it cannot be read, or is not UTF-8; the message names the line and the byte.
     """
     digest, decoder = blake2b(digest_size=32), codecs.getincrementaldecoder("utf-8")()
@@ -54,6 +55,7 @@ def check_text_file(path: Path) -> TextFile:
                 _refuse_utf16(path, block)
                 has_mark = block.startswith(codecs.BOM_UTF8)
             if b"\0" in block:
+                refuse_known(beginning_of(path), shown(path))
                 line = _line(path, n_read + block.index(b"\0"))
                 raise NoTextError(
                     "{path} is not a text file: line {line:,} contains a zero byte, as in binary files",
@@ -64,6 +66,7 @@ def check_text_file(path: Path) -> TextFile:
             try:
                 text = decoder.decode(block)
             except UnicodeDecodeError as error:
+                refuse_known(beginning_of(path), shown(path))
                 raise _not_utf8(path, n_read - n_waiting + error.start, error.object[error.start]) from error
             n_read += len(block)
             digest.update(block)
@@ -161,6 +164,16 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         ) from error
     except OSError as error:
         raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
+
+
+def beginning_of(path: Path) -> bytes:
+    """Return the bytes by which a file is recognised.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
+    with opened(path) as file:
+        return file.read(_READ_AHEAD)
 
 
 def shown(path: Path) -> str:
