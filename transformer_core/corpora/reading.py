@@ -34,7 +34,7 @@ class CorpusReading:
     text_column: str = ""  # of a table: where the text is; "a+b": both, each on a line of its own; "": by usual names
     source_column: str = ""  # of a table of pairs, or of parallel files (en, fr): where the source is
     target_column: str = ""  # and the target
-    header: Header = "auto"  # of CSV and TSV: the first line has the names of the columns; auto: if it looks like that
+    header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it looks so, or has one asked for
 
     def __post_init__(self) -> None:
         """Check every field."""

@@ -87,6 +87,13 @@ def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
     assert any('"say' in item.texts[0] or "English" in item.texts[0] for item in items(headed, division="lines"))
     with pytest.raises(CorpusError, match="has no column nix; it has English sentences, French, Author name"):
         items(headed, text_column="nix")
+    unusual = written(tmp_path, name, [("titel", " inhalt ", "autor"), *rows])
+    assert items(unusual, text_column="inhalt") == {Text(row[1]) for row in rows}
+    assert items(unusual, source_column="titel", target_column="inhalt+autor") == {
+        Pair(a, f"{b}\n{c}") for a, b, c in rows
+    }
+    assert items(unusual, text_column="inhalt", header="yes") == items(unusual, text_column="inhalt")
+    assert Pair("titel", " inhalt ") in items(unusual, source_column="1", target_column="2")
     asked = written(tmp_path, name, [("label", "name", "title"), *rows])
     with pytest.raises(CorpusError, match="has the columns label, name, title; choose text_column, or source_column"):
         items(asked)

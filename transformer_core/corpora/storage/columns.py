@@ -103,7 +103,11 @@ def _has_header(path: Path, kind: Format, reading: CorpusReading) -> bool:
     if reading.header != "auto":
         return reading.header == "yes"
     first = next((cells for _, cells in rows_of(path, kind) if not isinstance(cells, BadLine)), {})
-    return looks_like_header([*map(str.strip, first.values())])
+    names = [*map(str.strip, first.values())]
+    asked = filter(None, (reading.text_column, reading.source_column, reading.target_column))
+    return looks_like_header(names) or any(
+        part in names and part not in first for name in asked for part in _parts(name, names)
+    )
 
 
 def _columns(path: Path, kind: Format, *, has_header: bool) -> tuple[str, ...]:
