@@ -50,6 +50,14 @@ def at_least(least: int) -> Rule:
     )
 
 
+def between(least: int, most: int) -> Rule:
+    """Return the rule of whole numbers from one to another."""
+    return Rule(
+        lambda value: type(value) is int and least <= value <= most,
+        Message("{name} must be a whole number from {least} to {most:,}, got {value!r}", least=least, most=most),
+    )
+
+
 @dataclass(frozen=True)
 class Refusal:
     """A combination of fields that makes no sense.

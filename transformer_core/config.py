@@ -13,9 +13,8 @@ from transformer_core.arguments import check_kind
 from transformer_core.checked_fields import (
     AboveZero,
     Count,
-    CountOrZero,
     Probability,
-    at_least,
+    between,
     check_fields,
     check_together,
 )
@@ -40,6 +39,13 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
 
+MOST_LAYERS = 512  # of a stack; the deepest models that are given away have about 150
+_Layers = Annotated[int, between(0, MOST_LAYERS)]
+_Width = Annotated[int, between(1, 2**20)]  # so that no matrix has more bytes than a number of 64 bits counts
+_WidthOrZero = Annotated[int, between(0, 2**20)]
+_Buckets = Annotated[int, between(4, 2**20)]
+_Length = Annotated[int, between(1, 2**31)]
+
 SPECIAL_TOKENS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # fields that follow from a tokenizer
 _ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
 
@@ -60,16 +66,16 @@ class ModelConfig:
     Source: Vaswani et al. 2017, table 3 (base).
     """
 
-    vocab_size: Count  # tokens; one vocabulary for source and target (sec. 5.1)
+    vocab_size: _Length  # tokens; one vocabulary for source and target (sec. 5.1)
     architecture: Architecture = "encoder_decoder"  # encoder, decoder, or both
-    d_model: Count = 512  # width of the residual stream
-    d_ff: CountOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
-    n_heads: Count = 8  # attention heads per layer; the paper's h
-    d_head: CountOrZero = 0  # width of one head; 0: d_model / n_heads, as in the paper
-    n_kv_heads: CountOrZero = 0  # key-value heads for grouped-query attention (Ainslie et al. 2023); 0: n_heads
-    n_encoder_layers: CountOrZero = 6  # the paper's N; 0: no encoder
-    n_decoder_layers: CountOrZero = 6  # the paper's N; 0: no decoder
-    max_seq_len: Count = 512  # maximum length of source and target, in tokens
+    d_model: _Width = 512  # width of the residual stream
+    d_ff: _WidthOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
+    n_heads: _Width = 8  # attention heads per layer; the paper's h
+    d_head: _WidthOrZero = 0  # width of one head; 0: d_model / n_heads, as in the paper
+    n_kv_heads: _WidthOrZero = 0  # key-value heads for grouped-query attention (Ainslie et al. 2023); 0: n_heads
+    n_encoder_layers: _Layers = 6  # the paper's N; 0: no encoder
+    n_decoder_layers: _Layers = 6  # the paper's N; 0: no decoder
+    max_seq_len: _Length = 512  # maximum length of source and target, in tokens
 
     positions: Positions = "sinusoidal_interleaved"  # sec. 3.5; "learned" is table 3, row (E)
     rotary_base: AboveZero = 10000.0  # RoPE base, theta (Su et al. 2021, sec. 3.2.2)
@@ -80,7 +86,7 @@ class ModelConfig:
     rotary_low_freq_factor: AboveZero = 1.0  # llama3: wavelengths above original_len / this are fully scaled
     rotary_high_freq_factor: AboveZero = 4.0  # llama3: wavelengths below original_len / this are unchanged
     rotary_original_len: Count = 8192  # llama3: context length in training, in tokens
-    n_relative_buckets: Annotated[int, at_least(4)] = 32  # relative position buckets (Raffel et al. 2020, sec. 2.1)
+    n_relative_buckets: _Buckets = 32  # relative position buckets (Raffel et al. 2020, sec. 2.1)
     relative_max_distance: Count = 128  # in tokens; larger distances share the last bucket
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019; "none": as in Elhage et al. 2021
@@ -99,7 +105,7 @@ class ModelConfig:
     sliding_window: Count | None = None  # window size, query included (Beltagy et al. 2020); None: no window
     full_attention_every: Count | None = None  # layers 0, n, 2n ... have no window (Warner et al. 2024); None: none do
     scale_embeddings: bool = True  # multiply by sqrt(d_model), sec. 3.4
-    n_segments: CountOrZero = 0  # segment types, one embedding each (Devlin et al. 2019); 0: none
+    n_segments: _WidthOrZero = 0  # segment types, one embedding each (Devlin et al. 2019); 0: none
     tie_embeddings: Tying = "three_way"  # source, target and output matrix shared (sec. 3.4); "target": the last two
     unembed: bool = True  # the last linear layer, which computes the logits; False: final states only, no predictions
     unembed_transform: bool = False  # linear layer and normalization before the last layer (Devlin et al. 2019, code)

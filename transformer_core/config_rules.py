@@ -5,6 +5,8 @@ from typing import Any
 from transformer_core.checked_fields import Refusal, needs
 from transformer_core.errors import Message
 
+MOST_IN_TABLE = 2**26  # numbers of the table of sinusoidal positions, which is computed whole
+
 
 def _nearest_divisor(number: int, wanted: int) -> int:
     """Return the divisor of `number` that is nearest to `wanted`."""
@@ -104,6 +106,12 @@ RULES: tuple[Refusal, ...] = (
     Refusal(
         lambda c: c.positions.startswith("sinusoidal") and c.d_model % 2,
         Message("sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even"),
+    ),
+    Refusal(
+        lambda c: c.positions.startswith("sinusoidal") and c.max_seq_len * c.d_model > MOST_IN_TABLE,
+        Message(
+            "the table of max_seq_len ({max_seq_len:,}) positions in d_model ({d_model:,}) is too large to compute"
+        ),
     ),
     *(
         needs(

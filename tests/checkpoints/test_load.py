@@ -126,6 +126,16 @@ def test_parts_that_are_missing_cut_off_or_nonsense(folder: Path):
     assert "has no config.json" in refusal(tc.load, folder)
 
 
+@pytest.mark.parametrize("value", [1001, 10**9, 10**30])
+@pytest.mark.parametrize("name", ["num_hidden_layers", "hidden_size"])
+def test_a_size_that_no_model_has_is_refused_before_anything_is_made(name: str, value: int, folder: Path):
+    config = json.loads((folder / "config.json").read_text())
+    for family in ("llama", "qwen2", "modernbert", "bert"):
+        many = {"model_type": family, name: value * 12**6 if name == "hidden_size" else value}
+        (folder / "config.json").write_text(json.dumps(config | many))
+        assert str(many[name])[:3] in refusal(tc.load, folder).partition("config.json")[2]
+
+
 def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
     (folder / "tokenizer.json").unlink()
     model, tokenizer = tc.load(folder)

@@ -110,6 +110,9 @@ def test_files_are_known_by_what_they_hold(folder_of: FolderOf, gpt2: Any, tmp_p
         assert is_same(tmp_path / "taken" / name, logits)
     save_file(weights, folder / "model.bin")  # and safetensors under an ending of torch.save
     assert is_same(folder / "model.bin", logits)
+    for is_zip in (True, False):  # and of torch.save under that of safetensors
+        torch.save(weights, folder / "model.safetensors", _use_new_zipfile_serialization=is_zip)
+        assert is_same(folder, logits)
 
 
 def test_what_is_no_file_of_weights_is_called_by_its_name(tmp_path: Path):
@@ -133,6 +136,9 @@ def test_what_is_no_file_of_weights_is_called_by_its_name(tmp_path: Path):
         if not content.startswith(b"PK"):
             with pytest.raises(CheckpointError, match=said):
                 archive.unpack(io.BytesIO(content), tmp_path / "taken")
+    for name in ("model.safetensors", "model.pt", "model"):
+        (tmp_path / name).write_bytes(b"")
+        assert f"{name} is empty" in refusal(tc.load, tmp_path / name)
     (tmp_path / "model").write_bytes(b"\x01\x02 nothing")
     assert "neither a safetensors file nor one of torch.save" in refusal(tc.load, tmp_path / "model")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from transformer_core.checked_fields import is_number
-from transformer_core.config import Activation
+from transformer_core.config import MOST_LAYERS, Activation
 from transformer_core.errors import CheckpointError, Message
 
 Choice = TypeVar("Choice")
@@ -75,6 +75,16 @@ class Options:
         if type(value) is not int:
             raise self.error(name, Message("expected a whole number"))
         return value
+
+    def n_layers(self, name: str) -> int:
+        """Return how many layers there are, for what is made for each of them before the model's configuration is.
+
+        Raises:
+            CheckpointError: it is missing, no whole number, or more than a model may have.
+        """
+        if self.whole(name) > MOST_LAYERS:
+            raise self.error(name, Message("at most {most:,} layers are supported", most=MOST_LAYERS))
+        return self.whole(name)
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
         """Return a whole number, or None where the file says null.

@@ -290,6 +290,8 @@ def _refuse_locked(path: Path) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:
+    if path.is_file() and not path.stat().st_size:
+        return CheckpointError("{path} is empty; copy or download it again", path=path)
     return CheckpointError(
         "{path} is damaged or truncated ({error}); copy, download or train it again",
         path=path,

@@ -139,7 +139,7 @@ def window_of_all_layers(options: Options) -> int | None:
     width, first = options.whole_or_null("sliding_window", 4096), options.whole("max_window_layers", 28)
     if not options.switch("use_sliding_window", False):
         width = None
-    slides = [width is not None and i >= first for i in range(options.whole("num_hidden_layers"))]
+    slides = [width is not None and i >= first for i in range(options.n_layers("num_hidden_layers"))]
     kinds = options.value("layer_types", ["sliding_attention" if does else "full_attention" for does in slides])
     if kinds == ["full_attention"] * len(slides):
         return None

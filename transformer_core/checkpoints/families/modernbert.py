@@ -21,7 +21,7 @@ def read(options: Options) -> ModelConfig:
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
     options.must_be("classifier_activation", "gelu", Message("the masked-token head only supports GELU"))
-    n_layers, every = options.whole("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
+    n_layers, every = options.n_layers("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
     kinds = options.value("layer_types", [WINDOW if i % every else FULL for i in range(n_layers)])
     every = next((i for i, kind in enumerate(kinds) if i and kind == FULL), n_layers)
     if kinds != [WINDOW if i % every else FULL for i in range(n_layers)]:
