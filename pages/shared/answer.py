@@ -28,6 +28,7 @@ SEEN_WHOLE = 64  # characters, about, of a text that its box shows whole
 NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
 NO_MASK = mark("Without a tokenizer the mask token is unknown, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
+NOT_AVAILABLE = mark("not available (NaN or infinite values)")
 
 
 def show(card: ModelCard, model_run: "ModelRun | None") -> None:
@@ -42,6 +43,8 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
     elif architecture == "encoder_only":
         if model_run.has_mask and not model_run.blanks:
             line(LABELS[architecture], say(NO_BLANK), "hl-none")
+        elif not is_known(model_run):
+            line(LABELS[architecture], say(NOT_AVAILABLE), "hl-none")
         else:
             label = LABELS[architecture] if model_run.has_mask else mark("Output")
             line(label, model_run.output, more=_candidates(model_run.blanks))
@@ -89,6 +92,8 @@ def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
         line(label)
     elif is_wanted:
         _written(card, model_run, label, _going_on(model_run))
+    elif math.isnan(model_run.log_probs[-1]):
+        line(label, say(NOT_AVAILABLE), "hl-none")
     else:
         line(label, model_run.predicted[-1], beside=probability(math.exp(model_run.log_probs[-1])))
     state.CONTINUE.toggle(
@@ -104,10 +109,18 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
     """Draw what a model wrote; where a large one is still writing, that it does."""
     if continuing.is_awaited():
         continuing.wait(label)
-    elif model_run.not_finite and not model_run.output:
-        line(label, say("not finite"), "hl-none")
+    elif not is_known(model_run):
+        line(label, say(NOT_AVAILABLE), "hl-none")
     else:
         line(label, output, "" if model_run.is_complete else "hl-cut", more=_probability_line(model_run))
+
+
+def is_known(model_run: "ModelRun") -> bool:
+    """Return whether any token that a model predicts comes from values that are finite."""
+    if not model_run.not_finite:
+        return True
+    blanks = [blank.candidates[0].probability for blank in model_run.blanks]
+    return not all(map(math.isnan, blanks)) if blanks else bool(model_run.output)
 
 
 def _small(words: str, links: Sequence[prose.Link] = ()) -> prose.Markup:

@@ -112,7 +112,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             prose.warning(f"{what}: {say_message(error)}.")
             return False
         view = state.current()
-        remarks = [*notes, *not_finite, *_remarks(model_run, view.whole_text)]
+        remarks = [*not_finite, *notes, *_remarks(model_run, view.whole_text)]
         if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
             is_own = model_run.n_given == 1  # nothing was forced
             remarks += unlike_training(card, model_run.mean_probability, model_run.unknown) if is_own else []
@@ -127,14 +127,14 @@ def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
     view = state.current()
     note = None if card.is_shipped else models.not_finite(card.path, card.version, view.device, view.precision)
     weights = [say_message(note)] if note else []
-    return [*not_finite_from(model_run), *weights]
+    return [*weights, *not_finite_from(model_run)]
 
 
 def not_finite_from(model_run: "ModelRun | None") -> list[str]:
     """Return where the first value that is NaN or infinite is, in a sentence, if there is one."""
     if not model_run or not model_run.not_finite:
         return []
-    return [say("Values are NaN or infinite from {site} on.", site=model_run.not_finite)]
+    return [say("NaN or infinity first occurs at {site}.", site=model_run.not_finite)]
 
 
 def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":

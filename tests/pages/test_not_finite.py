@@ -14,8 +14,12 @@ from tests.pages.conftest import figure_of, words_of
 from tests.pages.test_foreign_models import VIEWS
 
 FAULTS = {"en-fr": math.nan, "tales": math.nan, "gaps": math.inf}  # in the queries of the first layer
+PAGES = ("start", "steps", "masks", "heads", "decoding", "compare", "interventions")
 SEEN = [
-    view for view in VIEWS if view[0] in ("start", "steps", "masks", "heads", "decoding", "compare", "interventions")
+    *(view for view in VIEWS if view[0] in PAGES),
+    ("compare", {"layer": "2", "head": "1"}),
+    ("decoding", {"part": "beams"}),
+    ("compare", {"view": "texts"}),
 ]
 
 
@@ -41,6 +45,12 @@ def test_it_is_shown_as_such(
     words = words_of(app)
     assert "self_attn.q.weight (1)" in words and (page == "start" or "self_attn.hook_q" in words)
     assert not re.search(r"\bnan\b", words)
+    assert "sums to zero" not in words or "layer" not in parameters
+    assert not re.search(r"⟨NaN⟩</|<b dir='auto'>(not finite|“⟨)", words)
+    if page != "start":  # the remark stands first and fits two lines of its place
+        remark = next(note for note in re.findall(r"<p class='hl-note[^>]*>(.*?)</p>", words) if "(1)" in note)
+        assert remark.index("q.weight") < 80 and len(remark) < 150
     if page == "heads":
+        assert "magenta" in words.lower()
         names = [trace.get("name", "") for trace in figure_of(app)["data"]]
         assert any("not finite" in name for name in names) and ("masked" in names) == (name == "tales")

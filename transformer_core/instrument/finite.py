@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformer_core.errors import Message, NotFiniteError
 from transformer_core.hooks import Handler, active_hooks, named_hook_points
 
-_MOST_NAMED = 3  # weights that a note names
+_MOST_NAMED = 2  # weights that a note names
 _MOST_SCORES = 4096 * 4096  # of one head; where there are more, the first site may be one behind scores and pattern
 _SCORES = ("hook_attn_scores", "hook_pattern")
 _NOT_READ = ("hook_mask", "hook_result")  # one is of booleans; what W_O makes of z is seen in hook_attn_out
@@ -32,7 +32,7 @@ def note_on_weights(counts: dict[str, int]) -> Message | None:
         return None
     names = ", ".join(f"{name} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED])
     return Message(
-        "Weights with NaN or infinite numbers: {names}.",
+        "NaN or infinite weights: {names}.",
         names=names + (" …" if len(counts) > _MOST_NAMED else ""),
     )
 

@@ -42,7 +42,7 @@ export function updatePoints(view) {
 }
 
 function isLine({ type, mode, visible, hoverinfo }) {
-  return type === "scatter" && mode.includes("lines") && visible && hoverinfo !== "skip";
+  return type === "scatter" && mode?.includes("lines") && visible && hoverinfo !== "skip";
 }
 
 function onKey(view, event) {

@@ -21,7 +21,7 @@ from transformer_core.language import say, say_message
 
 AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12
-NOT_FINITE = mark("Some of these weights are NaN or infinite, so they cannot be compared.")
+NOT_FINITE = mark("Some of these weights are NaN or infinite (magenta), so they cannot be compared.")
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
 LOOK_FOR = mark(

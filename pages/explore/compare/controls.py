@@ -9,7 +9,7 @@ from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
 from pages.shared import model_bar, prose, run_readings, runs
-from pages.shared.answer import NO_HEAD
+from pages.shared.answer import NO_HEAD, NOT_AVAILABLE, is_known
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import output_in_a_line
 from pages.shared.models import ModelCard
@@ -108,11 +108,17 @@ def tell(data: ComparisonData) -> None:
         columns = st.columns(2, gap="medium")
     for column, (side, model_run) in zip(columns, data.sides, strict=True):
         with column:
-            prose.small(_says(side, model_run))
+            prose.small(_says(side, model_run, data.model_runs[0].not_finite))
 
 
-def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
-    """Return what a side says, as HTML, and what it could not read."""
+def _says(side: Side, model_run: "ModelRun", told: str | None = None) -> str | prose.Markup:
+    """Return what a side says, as HTML, and what it could not read.
+
+    Args:
+        side: whose run it is.
+        model_run: says it.
+        told: the first site that is not finite, if the bar has named it.
+    """
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
@@ -120,17 +126,18 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     is_forced = side.target is not None
     does = SAYS[model_run.architecture] if model_run.has_mask else WITHOUT_MASK
     verb = say("is teacher-forced on") if is_forced else say(does)
-    if said and has_said:
-        shown = say("“{word}”", word=said)
-    else:
-        shown = say("not finite") if model_run.not_finite else say("nothing")
+    if not is_known(model_run):
+        return prose.markup("{}, {}: {}.", side.letter, side.name, say(NOT_AVAILABLE))
+    shown = say("“{word}”", word=said) if said and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it
-        notes = [*model_bar.ignored_white_space(model_run.ignores_white_space), *model_bar.not_finite_from(model_run)]
+        notes = model_bar.ignored_white_space(model_run.ignores_white_space)
+        notes += model_bar.not_finite_from(model_run) if model_run.not_finite != told else []
         remark += "".join(f" {one}" for one in notes)
-    own = _own_way(model_run) if is_forced else ""
-    return prose.markup("{}, {}, {} <b dir='auto'>{}</b>{}{}", side.letter, side.name, verb, shown, own, remark)
+    own = _own_way(model_run) if is_forced and not model_run.not_finite else ""
+    end = "." if remark else ""
+    return prose.markup("{}, {}, {} <b dir='auto'>{}</b>{}{}{}", side.letter, side.name, verb, shown, own, end, remark)
 
 
 def _own_way(model_run: "ModelRun") -> str:

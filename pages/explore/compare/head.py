@@ -267,9 +267,9 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     if math.isfinite(apart):
         told = prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size)
         prose.paragraph(prose.markup("{} {}", told, what))
+        prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
     else:
         prose.note(say(NOT_FINITE))
-    prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 
 def _is_off(side: Side) -> bool:

@@ -74,8 +74,11 @@ def show(data: ComparisonData) -> None:
         for side in _sides(data):
             if side.letter in found:
                 _spread(data, side, found, recipes[side.letter])
-    with right:
-        _telling(found.get("A"), measure)
+    if not found:
+        return
+    if "A" in found:
+        with right:
+            _telling(found["A"], measure)
     words = say(
         "each dot is a text, placed by {measure}. A narrow cluster: the head behaves the same on every text. "
         "Outliers: texts worth a look. The buttons put a text into the bar above.",
@@ -249,10 +252,10 @@ def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
     return 0.0, 1.0 if measure not in UNITS else max(1.05 * highest, 0.1)
 
 
-def _telling(found: HeadOverTexts | None, measure: str) -> None:
+def _telling(found: HeadOverTexts, measure: str) -> None:
     """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
-    spread = found.measures[measure] if found else None
-    if found is None or spread is None:
+    spread = found.measures[measure]
+    if spread is None:
         prose.note(say("No query in these texts has more than one allowed key."))
         return
     known = sorted(

@@ -13,7 +13,7 @@ from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, literal, named, through, value_of
-from transformer_core.errors import mark
+from transformer_core.errors import NotFiniteError, mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
 
@@ -50,7 +50,11 @@ def show(data: DecodingData) -> None:
     _controls()
     with st.spinner(say("Searching …"), show_time=True):
         drawn = through(literal(_recipe(data)), lambda _: _search(data))
-        found = value_of(cache.kept(mark("beam searches"), drawn))
+        try:
+            found = value_of(cache.kept(mark("beam searches"), drawn))
+        except NotFiniteError as error:
+            prose.note(prose.sentence(error))
+            return
     written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
         nodes=found.nodes,

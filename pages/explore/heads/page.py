@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from pages.components.overview import Measure, PinnedHead, head_overview
@@ -148,6 +149,8 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     guided = data.card.guided_head
     if guided is not None and data.view.attention == "encoder":
         lines.append(say(models.GUIDED, layer=guided[0], head=guided[1]))
+    if shown is not None and not np.isfinite(shown.values[shown.mask]).all():
+        lines.append(say("The magenta cells are not finite (NaN or ∞)."))
     if shown is not None and shown.blocks is None and data.spec.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))

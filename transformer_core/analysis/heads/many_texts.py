@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.cells import Cell, strongest_cell
-from transformer_core.errors import ConfigError, mark
+from transformer_core.errors import ConfigError, NotFiniteError, mark
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
@@ -44,7 +44,11 @@ class HeadOnText:
 
     @classmethod
     def in_run(cls, text: Given, model_run: "ModelRun", head: HeadName) -> "HeadOnText":
-        """Measure a head on one text, which a model ran on."""
+        """Measure a head on one text, which a model ran on.
+
+        Raises:
+            NotFiniteError: a weight is NaN or infinite.
+        """
         attention_maps = model_run.attention_maps[head.attention]
         pattern = attention_maps.pattern(head.layer, head.head)
         return cls.of(text, pattern, attention_maps.mask(head.layer), *model_run.labels(head.attention))
@@ -66,7 +70,12 @@ class HeadOnText:
             mask: True = may attend.
             query_labels: of the rows.
             key_labels: of the columns. In cross-attention they are another text's, and the distance is between places.
+
+        Raises:
+            NotFiniteError: a weight is NaN or infinite.
         """
+        if not np.isfinite(pattern[mask]).all():
+            raise NotFiniteError("the head’s attention weights are NaN or infinite; use other weights or interventions")
         n_queries, n_keys = pattern.shape
         has_choice = mask.sum(axis=-1) >= 2
         rows = pattern[has_choice].astype(np.float64)

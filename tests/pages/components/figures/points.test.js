@@ -44,6 +44,7 @@ test("gaps, points alone, what is no line and what is hidden are passed over", a
     line("quiet", [0, 1], [1, 2], { hoverinfo: "skip" }),
     line("gone", [0, 1], [1, 2], { visible: false }),
     line("one", [0], [1]),
+    line("empty", [], [], { mode: null }), // plotly gives a trace without points no mode
     line("gap", [0, 1000, 2000], [1, null, 3], { mode: "lines+markers" }),
   ];
   const figure = await drawn(show, chart(data));
@@ -52,7 +53,7 @@ test("gaps, points alone, what is no line and what is hidden are passed over", a
   press(figure.plot, "ArrowRight");
   assert.equal(announced(), "gap: step 2,000, nats 3.00");
   figure.leave();
-  const none = await drawn(show, chart(data.slice(0, 5)));
+  const none = await drawn(show, chart(data.slice(0, 6)));
   assert.deepEqual([none.plot.getAttribute("role"), none.plot.tabIndex], ["img", -1]);
   assert.ok(!press(none.plot, "ArrowDown").defaultPrevented);
 });

@@ -168,12 +168,12 @@ def says(of: Side | None = None, **more: Any) -> str:
         (A, {"output": "u", "blanks": (1,), "architecture": "encoder_only"}, "A, one, fills in “u”"),
         (A, {"output": ""}, "A, one, generates nothing"),
         (A, {"output": "\n"}, "A, one, generates “↵”"),
-        (B, {"output": "u", "ignores_white_space": True}, f"B, one, generates “u” {IGNORED}"),
+        (B, {"output": "u", "ignores_white_space": True}, f"B, one, generates “u”. {IGNORED}"),
         (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
         (
             A,
             {"output": "u", "unknown": ("k" * 40, "l", "m", "n")},
-            f"A, one, generates “u” Not in the vocabulary: “{'k' * 30}”, “l”, “m”.",
+            f"A, one, generates “u”. Not in the vocabulary: “{'k' * 30}”, “l”, “m”.",
         ),
     ],
 )
