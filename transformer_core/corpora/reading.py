@@ -34,7 +34,7 @@ class CorpusReading:
     text_column: str = ""  # of a table: where the text is; "a+b": both, each on a line of its own; "": by usual names
     source_column: str = ""  # of a table of pairs, or of parallel files (en, fr): where the source is
     target_column: str = ""  # and the target
-    header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it looks so, or has one asked for
+    header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it looks so, or is asked for
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -59,13 +59,23 @@ class CorpusReading:
                 choices=", ".join(get_args(Header)),
                 value=self.header,
             )
-        if bool(self.source_column) != bool(self.target_column) or (self.text_column and self.source_column):
+        if self.text_column and (self.source_column or self.target_column):
             raise CorpusError(
                 "choose text_column alone, or source_column and target_column together; got {text!r}, {source!r} and "
                 "{target!r}",
                 text=self.text_column,
                 source=self.source_column,
                 target=self.target_column,
+            )
+        if bool(self.source_column) != bool(self.target_column):
+            raise CorpusError(
+                "source_column and target_column are both needed for pairs; {missing} is missing",
+                missing="target_column" if self.source_column else "source_column",
+            )
+        if self.source_column and self.source_column == self.target_column:
+            raise CorpusError(
+                "source_column and target_column are both {column}; choose two different columns, or text_column alone",
+                column=self.source_column,
             )
         if self.tokenizer_source and self.vocab_size is not None:
             raise CorpusError(

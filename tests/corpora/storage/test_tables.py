@@ -75,6 +75,12 @@ def test_rows_of_json_and_parquet(tmp_path: Path, name: str, row: Any, reading: 
     assert items(path, **reading) == {type(expected)(*with_number(expected.texts, i)) for i in range(N)}
 
 
+def test_texts_alone_have_no_column_to_be_told_of(tmp_path: Path):
+    for row, is_told in (("only {i}", False), ({"id": 1, "text": "{i}"}, True)):
+        path = written(tmp_path, "a.jsonl", [with_number(row, i) for i in range(N)])
+        assert ("column" in str(load_corpus(path).description)) == is_told
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
     rows = [(f'say "{i}"' if name == "a.csv" else f"say {i}", f"  dis, {i} ", "x") for i in range(N)]

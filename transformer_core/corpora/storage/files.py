@@ -119,7 +119,7 @@ def _of_table(table: Table, reading: CorpusReading, *, n_left_out: int) -> Corpu
 
     def remark(corpus: Message) -> Message:
         corpus = lines.remark(corpus)
-        if (table.source, table.target) != ("1", "2"):
+        if (table.source, table.target) != ("1", "2") and table.columns != ("text",):
             corpus = Message("{corpus} {columns}", corpus=corpus, columns=columns_in_words(table))
         if table.can_have_header and table.has_header:
             corpus = Message("{corpus} The first line was read as the names of the columns.", corpus=corpus)
