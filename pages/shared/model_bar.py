@@ -126,8 +126,10 @@ def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
     """Return which weights are NaN or infinite, and where the values first are, in a sentence each."""
     view = state.current()
     note = None if card.is_shipped else models.not_finite(card.path, card.version, view.device, view.precision)
-    weights = [say_message(note)] if note else []
-    return [*weights, *not_finite_from(model_run)]
+    if note is None:
+        return not_finite_from(model_run)
+    site = model_run.not_finite if model_run else None
+    return [say_message(note), *([say("First at {site}.", site=site)] if site else [])]
 
 
 def not_finite_from(model_run: "ModelRun | None") -> list[str]:

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from transformer_core.errors import Message, NotFiniteError
 from transformer_core.hooks import Handler, active_hooks, named_hook_points
 
-_MOST_NAMED = 2  # weights that a note names
 _MOST_SCORES = 4096 * 4096  # of one head; where there are more, the first site may be one behind scores and pattern
 _SCORES = ("hook_attn_scores", "hook_pattern")
 _NOT_READ = ("hook_mask", "hook_result")  # one is of booleans; what W_O makes of z is seen in hook_attn_out
@@ -30,11 +29,11 @@ def note_on_weights(counts: dict[str, int]) -> Message | None:
     """Return in one sentence which weights are not finite, from `not_finite_weights`; None where all are."""
     if not counts:
         return None
-    names = ", ".join(f"{name} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED])
-    return Message(
-        "NaN or infinite weights: {names}.",
-        names=names + (" …" if len(counts) > _MOST_NAMED else ""),
-    )
+    (name, n), *others = counts.items()
+    first = f"{name} ({n:,})"
+    if not others:
+        return Message("NaN or infinite weights: {first}.", first=first)
+    return Message("NaN or infinite weights: {first} and {n} more.", first=first, n=len(others))
 
 
 class _FoundError(Exception):

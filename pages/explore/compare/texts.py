@@ -65,10 +65,10 @@ def show(data: ComparisonData) -> None:
         if isinstance(error, analyses.AtWorkError):
             st.button(say("Try again"), key="compare-look-again")
         return
-    with st.container(key="hl-compare-texts"):
-        left, right = st.columns([6, 6], gap="large")
     measure = view_fields.MEASURE.value
     recipes = _recipes(data, texts, tell=True)
+    with st.container(key="hl-compare-texts"):
+        left, right = st.columns([6, 6], gap="large")
     found: dict[str, HeadOverTexts] = value_of(recipes)
     with left:
         for side in _sides(data):
