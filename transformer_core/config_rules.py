@@ -5,7 +5,7 @@ from typing import Any
 from transformer_core.checked_fields import Refusal, needs
 from transformer_core.errors import Message
 
-MOST_IN_TABLE = 2**26  # numbers of the table of sinusoidal positions, which is computed whole
+MOST_IN_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:
@@ -109,9 +109,7 @@ RULES: tuple[Refusal, ...] = (
     ),
     Refusal(
         lambda c: c.positions.startswith("sinusoidal") and c.max_seq_len * c.d_model > MOST_IN_TABLE,
-        Message(
-            "the table of max_seq_len ({max_seq_len:,}) positions in d_model ({d_model:,}) is too large to compute"
-        ),
+        Message("a table of {max_seq_len:,} positions × {d_model:,} dimensions is too large; lower max_seq_len"),
     ),
     *(
         needs(

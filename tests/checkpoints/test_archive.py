@@ -208,10 +208,10 @@ def test_no_model(tmp_path: Path, ours: Path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"n_decoder_layers": 10**9}, "asks for 1,000,000,001 layers"),
-        ({"max_seq_len": 10**12}, "table of 1,000,000,000,000 positions"),
-        ({"d_model": 3 * 10**6, "n_heads": 1, "n_kv_heads": 1}, "asks for"),
-        ({"vocab_size": 10**12}, "tokenizer has"),
+        ({"n_decoder_layers": 400}, "asks for 401 layers"),
+        ({"max_seq_len": 10**9}, "table of 1,000,000,000 positions"),
+        ({"d_model": 3 * 10**5, "n_heads": 1, "n_kv_heads": 1}, "asks for"),
+        ({"vocab_size": 10**9}, "tokenizer has"),
         ({"d_modell": 12}, "does not describe a model"),
     ],
 )
@@ -223,8 +223,8 @@ def test_a_configuration_without_bounds(changes: dict[str, Any], sentence: str, 
 
 def test_a_foreign_configuration_without_bounds(folder_of: Callable[[str], Path], tmp_path: Path):
     files = files_of(folder_of("gpt2"))
-    files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"n_layer": 10**9}).encode()
-    assert "asks for 1,000,000,000 layers" in refusal(zipped(files), tmp_path / "new")
+    files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"n_layer": 400}).encode()
+    assert "asks for 400 layers" in refusal(zipped(files), tmp_path / "new")
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "source.spm", "tokenizer.model", "vocab.json"])

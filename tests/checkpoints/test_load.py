@@ -136,6 +136,32 @@ def test_a_size_that_no_model_has_is_refused_before_anything_is_made(name: str, 
         assert str(many[name])[:3] in refusal(tc.load, folder).partition("config.json")[2]
 
 
+def test_what_lies_in_place_of_a_file_of_a_model_is_named(folder: Path):
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").unlink()
+    for name, said in (("tf_model.h5", "HDF5"), ("flax_model.msgpack", "Flax"), ("model.onnx", "ONNX")):
+        (folder / name).write_bytes(b"\x08\x01")
+        assert name in (refused := refusal(tc.load, folder)) and said in refused
+        (folder / name).unlink()
+    (folder / "model.safetensors").write_bytes(weights)
+    for name in ("config.json", "tokenizer.json"):
+        text = (folder / name).read_text()
+        pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n"
+        for content, said in ((pointer, "Git LFS"), ("<!DOCTYPE html><html>", "web page")):
+            (folder / name).write_text(content)
+            assert said in (refused := refusal(tc.load, folder)) and name in refused
+        for content in ("null", "[" * 100_000):
+            (folder / name).write_text(content)
+            assert not {"NoneType", "recursion"} & {*refusal(tc.load, folder).split()}
+        (folder / name).write_text(text, encoding="utf-16")
+        assert "codec" not in refusal(tc.load, folder)
+        (folder / name).write_text(text, encoding="utf-8-sig")
+        tc.load(folder)
+    for end, said in (("6.5", "generation_config.json: eos_token_id = 6.5"), ("6.0", "")):
+        (folder / "generation_config.json").write_text(f'{{"eos_token_id": {end}}}')
+        assert said in refusal(tc.load, folder) if said else tc.load(folder)[0].config.eos_ids == (6,)
+
+
 def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
     (folder / "tokenizer.json").unlink()
     model, tokenizer = tc.load(folder)

@@ -36,7 +36,6 @@ MAX_FILES = 60  # of a model; large ones keep their weights in several
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
 MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
 MAX_READ_WHOLE = 2**26  # bytes of any other file that is no weights: tokenizers are read into memory at once
-MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
 
 _DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
 _SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder holds; ours never has a pickle
@@ -172,14 +171,6 @@ def _refuse_boundless(folder: Path) -> None:
             config=CONFIG,
             n_layers=n_layers,
             n_tensors=n_tensors,
-        )
-    if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
-        raise CheckpointError(
-            "{config} asks for a table of {max_seq_len:,} positions × {d_model:,} dimensions, which "
-            "is too large; lower max_seq_len",
-            config=CONFIG,
-            max_seq_len=config.max_seq_len,
-            d_model=config.d_model,
         )
 
 

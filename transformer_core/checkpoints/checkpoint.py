@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer_core.arguments import check_kind
+from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.folder import reading, replacing, write_json
 from transformer_core.checkpoints.parameter_loader import ParameterLoader, put
 from transformer_core.checkpoints.placement import DeviceMap, plan
@@ -183,7 +184,8 @@ def read_checkpoint(
         raise CheckpointError("{path} does not describe a model: {error}", path=folder / CONFIG, error=error) from error
     path = existing(folder, WEIGHTS) if weights is None else weights
     files = TensorFiles([path], on_progress=on_progress, what=Message("reading {model}", model=folder.name))
-    tokenizer = load_tokenizer(existing(folder, TOKENIZER))
+    refuse_not_fetched(existing(folder, TOKENIZER))
+    tokenizer = load_tokenizer(folder / TOKENIZER)
     refuse_other_tokenizer(str(folder), config, tokenizer)
     saved_in = _precision(files, path)
     model = assemble(config)
@@ -300,10 +302,15 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         CheckpointError: it is not there, or it is not a JSON object.
     """
     path = existing(folder, name)
+    refuse_not_fetched(path)
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
+        values = json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise CheckpointError("{path} is not in UTF-8; save it as UTF-8, or copy it again", path=path) from error
+    except RecursionError as error:
+        raise CheckpointError("{path} is nested too deeply; copy it again", path=path) from error
+    except ValueError as error:
         raise CheckpointError("{path} is not valid JSON ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, dict):
-        raise CheckpointError("{path} must contain a JSON object, not a {kind}", path=path, kind=type(values).__name__)
+        raise CheckpointError("{path} must contain a JSON object, in braces; copy it again", path=path)
     return values

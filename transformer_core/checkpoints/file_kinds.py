@@ -62,6 +62,20 @@ _OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = _NOT_FETCHED + tuple(
 )
 
 
+_GGUF, _HDF5, _ARRAYS, _ARCHIVE = (
+    next(what for pattern, what in _OTHERS if pattern.match(head))
+    for head in (b"GGUF", b"\x89HDF", b"\x93NUMPY", b"PK")
+)
+_OTHER_PROGRAM = Message("it is for Flax, ONNX or TensorFlow; choose a version of the model for PyTorch")
+_ELSEWHERE = {
+    **dict.fromkeys((".gguf", ".ggml"), _GGUF),
+    **dict.fromkeys((".h5", ".hdf5", ".keras"), _HDF5),
+    **dict.fromkeys((".npz", ".npy"), _ARRAYS),
+    **dict.fromkeys((".msgpack", ".onnx", ".ot", ".tflite", ".pb"), _OTHER_PROGRAM),
+    **dict.fromkeys((".gz", ".tgz", ".tar", ".zip", ".xz", ".bz2", ".zst", ".7z", ".rar"), _ARCHIVE),
+}
+
+
 def kind_of(path: Path) -> Kind | None:
     """Return in which format a file holds weights; None where it does not, as far as its first bytes tell."""
     try:
@@ -96,6 +110,26 @@ def other_kind(head: bytes) -> Message | None:
 def not_fetched(head: bytes) -> Message | None:
     """Return what came in place of a file, a pointer or a web page, and what to do; None where it is neither."""
     return next((what for pattern, what in _NOT_FETCHED if pattern.match(head)), None)
+
+
+def refuse_not_fetched(path: Path) -> None:
+    """Check that a file is not a pointer or a web page that came in its place.
+
+    Raises:
+        CheckpointError: it is; which, and what to do.
+    """
+    if path.is_file():
+        with path.open("rb") as file:
+            if what := not_fetched(file.read(N_BYTES)):
+                raise CheckpointError("{path} cannot be read: {what}", path=path, what=what)
+
+
+def kind_elsewhere(path: Path) -> Message | None:
+    """Return what a file is whose ending says that it holds weights for other programs; None for all other endings."""
+    if path.suffix not in _ELSEWHERE:
+        return None
+    with path.open("rb") as file:
+        return other_kind(file.read(N_BYTES)) or _ELSEWHERE[path.suffix]
 
 
 def weights_kind(path: Path) -> Kind:

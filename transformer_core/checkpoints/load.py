@@ -16,6 +16,7 @@ from transformer_core.checkpoints.checkpoint import (
     refuse_other_tokenizer,
 )
 from transformer_core.checkpoints.convert import OnNote, convert, family_of
+from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.foreign import open_foreign
 from transformer_core.checkpoints.generation import with_generation
 from transformer_core.checkpoints.parameter_loader import ParameterLoader
@@ -30,7 +31,7 @@ from transformer_core.shipped import shipped_model
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.load import has_tokenizer, load_foreign
+from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_files
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,8 @@ def _read_foreign(
     opened = open_foreign(source.folder, where=where, on_progress=on_progress)
     values = opened.values
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
+    for path in tokenizer_files(opened.folder):
+        refuse_not_fetched(path)
     tokenizer = load_foreign(opened.folder) if has_tokenizer(opened.folder) else IdTokenizer.of(config)
     if isinstance(tokenizer, ForeignTokenizer) and (beyond := tokenizer.beyond(config.vocab_size)):
         tokenizer = tokenizer.of_model(config.vocab_size)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from transformer_core.checked_fields import is_number
+from transformer_core.checkpoints.checkpoint import CONFIG
+from transformer_core.checkpoints.generation import FILE, KEY
 from transformer_core.config import MOST_LAYERS, Activation
 from transformer_core.errors import CheckpointError, Message
 
@@ -155,6 +157,7 @@ class Options:
         self._seen.add(name)
         value = self._values.get(name, default)
         found = value if isinstance(value, list) else [] if value is None else [value]
+        found = [int(token) if isinstance(token, float) and token.is_integer() else token for token in found]
         if any(type(token) is not int for token in found):
             raise self.error(name, Message("expected a token id"))
         if not found:
@@ -221,9 +224,10 @@ class Options:
 
     def error(self, name: str, why: Message) -> CheckpointError:
         """Return the error about an option's value, for the caller to raise."""
+        is_of_generation = name in self._values.get(KEY, ())
         return CheckpointError(
             "{where}: {name} = {value} is not supported; {why}",
-            where=self.where,
+            where=f"{str(self.where).removesuffix(CONFIG)}{FILE}" if is_of_generation else self.where,
             name=name,
             value=_shortened(self._values.get(name)),
             why=why,

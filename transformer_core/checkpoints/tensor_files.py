@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
-from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_of
+from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_elsewhere, kind_of
 from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
@@ -201,6 +201,9 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             where=where,
             inside=Message.joined(Message(" or "), inside[:4]),
         )
+    for path in sorted(islice(folder.glob("[!.]*.*"), _MOST_LOOKED_AT)):
+        if path.is_file() and (what := kind_elsewhere(path)):
+            raise CheckpointError("{path} does not hold weights that can be read here: {what}", path=path, what=what)
     raise CheckpointError("{where} has no weights ({file}); copy the whole model", where=where, file=WEIGHTS)
 
 
@@ -259,7 +262,7 @@ def _parts(path: Path) -> list[str]:
     """Return the names of the files that an index speaks of, each once."""
     folder = path.parent
     try:
-        parts = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
+        parts = sorted(set(json.loads(path.read_text(encoding="utf-8-sig"))["weight_map"].values()))
         is_whole = bool(parts) and all(Path(name).name == name for name in parts)
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
         is_whole = False

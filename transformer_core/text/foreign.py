@@ -28,7 +28,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         path = folder / name
         try:
-            settings.update(json.loads(path.read_text(encoding="utf-8")).items() if path.is_file() else ())
+            settings.update(json.loads(path.read_text(encoding="utf-8-sig")).items() if path.is_file() else ())
         except (AttributeError, OSError, ValueError, RecursionError) as error:
             raise CheckpointError("{path} is damaged; copy it again", path=path) from error
     return settings

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tokenizers import Tokenizer as Backend
@@ -49,7 +49,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
     """
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
         about = values.pop("headlight")
         if about["kind"] == "foreign":
             return ForeignTokenizer.from_values(values, about)
@@ -77,7 +77,12 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
 
 def has_tokenizer(folder: Path) -> bool:
     """Return whether a model folder of Hugging Face holds a tokenizer, or a part of one."""
-    return any(next(folder.glob(name), None) for name in (*_TRACES, *_TRACES_OF_PIECES))
+    return any(True for _ in tokenizer_files(folder))
+
+
+def tokenizer_files(folder: Path) -> Iterator[Path]:
+    """Return the files of a tokenizer in a folder, also of types that cannot be read here."""
+    return (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
 
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
@@ -122,7 +127,7 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
     settings = read_settings(folder)
     path = folder / "tokenizer.json"
     try:
-        backend = Backend.from_file(str(path))
+        backend = Backend.from_str(path.read_text(encoding="utf-8-sig"))
     except Exception as error:  # the library raises bare Exception for what it cannot parse
         raise CheckpointError("{path} is damaged or of an unsupported type; copy it again", path=path) from error
     vocabulary = backend.get_vocab()
