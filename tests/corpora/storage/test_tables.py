@@ -1,7 +1,6 @@
 """Tables of other people are read as they mean them; what cannot be read is said with its line."""
 
 import csv
-import gzip
 import json
 import os
 import re
@@ -76,9 +75,7 @@ def test_rows_of_json_and_parquet(tmp_path: Path, name: str, row: Any, reading: 
 
 
 def test_texts_alone_have_no_column_to_be_told_of(tmp_path: Path):
-    for row, is_told in (("only {i}", False), ({"id": 1, "text": "{i}"}, True)):
-        path = written(tmp_path, "a.jsonl", [with_number(row, i) for i in range(N)])
-        assert ("column" in str(load_corpus(path).description)) == is_told
+    assert "column" not in str(load_corpus(written(tmp_path, "a.jsonl", ["one", "two"])).description)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
@@ -95,10 +92,7 @@ def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
         items(headed, text_column="nix")
     unusual = written(tmp_path, name, [("titel", " inhalt ", "autor"), *rows])
     assert items(unusual, text_column="inhalt") == {Text(row[1]) for row in rows}
-    assert items(unusual, source_column="titel", target_column="inhalt+autor") == {
-        Pair(a, f"{b}\n{c}") for a, b, c in rows
-    }
-    assert items(unusual, text_column="inhalt", header="yes") == items(unusual, text_column="inhalt")
+    assert items(unusual, source_column="titel", target_column="autor") == {Pair(row[0], "x") for row in rows}
     assert Pair("titel", " inhalt ") in items(unusual, source_column="1", target_column="2")
     asked = written(tmp_path, name, [("label", "name", "title"), *rows])
     with pytest.raises(CorpusError, match="has the columns label, name, title; choose text_column, or source_column"):
@@ -156,16 +150,16 @@ def test_json_that_cannot_be_read(tmp_path: Path, content: str, message: str):
 LFS, PAGE = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", b"<!DOCTYPE html>\n<html>\nhi\n"
 
 
-@pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv", "tsv", "txt", "csv.gz"])
+@pytest.mark.parametrize("ending", ["parquet", "json", "jsonl", "csv", "tsv", "txt"])
 def test_what_came_in_place_of_a_table_is_named(tmp_path: Path, ending: str):
     path = tmp_path / f"a.{ending}"
-    for content, message in ((LFS, "Git LFS"), (PAGE, "web page"), (gzip.compress(LFS), "gzip archive")):
+    for content, message in ((LFS, "Git LFS"), (PAGE, "web page"), (b"\x1f\x8b\x08\0", "gzip archive")):
         path.write_bytes(content)
-        if content in (LFS, PAGE) and ending in ("txt", "csv.gz"):
+        if content in (LFS, PAGE) and ending == "txt":
             assert len(items(str(path))) == 3
-            continue
-        with pytest.raises(CorpusError, match=message):
-            items(str(path))
+        else:
+            with pytest.raises(CorpusError, match=message):
+                items(str(path))
 
 
 @pytest.mark.parametrize("content", ["[Verse 1]\nHello\n", "{ not json }\n[1] a note\n", '"Hi", she said.\nYes.\n'])
