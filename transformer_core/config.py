@@ -43,6 +43,7 @@ MOST_LAYERS = 512  # of a stack; the deepest models that are given away have abo
 _Layers = Annotated[int, between(0, MOST_LAYERS)]
 _Width = Annotated[int, between(1, 2**20)]  # so that no matrix has more bytes than a number of 64 bits counts
 _WidthOrZero = Annotated[int, between(0, 2**20)]
+_Hidden = Annotated[int, between(0, 2**40)]
 _Buckets = Annotated[int, between(4, 2**20)]
 _Length = Annotated[int, between(1, 2**31)]
 
@@ -69,7 +70,7 @@ class ModelConfig:
     vocab_size: _Length  # tokens; one vocabulary for source and target (sec. 5.1)
     architecture: Architecture = "encoder_decoder"  # encoder, decoder, or both
     d_model: _Width = 512  # width of the residual stream
-    d_ff: _WidthOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
+    d_ff: _Hidden = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
     n_heads: _Width = 8  # attention heads per layer; the paper's h
     d_head: _WidthOrZero = 0  # width of one head; 0: d_model / n_heads, as in the paper
     n_kv_heads: _WidthOrZero = 0  # key-value heads for grouped-query attention (Ainslie et al. 2023); 0: n_heads

@@ -129,7 +129,7 @@ def kind_elsewhere(path: Path) -> Message | None:
     if path.suffix not in _ELSEWHERE:
         return None
     with path.open("rb") as file:
-        return other_kind(file.read(N_BYTES)) or _ELSEWHERE[path.suffix]
+        return not_fetched(file.read(N_BYTES)) or _ELSEWHERE[path.suffix]
 
 
 def weights_kind(path: Path) -> Kind:
