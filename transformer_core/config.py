@@ -39,7 +39,7 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
 
-MOST_LAYERS = 512  # of a stack; the deepest models that are given away have about 150
+MOST_LAYERS = 512  # of a stack; the deepest published models have about 150
 _Layers = Annotated[int, between(0, MOST_LAYERS)]
 _Width = Annotated[int, between(1, 2**20)]  # so that no matrix has more bytes than a number of 64 bits counts
 _WidthOrZero = Annotated[int, between(0, 2**20)]
