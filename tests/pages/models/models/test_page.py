@@ -249,7 +249,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     assert app.expander[0].label == "5 folders here are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
     told = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
-    told |= {"odd": "does not match the format", "torn": "card.json is not valid JSON"}
+    told |= {"odd": "does not match the format", "torn": "card.json is nested too deeply"}
     assert all(words in reasons[name] for name, words in told.items())
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
     assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
