@@ -112,7 +112,7 @@ def tell(data: ComparisonData) -> None:
 
 
 def _says(side: Side, model_run: "ModelRun", told: str | None = None) -> str | prose.Markup:
-    """Return what a side says, as HTML, and what it could not read.
+    """Return the output of one side as HTML, and the words that the model does not know.
 
     Args:
         side: whose run it is.

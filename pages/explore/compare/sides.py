@@ -158,7 +158,7 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
 
 
 def _text_of_b(a: Side, weights: Weights) -> Given:
-    """Return what B reads, where one of its texts was typed; of two, one that was not is A's."""
+    """Return the input of B if one of its texts was typed; of a pair, the text that was not typed is A's."""
     first, second = view_fields.TEXT_B.value, view_fields.SECOND_TEXT_B.value
     if not (second and weights.takes_pairs):
         return first or a.text

@@ -179,18 +179,21 @@ class InterventionsData:
 
     @cached_property
     def index(self) -> int:
-        """The output token that is asked about: the chosen one, or, ends of texts aside, the most changed or close."""
+        """The output token of the metric: the chosen one, or by default the most changed or the most uncertain one.
+
+        An end token is the default only if there is no other token.
+        """
         chosen = next(iter(self.pairs), int(view_fields.TOKEN.value))
         if 0 <= chosen < len(self.base.tokens):
             return chosen
         change, before = np.abs(self.result.logit_difference_change), self.result.logit_differences[0]
         sizes = change if change.any() else -before
-        ends = np.isin(self.base.tokens, [*self.card.config.eos_ids])  # asked about where there is nothing else
+        ends = np.isin(self.base.tokens, [*self.card.config.eos_ids])
         return int(np.where(ends & ~ends.all(), -np.inf, sizes).argmax())
 
     @cached_property
     def metric(self) -> "Metric":
-        """The logit difference at the output token that is asked about."""
+        """The logit difference at the output token of the metric."""
         token, other = self.result.pairs[self.index]
         return self.base.metric(index=self.index, token=token, other=other)
 
@@ -270,7 +273,7 @@ class InterventionsData:
         )
 
     def _read(self) -> dict[str, Any]:
-        """Return what the model reads and what is changed, as the state of a figure has it."""
+        """Return the input of the model and its interventions, for the state file of a figure."""
         sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text", "segments")
         ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=False)}
         return {"ids": ids | {"output": [*self.base.tokens]}, "stack": json.loads(to_json(self.stack))}

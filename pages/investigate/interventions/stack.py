@@ -123,7 +123,7 @@ def _file(data: InterventionsData, current: Stack) -> None:
 
 
 def _texts(data: InterventionsData) -> dict[str, str]:
-    """Return what the model reads, and what it is made to write, as a saved stack names it."""
+    """Return the input and the target of the model, for a saved stack."""
     text, second = (data.view.text, None) if isinstance(data.view.text, str) else data.view.text
     return {name: of for name, of in zip(TEXTS, (text, second, data.view.target), strict=True) if of is not None}
 
@@ -141,7 +141,7 @@ def written(stack: Stack, model: str, texts: Mapping[str, str]) -> bytes:
 
 
 def elsewhere(made_for: Mapping[str, Any], model: str, texts: Mapping[str, str]) -> str:
-    """Return that a stack was saved with another model or text; "" where it was not, or does not say.
+    """Return a note if a stack was saved with another model or text, else "".
 
     Args:
         made_for: as `read` gives it.

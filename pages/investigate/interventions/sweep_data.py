@@ -49,12 +49,12 @@ class Sweep:
 
 
 def sites_of(data: InterventionsData) -> list[tuple[Kind, bool]]:
-    """Return what the model has to sweep over."""
+    """Return the kinds of components of the model that a sweep can cover."""
     return [site for site in SITES if site[0] != "feed_forward" or data.card.config.d_ff]
 
 
 def site_of(data: InterventionsData) -> tuple[Kind, bool]:
-    """Return what is swept over."""
+    """Return the chosen kind of component."""
     sites = sites_of(data)
     return SITE.value if SITE.value in sites else sites[0]
 
@@ -107,7 +107,7 @@ def found_by(recipes: SweepRecipes, sweep: Sweep) -> tuple[Expression, Expressio
 
 
 def settings_of(data: InterventionsData, sweep: Sweep) -> dict[str, Any]:
-    """Return what defines a sweep, as the state of its figures has it."""
+    """Return the settings of a sweep, for the state file of its figures."""
     token, other = data.result.pairs[data.index]
     return {
         "sweep": {
