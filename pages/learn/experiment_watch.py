@@ -12,7 +12,6 @@ from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import code_expander, owners, prose, ticking
 from pages.shared.recipe import Expression
 from pages.shared.run_figures import curve_files
-from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 from transformer_core.training.experiments.experiment import ExperimentRequest
@@ -156,7 +155,6 @@ def _curves(
         held_out_losses=reading.held_out["loss"] if laboratory.has_held_out_losses else None,
         shares=reading.held_out["exact_match"],
         n_steps=request.steps,
-        theme=theme(),
     )
     recipe, name = experiment_runs.reading_recipe(experiment), f"experiment-{laboratory.kind}"
     curves: dict[str, tuple[Curve, Expression]] = {}

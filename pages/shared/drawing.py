@@ -8,13 +8,12 @@ import numpy as np
 from pages.components import figures
 from pages.shared import export
 from pages.shared.recipe import Expression, Lines, Print, Unwritten, named, value_of
-from pages.shared.style import theme
 from pages.shared.view import state
 
 
 def looks(width: int, height: int) -> dict[str, Unwritten]:
-    """Return how a figure looks on the page, in px and its colors, which its code leaves out."""
-    return {"theme": Unwritten(theme()), "width": Unwritten(width), "height": Unwritten(height)}
+    """Return the size of a figure on the page, in px, which its code leaves out."""
+    return {"width": Unwritten(width), "height": Unwritten(height)}
 
 
 def draw(

@@ -12,7 +12,6 @@ from transformer_core.figures.heatmaps.all_heads import all_heads
 from transformer_core.figures.heatmaps.mask_moved import moved_pair
 from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.figures.hues import DIVIDER
-from transformer_core.figures.theme import LIGHT
 from transformer_core.figures.token_axes import Places, grid_layout, grid_places, token_legends
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.labels import with_border
@@ -76,9 +75,7 @@ def test_tokens_without_room_are_numbered_and_none_is_lost(room: int, is_numbere
 @pytest.mark.parametrize(("n", "length", "angle"), [(10, 6, 0), (10, 7, -45), (28, 7, -90)])
 def test_labels_of_keys_turn_where_they_have_no_room_and_stand_above_the_cells(n: int, length: int, angle: int):
     queries, keys = grid_places((2, n), "ab", ["x" * length] * n)
-    layout = grid_layout(
-        queries, keys, title="t", query_name="q", key_name="k", theme=LIGHT, width=600, height=500, number=30
-    )
+    layout = grid_layout(queries, keys, title="t", query_name="q", key_name="k", width=600, height=500, number=30)
     assert layout["xaxis"]["tickangle"] == angle and layout["xaxis"]["side"] == "top"
 
 

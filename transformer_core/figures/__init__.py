@@ -1,6 +1,7 @@
 """Figures: pure functions from numpy arrays to plotly figures.
 
 Data first, the rest by keyword; the input is never changed and nothing is shown. Every color comes from `theme`.
+Figures have the light theme; `figure.update_layout(template=template(DARK))` gives one the dark theme.
 """
 
 from plotly.graph_objects import Figure

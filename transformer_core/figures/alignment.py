@@ -13,7 +13,7 @@ from transformer_core.figures.heatmaps.cells import words as cell_words
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.layout import LEGEND_BELOW, figure_of, frame_around
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places, grid_layout
 from transformer_core.language import say
 
@@ -41,7 +41,6 @@ def alignment_matrix(
     title: str = mark("Alignment: attention for each generated token"),
     target_name: str = mark("query: next token"),
     source_name: str = mark("key: source token"),
-    theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
 ) -> go.Figure:
@@ -60,7 +59,6 @@ def alignment_matrix(
         title: names the quantity, and whose attention it is.
         target_name: what the rows are, for the axis title.
         source_name: what the columns are.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the rows need.
 
@@ -113,7 +111,6 @@ def alignment_matrix(
         title=title,
         query_name=target_name,
         key_name=source_name,
-        theme=theme,
         width=width,
         height=height,
     )

@@ -11,7 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.hues import category_hues
 from transformer_core.figures.labels import escape, shorten, text_width
 from transformer_core.figures.layout import border_lines, figure_layout, figure_of, label_axis, note
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 
 LEAST = 0.005  # weights below are "0.00", and are not drawn
@@ -40,7 +40,6 @@ def bipartite_lines(
     title: str = mark("Attention as lines"),
     query_name: str = mark("query"),
     key_name: str = mark("key"),
-    theme: Theme = LIGHT,
 ) -> go.Figure:
     """Draw a curve from each query to each key that it looks at: the stronger, the more attention.
 
@@ -61,7 +60,6 @@ def bipartite_lines(
         title: names the quantity, and the head.
         query_name: what the left side is.
         key_name: what the right side is.
-        theme: light or dark.
 
     Returns:
         A figure of at most 24 shapes a head, as curves of nearly the same weight share one.
@@ -116,7 +114,7 @@ def bipartite_lines(
         for x, anchor, shift, name, hue in sides
     ]
     height = _TOP + _ROW * max(shape) + bottom
-    layout = figure_layout(say(title), theme, height=height, margin=(left_margin, right_margin, _TOP, bottom)) | {
+    layout = figure_layout(say(title), height=height, margin=(left_margin, right_margin, _TOP, bottom)) | {
         "hovermode": False,
         "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},

@@ -9,7 +9,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, label_axis
-from transformer_core.figures.theme import KEY, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
 
@@ -174,7 +174,6 @@ def grid_layout(
     title: str,
     query_name: str,
     key_name: str,
-    theme: Theme,
     width: int,
     height: int,
     number: int = 24,
@@ -188,7 +187,6 @@ def grid_layout(
         title: names the quantity, and the head.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
-        theme: light or dark.
         width: px that the figure is laid out for.
         height: px.
         number: px: the width of a number in a cell.
@@ -203,7 +201,7 @@ def grid_layout(
     top = 2 * _TITLE + {0: LINE, -45: (long + LINE) / math.sqrt(2) + 12, -90: long + 12}[angle]
     low, high = queries.ends
     rows = queries.axis(query_name, room=height * 0.75, chosen=marked[0])
-    return figure_layout(say(title), theme, height=height, margin=(8, 8, top, 8)) | {
+    return figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for drawing in a narrow place
         | token_legends(xaxis=(keys, columns), yaxis=(queries, rows))
         | ({} if marked == (None, None) else {"chosen": {"xaxis": marked[1], "yaxis": marked[0]}}),

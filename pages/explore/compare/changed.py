@@ -9,7 +9,6 @@ from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import changes, ranked_heads
@@ -114,7 +113,6 @@ def _grid(data: ComparisonData, name: str, recipe: Expression, most: float) -> N
         what=say("Jensen-Shannon distance"),
         limits=(0.0, most),
         chosen=(head.layer, head.head) if head.attention == name else None,
-        theme=theme(),
     )
     layers, heads = (list(range(n)) for n in of_heads.shape)
     data.draw(

@@ -12,7 +12,6 @@ from pages.shared.lines import output_in_a_line
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from pages.shared.sources import parse_change
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.bars.label_bars import label_bars
@@ -89,7 +88,6 @@ def show(data: ComparisonData) -> None:
         title=say("Change in log-probability per output token, B − A"),
         label_name=say("output token of A"),
         value_name=say("change in log-probability (nats)"),
-        theme=theme(),
         width=1100,
         height=HEIGHT,
     )

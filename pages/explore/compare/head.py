@@ -16,7 +16,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import parse_change
-from pages.shared.style import theme
 from transformer_core.analysis.flow.divergence import has_choice
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
@@ -100,7 +99,7 @@ def _three(data: ComparisonData, shared: SharedTokens, recipe: Expression) -> No
     replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
-    options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
+    options: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
     maps = [
         attention_heatmap(
             values.astype(np.float32),
@@ -235,9 +234,7 @@ def _alone(data: ComparisonData, i: int) -> None:
     recipe, mask = _pattern(data, i), attention_maps.mask(side.head.layer)
     values = value_of(recipe)
     title = f"{side.letter}: {head_title(side.head)}"
-    figure = attention_heatmap(
-        values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(data, i)
-    )
+    figure = attention_heatmap(values, queries, keys, title=title, mask=mask, height=HEIGHT, **_axes(data, i))
     data.draw(
         figure,
         name=f"{side.letter}-{view_fields.head_in_words(side.head)}",

@@ -9,7 +9,6 @@ from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.texts.token_alignment import TokenAlignment, align_tokens
@@ -150,7 +149,6 @@ def _matrix(data: ComparisonData, pair: StackPair, recipe: Expression) -> None:
         names=(f"A: {data.a.name}", f"B: {data.b.name}"),
         labels=(rows, columns),
         title=f"{name[:1].upper()}{name[1:]}",
-        theme=theme(),
         height=HEIGHT,
     )
     data.draw(

@@ -10,7 +10,6 @@ from pages.explore.compare.sides import head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print
-from pages.shared.style import theme
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.table import matrix_csv
@@ -100,7 +99,6 @@ def _map(data: ComparisonData, found: Mapped) -> None:
         kept=found.laid_out.kept,
         chosen=found.heads.index(("A", data.a.head)),
         title=say("Head map by {way}", way=say(WAYS[view_fields.ALIKE.value])),
-        theme=theme(),
         height=HEIGHT,
     )
     data.draw(

@@ -16,7 +16,6 @@ from pages.shared import analyses, cache, prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
@@ -164,7 +163,7 @@ def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False
 
 def _over(side: Side, found: list[HeadOnText]) -> Expression:
     """Return what a side's head does on texts as code; each of them was measured."""
-    measured = side.source.forward(side.loaded[0], each("text", [one.text for one in found], partial(_on, side)))
+    measured = side.source.forward(each("text", [one.text for one in found], partial(_on, side)))
     on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: found))
     return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
 
@@ -188,7 +187,7 @@ def _measured(side: Side, texts: Sequence[Given]) -> tuple[list[HeadOnText], lis
 def _measured_on(side: Side, text: Given) -> HeadOnText:
     """Return what a side's head does on one text; measured once for all sessions."""
     on_text = _on(side, text)
-    changed = side.source.forward(side.loaded[0], on_text)  # as is what was read
+    changed = side.source.forward(on_text)  # as is what was read
     measured: HeadOnText = value_of(
         cache.kept(mark("head measures per text"), through(changed, lambda _: value_of(on_text)))
     )
@@ -220,7 +219,6 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         levels=levels,
         chosen=given.index(data.a.text) if data.a.text in given else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
-        theme=theme(),
         height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
     )
     names = [f"{i} {text}" for i, text in enumerate(texts)]

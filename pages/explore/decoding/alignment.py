@@ -17,8 +17,7 @@ from pages.shared.corpora import MADE_HERE
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.alignment import alignment_matrix
@@ -77,7 +76,6 @@ def show(data: DecodingData) -> None:
         links=made.links,
         at=data.n_written if data.n_written < len(data.branch) else None,
         title=title,
-        theme=Unwritten(theme()),
     )
     arrays = _arrays(data, made)
     rows, columns = (

@@ -15,7 +15,6 @@ from pages.shared import prose
 from pages.shared.answer import probability
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
-from pages.shared.style import theme
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -51,7 +50,6 @@ def candidates(data: BlanksData) -> None:
         next_one=None if data.next_place is None else places.index(data.next_place),
         filled={i for i, place in enumerate(places) if place in steps},
         title=title,
-        theme=Unwritten(theme()),
         width=Unwritten(760),
     )
     log_probs = each("blank", blanks, lambda blank: blank.log_probs)
@@ -140,7 +138,6 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
         query_token=labels[place],
         title=title,
         key_name=say("key: text"),
-        theme=Unwritten(theme()),
         width=Unwritten(460),
         height=Unwritten(HEIGHT),
     )

@@ -9,8 +9,7 @@ from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, each, named, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, each, named, value_of
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
@@ -106,7 +105,6 @@ def _grid(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "Nex
         n_cached=n_cached,
         source_labels=data.recipe.given.labels if data.source_labels else (),
         title=title,
-        theme=Unwritten(theme()),
     )
     kinds = np.array([["stored" if place < n_cached else "new"] for place in range(n_read)])
     labels = data.output_labels[:n_read]
@@ -148,7 +146,7 @@ def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:
     cached, uncached = value_of((recipe.cached, recipe.uncached))
     both = np.stack([cached, uncached], axis=1)
     draw(
-        call(cost_lines, recipe.cached, recipe.uncached, at=at, title=title, theme=Unwritten(theme())),
+        call(cost_lines, recipe.cached, recipe.uncached, at=at, title=title),
         recipe.printed[-1],
         title=title,
         name=data.file_name("cost"),

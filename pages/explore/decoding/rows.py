@@ -9,8 +9,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
 from pages.shared.drawing import draw
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
@@ -73,7 +72,6 @@ def _draw(data: DecodingData, kind: "Kind") -> None:
         n_keys=None if kind == "cross" else len(read),
         key_name=say(KEYS[kind]),
         row_name=made.name,
-        theme=Unwritten(theme()),
     )
     tokens = value_of(labels)
     keys = [f"{place} {label}" for place, label in enumerate(tokens)]

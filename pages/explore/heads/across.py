@@ -10,8 +10,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, export, prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.errors import mark
@@ -95,7 +94,6 @@ def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
             getattr(data.recipe, part.side),
             title=title,
             mask=made.mask,
-            theme=Unwritten(theme()),
             **axes,
         ),
     )

@@ -11,7 +11,6 @@ from pages.explore.heads.data import HeadsData, marked
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Print, Unwritten, call, named, value_of
-from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
@@ -73,7 +72,6 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
         largest=shown.largest,
         chosen=key,
         key_name=data.axis_names["key_name"],
-        theme=Unwritten(theme()),
         height=Unwritten(HEIGHT),
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
@@ -108,7 +106,6 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
         what=say("weight"),
         limits=(0.0, 1.0),
         chosen=(data.view.layer, data.view.head),
-        theme=Unwritten(theme()),
         height=Unwritten(HEIGHT),
     )
     layers, heads = (list(range(n)) for n in values.shape)

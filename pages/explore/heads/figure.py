@@ -13,8 +13,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
@@ -91,7 +90,6 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
             largest=shown.largest,
             marked=chosen,
             generated_from=shown.keys.place(data.generated_from),
-            theme=Unwritten(theme()),
             **data.axis_names,
         ),
     )
@@ -165,7 +163,6 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
                 first_query=shown.queries.first,
                 first_key=shown.keys.first,
                 title=title,
-                theme=theme(),
                 **data.axis_names,
             )
             name = data.file_name("lines")

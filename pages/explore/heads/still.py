@@ -12,7 +12,6 @@ from pages.explore.heads.data import HeadsData
 from pages.shared import cache
 from pages.shared.drawing import draw
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
@@ -64,7 +63,6 @@ def _draw(data: HeadsData) -> None:
         title=title,
         chosen=chosen,
         **({} if data.model_run.border is None else {"border": data.share_before_divider}),
-        theme=Unwritten(theme()),
         width=Unwritten(WIDTH),
     )
     draw(

@@ -13,7 +13,6 @@ from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of
 from pages.shared import export, prose
 from pages.shared.recipe import Print, named, script
-from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
@@ -82,7 +81,6 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         lengths=shown.lengths,
         counts=shown.counts,
         edges=shown.edges,
-        theme=theme(),
         height=HEIGHT,
     )
     name = data.file_name(stage.site.replace(".", "-"))

@@ -10,7 +10,6 @@ from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import export, prose
 from pages.shared.recipe import Print, call, each, named, script
-from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.blueprint.forward_cost import (
     PARTS,
@@ -74,14 +73,13 @@ def show(data: ArchitectureData) -> None:
             unit=say("multiply-adds"),
             marks=marks,
             dashed=[say("total")],
-            theme=theme(),
         )
         parts = named("costs", call(reading_costs, data.config_recipe, lengths))
         _figure(data, figure, "reading", lengths, of_forward, Print(parts, "multiply-adds by part: [length]"))
         if config.has_decoder:
             _writing(data, lengths, here)
     with right:
-        figure = share_areas(lengths, shown, hues=hues, title=say("Share of each part"), marks=marks, theme=theme())
+        figure = share_areas(lengths, shown, hues=hues, title=say("Share of each part"), marks=marks)
         _figure(data, figure, "shares", lengths, shown, Print(parts, "multiply-adds by part: [length]"))
         _memory(data, lengths, here)
     prose.paragraph(" ".join(_sentences(data, crossed, here)))
@@ -106,7 +104,6 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
         title=say("Generating a text token by token, all steps"),
         unit=say("multiply-adds"),
         marks={_here(data): here},
-        theme=theme(),
     )
 
     def written(cached: bool) -> Print:
@@ -137,7 +134,6 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
         unit="",
         marks={_here(data): here},
         in_bytes=True,
-        theme=theme(),
     )
     told = {"n_parameters": call(n_parameters, data.config_recipe), "bytes_per_number": width}
     kept = named("held", each("n", lengths, lambda n: call(memory, data.config_recipe, n, **told)))

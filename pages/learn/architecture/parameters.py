@@ -13,8 +13,7 @@ from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
 from pages.shared import export, prose
 from pages.shared.drawing import draw
-from pages.shared.recipe import Expression, Print, Unwritten, call, literal, named, script, through, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Expression, Print, call, literal, named, script, through, value_of
 from pages.shared.view import state
 from transformer_core.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from transformer_core.analysis.heads.table import matrix_csv
@@ -133,7 +132,7 @@ def code(data: ArchitectureData) -> str:
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
     title = say("{n} parameters by part", n=grouped(total))
-    figure = parameter_bars(counts, title=title, theme=theme())
+    figure = parameter_bars(counts, title=title)
     name = data.file_name("parameters")
 
     def files() -> Mapping[str, bytes]:
@@ -162,7 +161,7 @@ def _shares(data: ArchitectureData) -> None:
     counts = named("counts", literal(counted))
     title = say("Shares compared with the paper’s models")
     draw(
-        call(parameter_shares, counts, title=title, theme=Unwritten(theme())),
+        call(parameter_shares, counts, title=title),
         Print(counts),
         title=title,
         name=data.file_name("parameter-shares"),

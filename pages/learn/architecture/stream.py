@@ -12,7 +12,6 @@ from pages.learn.architecture.labels import STACKS, place_in_words
 from pages.shared import export, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script
-from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
@@ -78,7 +77,6 @@ def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
         tokens=data.labels[stack],
         title=title,
         read=stream.read if data.card.config.norm_position == "post" else None,
-        theme=theme(),
         height=HEIGHT,
     )
     name = data.file_name("stream", stack)

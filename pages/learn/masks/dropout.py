@@ -13,7 +13,6 @@ from pages.shared.answer import NO_HEAD
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
@@ -91,7 +90,7 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     places = [f"{index} {label}" for index, label in enumerate(queries)]
     columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
     draw(
-        call(number_panels, panels, **told, theme=Unwritten(theme()), width=Unwritten(700)),
+        call(number_panels, panels, **told, width=Unwritten(700)),
         Print(dropped.pattern, "[query, key]"),
         *_printed(dropped),
         title=told["title"],

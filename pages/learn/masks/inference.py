@@ -10,7 +10,6 @@ from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
@@ -127,7 +126,7 @@ def _figure(data: MasksData, found: Expression) -> None:
     columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
     both = np.hstack([steps.grown, steps.grown_unmasked])
     draw(
-        call(moved_pair, moved, **told, theme=Unwritten(theme()), height=Unwritten(470)),
+        call(moved_pair, moved, **told, height=Unwritten(470)),
         *_printed(found),
         Print(moved, "with the mask and without: [length, output], logits"),
         title=told["title"],

@@ -13,7 +13,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.errors import mark
@@ -92,7 +91,6 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
             label_name=say("output token"),
             value_name=say("probability"),
             limits=(0.0, 1.0),
-            theme=Unwritten(theme()),
             height=260,
         ),
         *(Print(of, "[token]") for of in probabilities.values()),
@@ -203,7 +201,7 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
         "tolerance": 0.0,
     }
     moved = tuple(recipe.moved for recipe in recipes)
-    looks = {"chosen": place, "theme": Unwritten(theme()), "height": Unwritten(500)}
+    looks = {"chosen": place, "height": Unwritten(500)}
     places = [f"{index} {label}" for index, label in enumerate(labels)]
     columns = [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places]
     both = np.hstack([own.moved, changed.moved])

@@ -9,7 +9,6 @@ from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, side_b
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
@@ -200,7 +199,6 @@ def _lines(
         title=title,
         x_title=x_title,
         y_title=say("added to the score"),
-        theme=theme(),
         height=HEIGHT,
     )
     draw(

@@ -14,7 +14,6 @@ from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
@@ -121,7 +120,6 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
         x_title=say("query position minus key position"),
         y_title=say("dot product"),
         mark=distance,
-        theme=theme(),
         width=900,
         height=250,
     )

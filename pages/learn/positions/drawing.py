@@ -10,7 +10,6 @@ from pages.components import figures
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.recipes import lines_of
 from pages.shared import export
-from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures import Figure
@@ -117,7 +116,7 @@ def draw_matrix(
     row_axis, column_axis = axes
     draw(
         data,
-        position_matrix(values, rows, columns, theme=theme(), **options),
+        position_matrix(values, rows, columns, **options),
         name=name,
         csv=lambda: matrix_csv(taken, row_axis, range(taken.shape[0]), column_axis, range(taken.shape[1]), quantity),
         arrays=lambda: {array: taken},
@@ -151,7 +150,7 @@ def draw_curves(
     """
     draw(
         data,
-        position_curves(places, lines, theme=theme(), **options),
+        position_curves(places, lines, **options),
         name=name,
         csv=lambda: matrix_csv(
             np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity

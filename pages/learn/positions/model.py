@@ -14,7 +14,6 @@ from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
@@ -117,7 +116,6 @@ def _sources(data: PositionsData) -> None:
         ),
         query_name=say("query: {what}", what=sides[0]),
         key_name=say("key: {what}", what=sides[1]),
-        theme=theme(),
     )
     names = [*found.parts]
     stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)
@@ -145,7 +143,6 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
     bars = part_shares(
         {say(PART_NAMES[name]): share for name, share in shares.items()},
         title=say("Share of each part in the score’s variance"),
-        theme=theme(),
     )
     with left:
         draw(
@@ -166,7 +163,6 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         diverging=True,
         limits=(-1.0, 1.0),
         chosen=(view.layer, view.head),
-        theme=theme(),
         width=400,
     )
     with right:

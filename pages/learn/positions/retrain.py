@@ -8,7 +8,6 @@ from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory
 from pages.shared import export, prose
 from pages.shared.recipe import Print, literal, script
-from pages.shared.style import theme
 from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
@@ -79,7 +78,6 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
         trained=(SHORTEST, LONGEST_TRAINED),
         unit=say("letters"),
         step=reading.measured_at,
-        theme=theme(),
     )
     name, recipe = "experiment-lengths", experiment_runs.reading_recipe(experiment)
     shares = literal({variant: recipe.by_length[variant] for variant in reading.by_length})

@@ -11,7 +11,6 @@ from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.recipe import value_of
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
@@ -98,7 +97,6 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
         mask=mask,
         query_name=say("query: {what}", what=sides[0]),
         key_name=say("key: {what}", what=sides[1]),
-        theme=theme(),
         width=430,
         height=HEIGHT,
     )
@@ -128,7 +126,6 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
         limits=(-1.0, 1.0),
         diverging=True,
         chosen=(view.layer, view.head),
-        theme=theme(),
         width=300,
     )
     draw_heads(data, figure, name="follows", values=found.follows)

@@ -8,7 +8,6 @@ from pages.learn.positions.data import TERMS, PositionsData, in_words
 from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
@@ -58,7 +57,6 @@ def show(data: PositionsData) -> None:
         limits=(-1.0, 1.0) if table.columns else None,
         decimals=4,
         cut=width // 2 if table.columns and data.encoding.endswith("halves") and width > 2 else None,
-        theme=theme(),
         width=900,
         height=min(max(120 + ROW * n, LEAST_HEIGHT), MOST_HEIGHT),
     )

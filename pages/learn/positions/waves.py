@@ -11,7 +11,6 @@ from pages.learn.positions.data import TERMS, PositionsData
 from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
@@ -89,7 +88,6 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
         y_title=say("value"),
         y_range=(-1.08, 1.08) if table.columns else None,
         y_format=".4f",
-        theme=theme(),
         width=720,
         height=HEIGHT,
     )
@@ -127,7 +125,6 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
         is_log=True,
         levels=levels,
         y_format=",.1f",
-        theme=theme(),
         width=480,
         height=HEIGHT + 72,
     )

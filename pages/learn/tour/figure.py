@@ -8,7 +8,6 @@ import streamlit as st
 from pages.learn.tour import lessons, view_fields
 from pages.shared import drawing, prose
 from pages.shared.recipe import Print, call, named, through
-from pages.shared.style import theme
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
 from transformer_core.language import language, say
@@ -53,7 +52,6 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
             given=given,
             moved=moved,
             is_trained=is_trained,
-            theme=theme(),
         )
     )
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):

@@ -10,8 +10,7 @@ from pages.shared.drawing import draw
 from pages.shared.predictions import answers
 from pages.shared.predictions.prediction import Prediction
 from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
-from pages.shared.recipe import Print, Unwritten, call, each, literal, named, value_of
-from pages.shared.style import theme
+from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
 from transformer_core.figures.curves.calibration import calibration
 from transformer_core.language import say, say_number
@@ -64,7 +63,7 @@ def _content(predictions: list[Prediction]) -> None:
     columns = {name: call(np.array, each("one", bins, attrgetter(name))) for name in OF_BINS}
     numbers = named("numbers", literal(columns))
     draw(
-        call(calibration, *(numbers[name] for name in OF_BINS), theme=Unwritten(theme()), height=HEIGHT),
+        call(calibration, *(numbers[name] for name in OF_BINS), height=HEIGHT),
         Print(numbers, "by bin of the stated confidence"),
         title=say("Your calibration"),
         name="calibration",

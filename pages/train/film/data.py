@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.shared.runs import Run
-from pages.shared.style import theme
 from pages.shared.view.run_state import RunView
 from pages.train.film.film_readings import FilmRead
 from transformer_core.analysis.trace.attentions import ATTENTIONS
@@ -51,7 +50,6 @@ class SnapshotData:
             "key_tokens": keys,
             "query_name": say("query: {queries}", queries=names[kind.queries_from]),
             "key_name": say("key: {keys}", keys=names[kind.keys_from]),
-            "theme": theme(),
         }
 
     def file_name(self, *more: str) -> str:

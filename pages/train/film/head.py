@@ -111,7 +111,6 @@ def _preview(data: SnapshotData) -> dict[str, Any]:
 def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
     """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
     axes = data.axes_of(attention)
-    del axes["theme"]
     return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
 
 

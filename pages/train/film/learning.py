@@ -11,7 +11,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import call, named
 from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
 from pages.shared.runs import Run
-from pages.shared.style import theme
 from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
 from pages.train.train.words import MEASURES, UNIT, UNITS
@@ -75,7 +74,6 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
         snapshot=data.step,
         n_steps=data.run.n_steps,
-        theme=theme(),
         width=NARROWEST,
     )
     name, recipe = (
@@ -125,7 +123,6 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
         ],
         snapshot=data.step,
         n_steps=data.run.n_steps,
-        theme=theme(),
     )
     name = f"{data.run.name}-heads-{measure}"
     live_figure(

@@ -8,7 +8,7 @@ import numpy as np
 
 from pages.shared import drawing, models, runs
 from pages.shared.readings import MAX_NEW_TOKENS
-from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, through
+from pages.shared.recipe import Expression, Print, call, each, literal, named, through
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film import film_readings
@@ -84,12 +84,12 @@ def draw(
     attention = data.view.attention
     weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
     last, (layer, _), _ = patterns[-1]
-    labels = {name: of for name, of in axes.items() if name not in ("theme", "mask")}
+    labels = {name: of for name, of in axes.items() if name != "mask"}
     mask = _known(last.masks[attention][layer], axes["mask"])
     shown = patterns[-1][2] if len(patterns) == 1 else patterns[1][2] - patterns[0][2]
     table = shown, axes["query_tokens"], axes["key_tokens"], axes["mask"]
     drawing.draw(
-        call(figure, *weights, **labels, title=title, mask=mask, theme=Unwritten(axes["theme"]), **(options or {})),
+        call(figure, *weights, **labels, title=title, mask=mask, **(options or {})),
         Print(weights[0] if len(patterns) == 1 else call(np.subtract, *reversed(weights)), "[query, key]"),
         title=title,
         name=name,

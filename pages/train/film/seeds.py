@@ -12,7 +12,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, Unwritten, call
 from pages.shared.run_figures import weights_of
 from pages.shared.runs import Run
-from pages.shared.style import theme
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import film_readings, recipes
@@ -172,7 +171,6 @@ def _draw(
                 n_heads=matching.n_heads,
                 names=names,
                 title=title,
-                theme=Unwritten(theme()),
             ),
             Print(recipe.similarity, "[head, head of the other training]"),
             Print(recipe.partners, "[head]"),

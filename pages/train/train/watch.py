@@ -14,7 +14,6 @@ from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.recipe import call
 from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
 from pages.shared.runs import Run
-from pages.shared.style import theme
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import doctor, keep, run_head
@@ -109,7 +108,6 @@ def _curves(run: Run) -> None:
             {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
             references=doctor.references(run),
             n_steps=run.n_steps,
-            theme=theme(),
             width=NARROWEST[0],
         )
         return figure, curves
@@ -227,7 +225,6 @@ def _heads_over_time(run: Run) -> None:
                 if a.measure == measure
             ],
             n_steps=run.n_steps,
-            theme=theme(),
             width=NARROWEST[1],
         )
 

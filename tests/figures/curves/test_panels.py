@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer_core.figures.curves.panels import Panel, log_ticks, panels_over_steps, places, step_axis
-from transformer_core.figures.theme import LIGHT
 
 
 def a_line(name: str = "", n: int = 5) -> go.Scatter:
@@ -24,7 +23,7 @@ def a_panel(height: int = 100, names: tuple[str, ...] = (), title: str = "A titl
 
 def a_figure(panels: list[Panel], snapshot: int | None = None, **more: Any) -> go.Figure:
     options: dict[str, Any] = {"ends": (0, 100), "log": False, "hovermode": "closest", "width": 560, "height": None}
-    return panels_over_steps(panels, snapshot=snapshot, theme=LIGHT, **options | more)
+    return panels_over_steps(panels, snapshot=snapshot, **options | more)
 
 
 def in_px(figure: go.Figure, fraction: float) -> float:

@@ -13,7 +13,6 @@ from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.hues import FAINT, STRONG, diverging_scale
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import HOVER, axis_title, figure_layout, figure_of, hover, label_axis
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: what stands above the cells, and the margin below
@@ -40,7 +39,6 @@ def activation_figure(
     lengths: Float[np.ndarray, " pos"] | None = None,
     counts: Int[np.ndarray, " bin"],
     edges: Float[np.ndarray, " edge"],
-    theme: Theme = LIGHT,
     height: int = 520,
 ) -> go.Figure:
     """Draw an activation of one text.
@@ -59,7 +57,6 @@ def activation_figure(
         lengths: Euclidean, of each position's vector; None where rows are no vectors.
         counts: how many numbers lie in each bin.
         edges: of the bins.
-        theme: light or dark.
         height: px.
 
     Raises:
@@ -97,7 +94,7 @@ def activation_figure(
     margin = (8, _beside(column_tokens) if lengths is None else 8, top, _BOTTOM)
     most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
+    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
         "meta": meta,
         "showlegend": False,
         "bargap": 0,

@@ -19,7 +19,6 @@ from transformer_core.figures.layout import (
     line_at,
     note,
 )
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, percent, say
 
 _LEGEND = LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
@@ -35,7 +34,6 @@ def cost_curves(
     marks: Mapping[str, int] | None = None,
     dashed: Sequence[str] = (),
     in_bytes: bool = False,
-    theme: Theme = LIGHT,
     height: int = 300,
 ) -> go.Figure:
     """Draw costs over the length of a text, both by factors of ten.
@@ -49,7 +47,6 @@ def cost_curves(
         marks: lengths to mark with a line, by what they are.
         dashed: names of curves that are drawn dashed.
         in_bytes: whether the costs are bytes, and told as MiB.
-        theme: light or dark.
         height: px.
     """
     known = {name: values.astype(np.float64) for name, values in curves.items()}
@@ -67,7 +64,7 @@ def cost_curves(
         )
         for (name, values), hue in zip(known.items(), hues, strict=True)
     ]
-    layout = _layout(title, lengths, marks or {}, theme, height) | {
+    layout = _layout(title, lengths, marks or {}, height) | {
         "yaxis": {
             "type": "log",
             "range": [np.log10(low) - 0.15, np.log10(high) + 0.2],
@@ -90,7 +87,6 @@ def share_areas(
     hues: Sequence[str],
     title: str,
     marks: Mapping[str, int] | None = None,
-    theme: Theme = LIGHT,
     height: int = 300,
 ) -> go.Figure:
     """Draw which share of the whole each part has, over the length of a text.
@@ -101,7 +97,6 @@ def share_areas(
         hues: one a part.
         title: names the quantity.
         marks: lengths to mark with a line, by what they are.
-        theme: light or dark.
         height: px.
     """
     total = np.maximum(sum(values.astype(np.float64) for values in parts.values()), 1.0)
@@ -120,13 +115,13 @@ def share_areas(
                 **hover([f"{escape(name)}: {percent(share, 1)}" for share in shares.tolist()]),
             )
         )
-    layout = _layout(title, lengths, marks or {}, theme, height) | {
+    layout = _layout(title, lengths, marks or {}, height) | {
         "yaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 5, "tickfont": {"size": 11}, "automargin": True},
     }
     return figure_of(traces, layout)
 
 
-def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], theme: Theme, height: int) -> dict[str, Any]:
+def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], height: int) -> dict[str, Any]:
     """Return what both kinds of figures have."""
     shown = {name: at for name, at in marks.items() if lengths[0] <= at <= lengths[-1]}
     ordered = sorted(shown.items(), key=lambda mark: mark[1])
@@ -136,7 +131,7 @@ def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], theme:
         side, shift = ("right", -4) if at > middle else ("left", 4)
         x, y = float(np.log10(at)), 0.03 + 0.1 * (i % 2)
         notes.append(note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
-    return figure_layout(title, theme, height=height, margin=(8, 12, 78, 44)) | {
+    return figure_layout(title, height=height, margin=(8, 12, 78, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
         "legend": _LEGEND,

@@ -12,7 +12,6 @@ from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import LEGEND_BELOW, figure_layout, figure_of, hover, label_axis
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, percent, say
 
 STACKS = {
@@ -40,15 +39,12 @@ def in_words(stack: str, part: str) -> str:
     return f"{say(PARTS[part])} ({where})" if where else say(PARTS[part])
 
 
-def parameter_bars(
-    counts: Mapping[tuple[str, str], int], *, title: str, theme: Theme = LIGHT, height: int | None = None
-) -> go.Figure:
+def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str, height: int | None = None) -> go.Figure:
     """Draw a bar for each part of each stack.
 
     Args:
         counts: parameters by (stack, part), as `analysis.inventory` counts them.
         title: names the quantity.
-        theme: light or dark.
         height: px; None: what the bars need.
     """
     total = sum(counts.values()) or 1
@@ -67,7 +63,7 @@ def parameter_bars(
         cliponaxis=False,
         **hover(hover_texts),
     )
-    layout = figure_layout(title, theme, height=height or 60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
+    layout = figure_layout(title, height=height or 60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
         "showlegend": False,
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
@@ -76,15 +72,12 @@ def parameter_bars(
     return figure_of([bars], layout)
 
 
-def parameter_shares(
-    models: Mapping[str, Mapping[str, int]], *, title: str, theme: Theme = LIGHT, height: int | None = None
-) -> go.Figure:
+def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, height: int | None = None) -> go.Figure:
     """Draw the share of each part in several models, a row each.
 
     Args:
         models: parameters by part, by the model's name; the first is the topmost.
         title: names the quantity.
-        theme: light or dark.
         height: px; None: what the rows need.
     """
     rows = np.arange(len(models))
@@ -109,7 +102,7 @@ def parameter_shares(
         f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
         for name, total in zip(models, totals, strict=True)
     ]
-    layout = figure_layout(title, theme, height=height or 130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
+    layout = figure_layout(title, height=height or 130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
         "barmode": "stack",
         "bargap": 0.4,
         "showlegend": True,

@@ -10,7 +10,6 @@ from jaxtyping import Float
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
 from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import percent, say
 
 MOST_LINES = 32  # positions up to which each has a line of its own
@@ -28,7 +27,6 @@ def stream_figure(
     tokens: Sequence[str],
     title: str,
     read: Float[np.ndarray, "place pos"] | None = None,
-    theme: Theme = LIGHT,
     height: int = 470,
 ) -> go.Figure:
     """Draw the lengths of the stream's vectors, and below them what each sub-layer adds, as a part of what was there.
@@ -42,7 +40,6 @@ def stream_figure(
         tokens: the label of every position.
         title: names the quantity, and the stack.
         read: length of what the next sub-layer is given, where that is another vector: normalized.
-        theme: light or dark.
         height: px.
 
     Raises:
@@ -63,7 +60,7 @@ def stream_figure(
     step = -(-len(places) // 26)
     ends = {"range": [-0.5, len(places) - 0.5]}
     upright = {"showgrid": True, "tickfont": {"size": 11}, "automargin": True}
-    layout = figure_layout(title, theme, height=height, margin=(8, 12, 74, 8)) | {
+    layout = figure_layout(title, height=height, margin=(8, 12, 74, 8)) | {
         "hovermode": "closest",
         "showlegend": True,
         "legend": LEGEND_ABOVE,

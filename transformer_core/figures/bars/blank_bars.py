@@ -12,7 +12,6 @@ from transformer_core.figures.heatmaps.cells import BROKEN
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
 from transformer_core.figures.layout import axis_names, figure_layout, figure_of, hover, label_axis, note
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _PANEL = 210  # px: the least width of a panel
@@ -31,7 +30,6 @@ def blank_bars(
     next_one: int | None = None,
     filled: Collection[int] = (),
     title: str = mark("Predictions for each blank"),
-    theme: Theme = LIGHT,
     width: int = 1000,
     height: int | None = None,
 ) -> go.Figure:
@@ -45,7 +43,6 @@ def blank_bars(
         next_one: the blank that is filled next: its bars stand out and its name says so; None: none.
         filled: the blanks that are filled: their bars are grey and their names say so.
         title: names the quantity.
-        theme: light or dark.
         width: px that the panels are arranged for; it takes the width that it is given.
         height: px; None: what the panels need.
 
@@ -66,7 +63,7 @@ def blank_bars(
     panel = _HEADER + _BAR * max(sizes)
     room = n_down * panel + (n_down - 1) * _BELOW
     height = height or room + _TITLE + _BELOW
-    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, _TITLE, _BELOW))
+    layout = figure_layout(say(title), height=height, margin=(8, 8, _TITLE, _BELOW))
     layout |= {"bargap": 0.25, "annotations": [], "showlegend": False}
     traces = []
     for i, (values, labels, name) in enumerate(zip(probabilities, tokens, names, strict=True)):

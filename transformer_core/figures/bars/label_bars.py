@@ -11,7 +11,6 @@ from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import LIGHT, Theme
 
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
@@ -29,7 +28,6 @@ def label_bars(
     limits: tuple[float, float] | None = None,
     decimals: int = 2,
     marked: int | None = None,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int = 320,
 ) -> go.Figure:
@@ -44,7 +42,6 @@ def label_bars(
         limits: the ends of the axis; None: the numbers' own, from 0.
         decimals: of the numbers.
         marked: a label that stands out: the others are faint, where there is one kind of bars.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -94,7 +91,7 @@ def label_bars(
     axis_title = {"text": escape(label_name), "standoff": 6} if label_name else None
     left, top = _TICKS + (_TITLE if value_name else 0), 62 if len(bars) > 1 else 40
     bottom = LINE + (longest / 2**0.5 if is_slanted else 4) + (_TITLE if label_name else 0)
-    layout = figure_layout(title, theme, height=height, margin=(left, 8, top, bottom)) | {
+    layout = figure_layout(title, height=height, margin=(left, 8, top, bottom)) | {
         "barmode": "group",
         "bargap": 0.28,
         "showlegend": len(bars) > 1,

@@ -15,7 +15,7 @@ from transformer_core.figures.hues import DIVIDER, NOT_FINITE, category_hues, tr
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, line_at
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
-from transformer_core.figures.theme import KEY, LIGHT, Theme
+from transformer_core.figures.theme import KEY
 from transformer_core.figures.token_axes import WIDTH, Places, token_legends
 from transformer_core.language import say
 
@@ -40,7 +40,6 @@ def row_bars(
     chosen: int | None = None,
     title: str | None = None,
     key_name: str = mark("key"),
-    theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = 260,
 ) -> go.Figure:
@@ -62,7 +61,6 @@ def row_bars(
         chosen: a key to frame, as a place in the whole text.
         title: None: the query, and that this is where it looks.
         key_name: what the keys are, for the axis title.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -120,7 +118,7 @@ def row_bars(
         title = say("Attention from query {place} '{token}'", place=query, token=isolate(query_token))
     margin = (_BESIDE, 8, 38 + (20 if subtitle else 0) + (22 if others else 0), 8)
     key_axis = _key_axis(keys, key_name, width - _BESIDE)
-    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
+    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
         "meta": token_legends(xaxis=(keys, key_axis)),
         "bargap": 0.15 if len(values) <= 64 else 0,
         "barmode": "overlay",

@@ -13,7 +13,7 @@ from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 
 MOST_SOURCES = 12  # a side; of more, the largest, and the others as one
@@ -33,7 +33,6 @@ def score_sources_heatmap(
     query: str,
     key: str,
     title: str,
-    theme: Theme = LIGHT,
     width: int = 760,
     height: int | None = None,
 ) -> go.Figure:
@@ -46,7 +45,6 @@ def score_sources_heatmap(
         query: the query in words, "query 7 'it'".
         key: the key in words.
         title: names the quantity.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the rows need.
 
@@ -80,7 +78,7 @@ def score_sources_heatmap(
         traces += numbers_in_cells(sums, scale, write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1))
     height = height or round(_TOP + max((n_rows + 1) * _ROW, _LEAST) + below + _AXIS + 12)
     margin = (left, _RIGHT, _TOP, below + _AXIS + 12)
-    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=strongest) | {
+    layout = figure_layout(title, height=height, margin=margin, subtitle=strongest) | {
         "xaxis": _axis(say("source of {token}", token=key), columns, together, KEY)
         | {"range": [-0.5, n_columns + 0.5], "tickangle": -45 if is_slanted else 0},
         "yaxis": _axis(say("source of {token}", token=query), rows, together, QUERY) | {"range": [n_rows + 0.5, -0.5]},

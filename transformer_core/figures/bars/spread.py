@@ -15,7 +15,6 @@ from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
 from transformer_core.figures.quantities import Limits
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
@@ -35,7 +34,6 @@ def texts_spread(
     levels: Mapping[str, float] | None = None,
     chosen: int | None = None,
     title: str | None = None,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int = 240,
 ) -> go.Figure:
@@ -50,7 +48,6 @@ def texts_spread(
         levels: values to compare with, by their names, such as what shuffled tokens get: dashed lines.
         chosen: a text to mark.
         title: None: the measure, over how many texts.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -85,7 +82,7 @@ def texts_spread(
     name = measure[:1].upper() + measure[1:]
     title = say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title
     axis_ends = (low - _EDGE * (high - low), high + _EDGE * (high - low))
-    layout = figure_layout(title, theme, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
+    layout = figure_layout(title, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
         "hovermode": "closest",
         "xaxis": {
             "range": [*axis_ends],

@@ -21,7 +21,6 @@ from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import HOVER, figure_of
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
 from transformer_core.language import say
 
@@ -71,7 +70,6 @@ def step_rows(
     n_keys: int | None = None,
     key_name: str = mark("key"),
     row_name: str = mark("head"),
-    theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
 ) -> go.Figure:
@@ -87,7 +85,6 @@ def step_rows(
         n_keys: for how many keys there is room, so that nothing moves while they become more; None: for these.
         key_name: what the keys are, for the axis title.
         row_name: what the rows are.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the rows need.
 
@@ -110,9 +107,7 @@ def step_rows(
     keys = Places(kind="key", tokens=labels, n_cells=len(labels))
     hover_words = _hover_words(rows, row_labels, seen, row_name)
     room = min(_ROW * len(row_labels), max(_MOST, _LEAST_ROW * len(row_labels)))
-    layout = grid_layout(
-        heads, keys, title=title, query_name=row_name, key_name=key_name, theme=theme, width=width, height=room
-    )
+    layout = grid_layout(heads, keys, title=title, query_name=row_name, key_name=key_name, width=width, height=room)
     layout["height"] = height or math.ceil(room + layout["margin"]["t"] + layout["margin"]["b"])
     layout["yaxis"] |= heads.axis(row_name, room=room) | {
         "title": {"text": escape(say(row_name)), "font": {"size": 13}}

@@ -6,7 +6,6 @@ from jaxtyping import Float, Int
 
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover, note
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say, say_number
 
 
@@ -15,7 +14,6 @@ def calibration(
     share_right: Float[np.ndarray, " bin"],
     counts: Int[np.ndarray, " bin"],
     *,
-    theme: Theme = LIGHT,
     height: int = 300,
 ) -> go.Figure:
     """Draw the share of right predictions over the stated confidence; perfect calibration is the diagonal.
@@ -24,7 +22,6 @@ def calibration(
         confidence: mean stated confidence of each bin, in [0, 1], rising.
         share_right: share of right predictions of each bin, in [0, 1].
         counts: predictions in each bin.
-        theme: light or dark.
         height: px.
 
     Returns:
@@ -50,7 +47,7 @@ def calibration(
         | {"yshift": -9 if y > 0.5 else 9}
         for x, y, n in zip(confidence.tolist(), share_right.tolist(), counts.tolist(), strict=True)
     ]
-    layout = figure_layout(say("Calibration of your predictions"), theme, height=height, margin=(8, 16, 40, 8)) | {
+    layout = figure_layout(say("Calibration of your predictions"), height=height, margin=(8, 16, 40, 8)) | {
         "showlegend": False,
         "annotations": [
             *numbers,

@@ -10,7 +10,6 @@ from transformer_core.analysis.training.curves import Curve
 from transformer_core.figures.curves.panels import Panel, panels_over_steps, places
 from transformer_core.figures.hues import layer_hues
 from transformer_core.figures.labels import escape
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _LOSS_HEIGHT, _SHARE_HEIGHT = 210, 120  # px
@@ -29,7 +28,6 @@ def experiment_curves(
     held_out_losses: Mapping[str, Curve] | None = None,
     shares: Mapping[str, Curve],
     n_steps: int,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int | None = None,
 ) -> go.Figure:
@@ -41,7 +39,6 @@ def experiment_curves(
         held_out_losses: on what was held out, nats per token; None: no panel for them.
         shares: of held-out texts that are written freely and right, in [0, 1].
         n_steps: how long the experiment is to be.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given, and no less is needed.
         height: px; None: what the panels need.
     """
@@ -78,7 +75,6 @@ def experiment_curves(
         log=False,
         snapshot=None,
         hovermode="x unified",
-        theme=theme,
         width=width,
         height=height,
     )

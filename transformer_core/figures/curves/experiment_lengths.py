@@ -11,7 +11,6 @@ from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.figures.hues import FAINT, translucent
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import axis_title, figure_of, frame_around, note
-from transformer_core.figures.theme import LIGHT, Theme, template
 from transformer_core.language import say
 
 _HEIGHT = 430  # px
@@ -29,7 +28,6 @@ def experiment_lengths(
     trained: tuple[int, int],
     unit: str,
     step: int,
-    theme: Theme = LIGHT,
     height: int = _HEIGHT,
 ) -> go.Figure:
     """Draw a line for each variant; the lengths that it was trained on lie on a band.
@@ -41,7 +39,6 @@ def experiment_lengths(
         trained: the shortest and the longest that was trained on.
         unit: of the lengths, in many: "letters".
         step: after which it was measured.
-        theme: light or dark.
         height: px.
     """
     hues = variant_hues([*names])
@@ -70,7 +67,6 @@ def experiment_lengths(
     band = frame_around((trained[0] - 0.6, trained[1] + 0.5), (0, 1), color="", width=0, xref="x", yref="paper")
     band |= {"fillcolor": translucent(FAINT, 0.14), "line": {"width": 0}, "layer": "below"}
     layout: dict[str, Any] = {
-        "template": template(theme),
         "height": height,
         "margin": {"l": _LEFT, "r": 18 + _LETTER * max(map(len, labels), default=0), "t": _TOP, "b": _BOTTOM},
         "hovermode": "x unified",

@@ -13,7 +13,6 @@ from transformer_core.errors import mark
 from transformer_core.figures.curves.panels import STEP, Panel, panels_over_steps, places, wrapped
 from transformer_core.figures.hues import FAINT, layer_hues, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 Head = tuple[str, int, int]
@@ -39,7 +38,6 @@ def heads_over_time(
     snapshot: int | None = None,
     n_steps: int | None = None,
     log_steps: bool = False,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int | None = None,
 ) -> go.Figure:
@@ -56,7 +54,6 @@ def heads_over_time(
         snapshot: a step to mark with a line.
         n_steps: how long the training is to be: the axis goes so far from the beginning on.
         log_steps: steps on a logarithmic axis, to see the early ones.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given, and no less is needed.
         height: px; None: what the panels need.
     """
@@ -96,7 +93,6 @@ def heads_over_time(
         log=log_steps,
         snapshot=snapshot,
         hovermode="closest",
-        theme=theme,
         width=width,
         height=height,
     )

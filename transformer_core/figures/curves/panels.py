@@ -14,7 +14,6 @@ from jaxtyping import Float, Int
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
-from transformer_core.figures.theme import Theme, template
 from transformer_core.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes
@@ -56,7 +55,6 @@ def panels_over_steps(
     log: bool,
     snapshot: int | None,
     hovermode: Literal["x unified", "closest"],
-    theme: Theme,
     width: int,
     height: int | None,
 ) -> go.Figure:
@@ -68,7 +66,6 @@ def panels_over_steps(
         log: whether the axis is logarithmic.
         snapshot: a step to mark with a line through all panels.
         hovermode: whether a hover text tells of all panels at one step, or of one point.
-        theme: light or dark.
         width: px that the headers and labels are laid out for.
         height: px; None: what the panels need.
     """
@@ -80,7 +77,6 @@ def panels_over_steps(
     room = sum(panel.height for panel in panels) + sum(headers[1:])
     margin = {"l": _LEFT, "r": right, "t": 6 + headers[0] + (0 if snapshot is None else _LINE), "b": 46}
     layout: dict[str, Any] = {
-        "template": template(theme),
         "height": height or room + margin["t"] + margin["b"],
         "margin": margin,
         "hovermode": hovermode,

@@ -10,7 +10,6 @@ from jaxtyping import Float, Shaped
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import figure_layout, figure_of, line_at, note
-from transformer_core.figures.theme import LIGHT, Theme
 
 _HUES = (STRONG, WARM, FAINT)
 
@@ -26,7 +25,6 @@ def plain_lines(
     y_limits: tuple[float, float] | None = None,
     marks: Mapping[str, float] | None = None,
     levels: Mapping[str, float] | None = None,
-    theme: Theme = LIGHT,
     height: int = 320,
 ) -> go.Figure:
     """Draw one to three lines.
@@ -41,7 +39,6 @@ def plain_lines(
         y_limits: likewise.
         marks: places along x, each a thin upright line with its name.
         levels: heights, each a thin level line with its name.
-        theme: light or dark.
         height: px.
 
     Raises:
@@ -68,7 +65,7 @@ def plain_lines(
     annotations = [note(escape(name), x=at, **above) for name, at in upright]
     annotations += [note(escape(name), y=at, **beside) for name, at in level]
     axis = {"ticklabelstandoff": 3, "automargin": True}
-    layout = figure_layout(title, theme, height=height, margin=(8, 16, 58, 8)) | {
+    layout = figure_layout(title, height=height, margin=(8, 16, 58, 8)) | {
         "showlegend": len(lines) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
         "shapes": [line_at(x=at, **look) for _, at in upright] + [line_at(y=at, **look) for _, at in level],

@@ -12,7 +12,6 @@ from jaxtyping import Float, Num
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, line_at, note
-from transformer_core.figures.theme import LIGHT, Theme
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
 _LETTER = 6.6  # px: the width of a letter of the legend, on the average
@@ -46,7 +45,6 @@ def position_curves(
     levels: Mapping[str, float] | None = None,
     mark: int | None = None,
     y_format: str = ".3f",
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int = 300,
 ) -> go.Figure:
@@ -63,7 +61,6 @@ def position_curves(
         levels: values to mark by dashed lines across, by their labels.
         mark: an x to mark by a line upright.
         y_format: of a value in words, as d3 writes formats.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -78,7 +75,7 @@ def position_curves(
     traces = [trace for line in lines for trace in _traces(x, line, y_format)]
     right = 14 + max((int(_LETTER * len(label)) for label in levels or ()), default=0)
     margin = (62, right, _TITLE + n_rows * _LEGEND_LINE + 10, _AXIS)
-    layout = figure_layout(title, theme, height=height, margin=margin) | {
+    layout = figure_layout(title, height=height, margin=margin) | {
         "hovermode": "closest",
         "showlegend": bool(named),
         "legend": LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},

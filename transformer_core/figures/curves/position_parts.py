@@ -23,7 +23,7 @@ from transformer_core.figures.layout import (
     note,
 )
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
 from transformer_core.language import say
 
@@ -45,7 +45,6 @@ def position_parts(
     title: str,
     query_name: str = "query",
     key_name: str = "key",
-    theme: Theme = LIGHT,
 ) -> go.Figure:
     """Draw a matrix for each part and one for the scores, all on one scale.
 
@@ -59,7 +58,6 @@ def position_parts(
         title: names the head.
         query_name: what the rows are.
         key_name: what the columns are.
-        theme: light or dark.
 
     Raises:
         ValueError: labels, parts and shares do not fit together.
@@ -81,7 +79,7 @@ def position_parts(
     scale = Scale.of([panel[mask] for panel in panels.values()], diverging=True, decimals=1)
     queries = Places(kind="query", tokens=query_tokens, n_cells=shape[0])
     keys = Places(kind="key", tokens=key_tokens, n_cells=shape[1])
-    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
+    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
     layout |= {"annotations": [], "shapes": [], "showlegend": False} | scale.layout()
     traces: list[Any] = []
     across = (1 - 0.03 * (n_columns - 1)) / n_columns
@@ -157,15 +155,12 @@ def _axis(tokens: Sequence[str], *, is_labelled: bool) -> dict[str, Any]:
     return label_axis(places, [escape(shorten(tokens[place], _LETTERS)) for place in places], size=11)
 
 
-def part_shares(
-    shares: Mapping[str, float], *, title: str, theme: Theme = LIGHT, width: int = 520, height: int | None = None
-) -> go.Figure:
+def part_shares(shares: Mapping[str, float], *, title: str, width: int = 520, height: int | None = None) -> go.Figure:
     """Draw a bar for each share, to the left of zero where a part works against the others.
 
     Args:
         shares: by the names of the parts; together 1, NaN where there is none.
         title: names the quantity.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the bars need.
     """
@@ -182,7 +177,7 @@ def part_shares(
         width=0.62,
         **hover(hover_texts),
     )
-    layout = figure_layout(title, theme, height=height or _BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
+    layout = figure_layout(title, height=height or _BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}
         | {"showgrid": True, "zeroline": True, "zerolinecolor": FAINT, "tickfont": {"size": 11}, "nticks": 6}

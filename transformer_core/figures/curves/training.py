@@ -12,7 +12,6 @@ from transformer_core.errors import mark
 from transformer_core.figures.curves.panels import Panel, log_ticks, panels_over_steps, places, wrapped
 from transformer_core.figures.hues import FAINT, STRONG, WARM, layer_hues, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _HELD_OUT = "held_out_"  # what the names of measurements begin with
@@ -41,7 +40,6 @@ def training_curves(
     snapshot: int | None = None,
     n_steps: int | None = None,
     log_steps: bool = False,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int | None = None,
 ) -> go.Figure:
@@ -56,7 +54,6 @@ def training_curves(
         snapshot: a step to mark with a line through all panels.
         n_steps: how long the training is to be: the axis goes so far from the beginning on.
         log_steps: steps on a logarithmic axis, to see the early ones.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given, and no less is needed.
         height: px; None: what the panels need.
     """
@@ -78,7 +75,6 @@ def training_curves(
         log=log_steps,
         snapshot=snapshot,
         hovermode="x unified",
-        theme=theme,
         width=width,
         height=height,
     )

@@ -19,7 +19,6 @@ from transformer_core.figures.hues import DIVIDER, FAINT, WARM
 from transformer_core.figures.labels import LINE, escape
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from transformer_core.figures.quantities import COLORBAR
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 MOST_CELLS = 200_000  # of all heads, that a browser draws within half a second
@@ -49,7 +48,6 @@ def all_heads(
     title: str,
     chosen: tuple[str, int, int] | None = None,
     border: float | None = None,
-    theme: Theme = LIGHT,
     width: int = 720,
 ) -> go.Figure:
     """Draw the pattern of every head, small, in one range of colors.
@@ -61,7 +59,6 @@ def all_heads(
         title: names the quantity.
         chosen: the attention's title, the layer and the head of a head to frame.
         border: the share of the rows, and of the columns, before those of a second text: each head has lines there.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
 
     Returns:
@@ -97,7 +94,7 @@ def all_heads(
     edge = gap / 2 + 0.5  # from the middle of the first cell to the line around all
     heads = [(str(head), _middle(head * (side + gap), side)) for head in range(n_heads)]
     layers = [(str(layer), _middle(group.top(layer), group.height)) for group in groups for layer in group.layers]
-    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM)) | {
+    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM)) | {
         "hovermode": "closest",
         "hoverdistance": -1,  # anywhere on a head, its middle is the nearest
         "coloraxis": {

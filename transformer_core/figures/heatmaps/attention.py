@@ -12,7 +12,6 @@ from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, 
 from transformer_core.figures.hues import CHOSEN, WARM
 from transformer_core.figures.layout import figure_of
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 from transformer_core.language import say
 
@@ -36,7 +35,6 @@ def attention_heatmap(
     generated_from: int | None = None,
     query_name: str = mark("query"),
     key_name: str = mark("key"),
-    theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> go.Figure:
@@ -62,7 +60,6 @@ def attention_heatmap(
             its column; None: it wrote none.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -110,7 +107,6 @@ def attention_heatmap(
         title=what.title if title is None else title,
         query_name=query_name,
         key_name=key_name,
-        theme=theme,
         width=width,
         height=height,
         number=what.number_width,
@@ -160,10 +156,8 @@ def heatmap_frame(
         title=title,
         query_name=query_name,
         key_name=key_name,
-        theme=LIGHT,
         width=WIDTH,
         height=HEIGHT,
         number=QUANTITIES["pattern"].number_width,
     )
-    layout |= outlines(queries, keys, (None, None), generated_from=generated_from)
-    return {name: part for name, part in layout.items() if name != "template"}
+    return layout | outlines(queries, keys, (None, None), generated_from=generated_from)

@@ -12,7 +12,6 @@ from transformer_core.figures.hues import CHOSEN, diverging_scale
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import figure_of
 from transformer_core.figures.quantities import COLORBAR, MINUS
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 from transformer_core.language import say
 
@@ -36,7 +35,6 @@ def difference_heatmap(
     names: tuple[str, str] = ("A", "B"),
     query_name: str = mark("query"),
     key_name: str = mark("key"),
-    theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> go.Figure:
@@ -55,7 +53,6 @@ def difference_heatmap(
         names: what A and B are, in the hover texts and above the scale.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -93,7 +90,6 @@ def difference_heatmap(
         title=title,
         query_name=query_name,
         key_name=key_name,
-        theme=theme,
         width=width,
         height=height,
         number=_NUMBER,

@@ -21,7 +21,6 @@ from transformer_core.figures.layout import (
     note,
 )
 from transformer_core.figures.quantities import Limits, rounded
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
@@ -51,7 +50,6 @@ def head_grid(
     decimals: int = 2,
     chosen: tuple[int, int] | tuple[str, int, int] | None = None,
     arranged: Literal["below", "beside"] = "below",
-    theme: Theme = LIGHT,
     width: int = 480,
     height: int | None = None,
 ) -> go.Figure:
@@ -67,7 +65,6 @@ def head_grid(
         decimals: of a number in words.
         chosen: layer and head of a head to frame; of several attentions, the title of one before them.
         arranged: whether several attentions stand below or beside each other.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the layers need.
 
@@ -91,7 +88,7 @@ def head_grid(
     boxes = _beside(groups, header, inner) if is_beside else _below(groups, header, inner[1])
 
     traces: list[Any] = []
-    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
+    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
     layout |= {"annotations": [], "shapes": []} | scale.layout(unit=escape(unit), len=1)
     pitches = []
     for i, ((name, of_heads), box) in enumerate(zip(groups.items(), boxes, strict=True)):

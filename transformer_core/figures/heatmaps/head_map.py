@@ -11,7 +11,6 @@ from transformer_core.errors import mark
 from transformer_core.figures.hues import FAINT, WARM, category_hues
 from transformer_core.figures.labels import LINE, escape, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
@@ -41,7 +40,6 @@ def head_map_figure(
     kept: float | None = None,
     chosen: int | None = None,
     title: str = mark("Head map"),
-    theme: Theme = LIGHT,
     width: int = 600,
     height: int = 540,
 ) -> go.Figure:
@@ -58,7 +56,6 @@ def head_map_figure(
         kept: how much of the heads' spread (variance) this plane shows, in [0, 1]; None: not told.
         chosen: a head to mark with a ring.
         title: names what the map is of.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -125,7 +122,7 @@ def head_map_figure(
     shown = "" if kept is None else say("These two dimensions explain {share:.0%} of the variance.", share=kept)
     axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     frame = axis | {"showline": True, "mirror": True}
-    layout = figure_layout(say(title), theme, height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
+    layout = figure_layout(say(title), height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
         "hovermode": "closest",
         "showlegend": bool(cluster_names) or len(model_names) > 1,
         "legend": {"orientation": "h", "x": 0, "y": -_BOTTOM / room[1], "yanchor": "top", "itemwidth": 30}

@@ -9,7 +9,6 @@ from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis
 from transformer_core.figures.quantities import COLORBAR
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _LABELS_UP_TO = 40  # heads a side up to which each is labelled, not each layer
@@ -22,7 +21,6 @@ def head_matrix(
     n_heads: int,
     names: tuple[str, str] = ("A", "B"),
     title: str = mark("Similarity of heads between two models"),
-    theme: Theme = LIGHT,
     height: int = 420,
 ) -> go.Figure:
     """Draw a cell for each head of A and each of B; a frame marks each matched pair.
@@ -33,7 +31,6 @@ def head_matrix(
         n_heads: of a layer.
         names: what A and B are, for the axes.
         title: names the quantity.
-        theme: light or dark.
         height: px.
 
     Returns:
@@ -72,7 +69,7 @@ def head_matrix(
     places = range(0, n, 1 if n <= _LABELS_UP_TO else n_heads)
     axis = label_axis(places, [labels[place] for place in places], size=11, constrain="domain")
     named = [axis_title(f"<b>{name}</b>: {say('layer.head')}", size=13, standoff=6) for name in (one, other)]
-    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, 72, 8)) | {
+    layout = figure_layout(say(title), height=height, margin=(8, 8, 72, 8)) | {
         "xaxis": axis
         | {"side": "top", "range": [-0.5, n - 0.5], "title": named[1]}
         | {"tickangle": 0 if len(places) <= 12 else -90},

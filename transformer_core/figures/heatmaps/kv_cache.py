@@ -22,7 +22,7 @@ from transformer_core.figures.layout import (
     label_axis,
     line_at,
 )
-from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme
+from transformer_core.figures.theme import KEY, VALUE
 from transformer_core.figures.token_axes import Places, token_legends
 from transformer_core.language import say
 
@@ -53,7 +53,6 @@ def kv_cache_grid(
     n_cached: int,
     source_labels: Sequence[str] = (),
     title: str = mark("Contents of the KV cache"),
-    theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
 ) -> go.Figure:
@@ -66,7 +65,6 @@ def kv_cache_grid(
             a cache these would be computed anew.
         source_labels: the tokens of the source, whose keys and values are computed at the first step; () without one.
         title: names the figure.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the layers need.
 
@@ -91,7 +89,7 @@ def kv_cache_grid(
     top = _TITLES + (0.75 * longest + 6 if is_slanted else LINE)
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
     height = height or round(top + 2 * n_layers * row + _LEGEND)
-    layout = figure_layout(say(title), theme, height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
+    layout = figure_layout(say(title), height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
     layout["shapes"] = []
     axes: dict[str, tuple[Places, dict[str, Any]]] = {}
     traces: list[Any] = []
@@ -121,7 +119,6 @@ def cost_lines(
     *,
     at: int | None = None,
     title: str = mark("Cost per step"),
-    theme: Theme = LIGHT,
     height: int = 220,
 ) -> go.Figure:
     """Draw the multiply-adds of each step, with a KV cache and without one.
@@ -131,7 +128,6 @@ def cost_lines(
         uncached: those of the same steps if everything is read anew.
         at: the step to mark; None: none.
         title: names the quantity.
-        theme: light or dark.
         height: px.
     """
     steps = np.arange(len(cached))
@@ -148,7 +144,7 @@ def cost_lines(
         for name, costs, hue in ((say("without a cache"), uncached, WARM), (say("with the cache"), cached, STRONG))
     ]
     top = int(max(uncached.max(initial=1), cached.max(initial=1)))
-    layout = figure_layout(say(title), theme, height=height, margin=(60, 12, 56, 44)) | {
+    layout = figure_layout(say(title), height=height, margin=(60, 12, 56, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
         "legend": LEGEND_BELOW | {"y": 1, "yanchor": "bottom"},

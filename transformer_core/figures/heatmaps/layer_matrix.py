@@ -14,7 +14,6 @@ from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, num
 from transformer_core.figures.labels import LINE, escape, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import COLORBAR
-from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
@@ -29,7 +28,6 @@ def layer_matrix(
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
     what: str = "CKA",
     title: str = mark("Layer similarity (CKA)"),
-    theme: Theme = LIGHT,
     width: int = 480,
     height: int = 420,
 ) -> go.Figure:
@@ -41,7 +39,6 @@ def layer_matrix(
         labels: what the rows and the columns are called; None: "layer 0" and so on in words, and numbers on the axes.
         what: the name of the similarity in the hover texts.
         title: names the quantity.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -84,7 +81,7 @@ def layer_matrix(
     longest = max(map(text_width, ticks[1]), default=0.0)
     is_slanted = longest > 0.8 * pitch and labels is not None
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
-    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, top, 8)) | {
+    layout = figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": _LABELS + _RIGHT + _NUMBER * n_columns},
         "xaxis": across | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": -45 if is_slanted else 0},
         "yaxis": down | {"range": [n_rows - 0.5, -0.5], "automargin": True},

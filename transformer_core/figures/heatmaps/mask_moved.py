@@ -22,7 +22,7 @@ from transformer_core.figures.layout import (
     label_axis,
     note,
 )
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
+from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 
 _COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
@@ -45,7 +45,6 @@ def moved_pair(
     title: str,
     subtitle: str = "",
     tolerance: float = 0.0,
-    theme: Theme = LIGHT,
     height: int = 460,
 ) -> go.Figure:
     """Draw two matrices of changes beside each other. A cell up to the tolerance is neutral: nothing moved.
@@ -62,7 +61,6 @@ def moved_pair(
         title: names the quantity.
         subtitle: stands below the title, smaller.
         tolerance: logits; differences up to this are rounding, and look like 0.
-        theme: light or dark.
         height: px.
 
     Returns:
@@ -86,7 +84,7 @@ def moved_pair(
     traces += [_dots(cells, side) for side, cells in enumerate(moved) if np.isnan(cells).any()]
     longest = max(text_width(shorten(label)) for label in columns)
     top = (4 if subtitle else 2) * LINE + 24 + longest * 0.72
-    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 34), subtitle=subtitle) | {
+    layout = figure_layout(title, height=height, margin=(8, 8, top, 34), subtitle=subtitle) | {
         "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))}
         | ({} if chosen is None else {"chosen": {"xaxis": chosen, "xaxis2": chosen}}),
         "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},

@@ -13,7 +13,6 @@ from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_names, border_lines, figure_layout, figure_of, frame_around, label_axis
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import LIGHT, Theme
 
 _ROW = 26  # px that a row takes where there is room
 _MOST_ROWS_HEIGHT = 460  # px of all rows together
@@ -37,7 +36,6 @@ def number_panels(
     with_colors: bool = True,
     stacked: bool = False,
     marked: tuple[int, int] | None = None,
-    theme: Theme = LIGHT,
     width: int = 560,
     height: int | None = None,
 ) -> go.Figure:
@@ -57,7 +55,6 @@ def number_panels(
         with_colors: draw the bar of colors.
         stacked: panels stand below each other, with the columns' labels above the first.
         marked: row and column of a cell that has a frame in each panel; None: no cell has.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the rows need.
 
@@ -88,7 +85,7 @@ def number_panels(
     row = (inner[1] - (_NAME + _BELOW) * (down - 1)) / (down * max(n_rows, 1))
     scale = Scale.of(panels.values(), limits, diverging=diverging, decimals=decimals)
     traces: list[Any] = []
-    layout = figure_layout(title, theme, height=height, margin=(left, right, top, _BOTTOM), annotations=[])
+    layout = figure_layout(title, height=height, margin=(left, right, top, _BOTTOM), annotations=[])
     layout |= {"meta": {"textFromWidth": round(left + right + across * n_columns * _room(scale))}}
     layout |= scale.layout()
     layout[scale.axis]["showscale"] = with_colors

@@ -15,7 +15,6 @@ from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import LIGHT, Theme
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
 _DIGIT = 7.5  # px: the width of a digit in a cell
@@ -57,7 +56,6 @@ def position_matrix(
     decimals: int = 2,
     cut: int | None = None,
     has_numbers: bool = True,
-    theme: Theme = LIGHT,
     width: int = 640,
     height: int = 420,
 ) -> go.Figure:
@@ -74,7 +72,6 @@ def position_matrix(
         decimals: of a number in words, and in its cell.
         cut: a line is drawn before this column, where two halves meet; None: nowhere.
         has_numbers: whether the numbers are written into the cells where there is room.
-        theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
@@ -102,7 +99,7 @@ def position_matrix(
         traces += numbers_in_cells(values, scale)
     n_lines = 1 + max((tick.count("\n") for tick in columns.ticks or ()), default=0)
     top = 2 * _TITLE + (LINE + 3) * n_lines + 6
-    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
+    layout = figure_layout(title, height=height, margin=(8, 8, top, 8)) | {
         "meta": meta | {"textFromWidth": round(_BESIDE + 40 + number * n_columns)},
         "xaxis": columns.axis(room=inner[0], apart=_apart(columns))
         | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": 0},

@@ -68,7 +68,6 @@ def draw_head(data: FigureData) -> Plot:
         marked=(data.query, None if key is None else _place(data, values, key)),
         query_name=_name("query", data, 0),
         key_name=_name("key", data, 1),
-        theme=data.theme,
         height=min(_AROUND + _ROW * len(rows), HEIGHT),
     )
     return Plot(figure=figure, csv=_csv(values, mask))
@@ -103,7 +102,7 @@ def draw_heads(data: FigureData) -> Plot:
         _mask(data, Values(array=values.array[0], axes=values.axes[1:]), layer=number)
         for number, values in zip(layers, found, strict=True)
     ]
-    figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=shown, theme=data.theme, width=560)
+    figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=shown, width=560)
     rows = [
         (number, head, query, key, float(patterns[i, head, query, key]))
         for i, number in enumerate(layers)
@@ -132,7 +131,6 @@ def draw_row(data: FigureData) -> Plot:
         allowed=_mask(data, values)[query],
         title=title,
         key_name=_name("key", data, 1),
-        theme=data.theme,
         height=320,
     )
     return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, values.array[query])))
@@ -150,7 +148,6 @@ def draw_lines(data: FigureData) -> Plot:
         title=data.given.get("title") or say("Attention pattern: {head}", head=who(data)),
         query_name=_name("query", data, 0),
         key_name=_name("key", data, 1),
-        theme=data.theme,
     )
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 
@@ -170,7 +167,6 @@ def draw_mask(data: FigureData) -> Plot:
         limits=(0.0, 1.0),
         decimals=0,
         with_colors=False,
-        theme=data.theme,
     )
     return Plot(figure=figure, csv=_csv(values, np.ones(values.array.shape, dtype=bool)))
 
@@ -200,7 +196,6 @@ def draw_softmax(data: FigureData) -> Plot:
         label_name=say("key"),
         value_name=say("weight"),
         limits=(0.0, 1.0),
-        theme=data.theme,
     )
     return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, weights)))
 
@@ -242,7 +237,6 @@ def draw_effects(data: FigureData) -> Plot:
         what=say("increase of the loss"),
         unit=say("nats"),
         diverging=True,
-        theme=data.theme,
         width=560,
     )
     rows = [

@@ -57,7 +57,6 @@ def draw_distributions(data: FigureData) -> Plot:
         column_name=say("word"),
         limits=(0.0, 1.0),
         stacked=True,
-        theme=data.theme,
         width=_NARROW,
     )
     rows = [
@@ -86,7 +85,6 @@ def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
         x_limits=(0, STEPS),
         y_limits=(0.0, 2.4),
         levels={say("random guessing: ln 6"): float(np.log(len(WORDS)))},
-        theme=data.theme,
         height=280,
     )
     return Plot(
@@ -117,7 +115,6 @@ def draw_smoothing(data: FigureData) -> Plot:
         value_name=say("probability"),
         limits=(0.0, 1.0),
         decimals=3,
-        theme=data.theme,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
     return Plot(figure=figure, csv=csv_of(("word", *bars), rows))
@@ -147,7 +144,6 @@ def draw_warm_up(data: FigureData) -> Plot:
         y_name=say("learning rate"),
         y_format=".3e",
         marks={} if len(lines) > 1 else {say("end of warm-up"): float(warmup)},
-        theme=data.theme,
         height=340,
     )
     rows = [(int(step), float(rate)) for step, rate in zip(steps, _rates(steps, d_model, warmup), strict=True)]

@@ -128,7 +128,6 @@ def draw_bars(data: FigureData) -> Plot:
         value_name=say("value (axis starts at {low})", low=f"{limits[0]:g}") if limits and limits[0] else say("value"),
         limits=limits,
         decimals=data.given.get("decimals", 2),
-        theme=data.theme,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
     return Plot(figure=figure, csv=csv_of((axis.name, *(name or "value" for name in bars)), rows))
@@ -177,7 +176,6 @@ def draw_positions(data: FigureData) -> Plot:
         decimals=4 if width <= 8 else 2,
         with_numbers=with_numbers,
         with_colors=not with_numbers,
-        theme=data.theme,
         height=430 if n > 12 else None,
     )
     rows = [(place, *row) for place, row in enumerate(table.tolist())]
@@ -268,7 +266,6 @@ def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals
         decimals=decimals,
         with_numbers=numbers,
         with_colors=rows.size > 2,  # beside fewer, the numbers of a bar would lie on each other
-        theme=data.theme,
         height=430 if rows.size > 24 else None,
     )
     names = columns.labels or tuple(map(str, range(columns.size)))

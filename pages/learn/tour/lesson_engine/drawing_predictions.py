@@ -80,7 +80,6 @@ def draw_top_tokens(data: FigureData) -> Plot:
         value_name=say("logit") if is_logits else say("probability"),
         limits=None if is_logits else (0.0, 1.0),
         decimals=2 if is_logits else 3,
-        theme=data.theme,
     )
     name = "logit" if is_logits else "probability"
     rows = [(label, float(value)) for label, value in zip(labels, shown[best], strict=True)]

@@ -17,7 +17,6 @@ from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Values
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import Figure
-from transformer_core.figures.theme import LIGHT, Theme
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,6 @@ class FigureData:
     given: Mapping[str, Any]  # the parameters, as they were read
     moved: Mapping[str, float] = field(default_factory=dict)  # where the sliders stand
     is_trained: bool = True  # whether a person has asked for the training that the figure shows
-    theme: Theme = LIGHT
 
     def parameter(self, name: str) -> Any:
         """Return a parameter: of the figure, else of the lesson; None where neither says."""
