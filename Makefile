@@ -33,8 +33,8 @@ test-all:
 mutants: .venv/dev.stamp .venv/node.stamp
 	$(PYTHON) -m tests.mutants --jobs 2
 
-# Lint, format, types, and the project's own lints.
-CHECKS := check-mypy check-eslint check-tsc check-tsc-kit check-ruff check-own
+# Linters, formatting, types, the project's own lints, and the links of the documentation.
+CHECKS := check-mypy check-eslint check-tsc check-tsc-kit check-ruff check-own check-docs
 .PHONY: $(CHECKS)
 check: .venv/dev.stamp .venv/node.stamp
 	@$(MAKE) --no-print-directory --jobs=2 $(CHECKS)
@@ -51,10 +51,13 @@ check-ruff:
 	$(PYTHON) -m ruff format --check
 check-own:
 	$(PYTHON) -m tests.lints
+check-docs:
+	$(PYTHON) -m properdocs build --strict --site-dir .venv/site
 
-# Writes the API reference to docs/api/index.html.
+# Builds the documentation and the API reference; open site/index.html.
 docs: .venv/dev.stamp
-	$(PYTHON) -m tests.docs.api
+	$(PYTHON) -m properdocs build --strict
+	$(PYTHON) -m tests.docs.api site/api
 
 # Measures, and prints tables; asserts nothing about time.
 bench: .venv/bench.stamp

@@ -1,4 +1,4 @@
-"""The API reference, made from the docstrings: `python -m tests.docs.api` writes it to docs/api, for `make docs`."""
+"""Write the API reference, generated from the docstrings, into a folder: `python -m tests.docs.api site/api`."""
 
 import shutil
 import sys
@@ -16,7 +16,6 @@ import transformer_core as tc
 from transformer_core import figures
 
 CORE = Path(tc.__file__).parent
-API = CORE.parent / "docs" / "api"
 INNER = {"__init__", "__main__", "cli", "language", "process", "reasons", "shipped"}  # for the app alone
 ROOMS = [
     f"transformer_core.{path.stem}"
@@ -49,4 +48,4 @@ def _told(room: str) -> str:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else API)
+    write(Path(sys.argv[1]))
