@@ -8,7 +8,7 @@ from transformer_core.errors import ConfigError
 from transformer_core.process import let_waiting_threads_sleep
 
 let_waiting_threads_sleep()
-private_streamlit.let_no_act_be_lost()
+private_streamlit.keep_waiting_acts()
 try:
     budget()
     if owners.is_shared():

@@ -36,7 +36,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.web.server.starlette import starlette_websocket
 
-from transformer_core.calling_off import ask_before_computing
+from transformer_core.cancellation import add_cancellation_check
 
 _UNHEARD = 0.3  # s after a run: a message may have left the browser before it heard of the run; nobody reacts so fast
 _thread = local()  # takes_acts_in; works_for: a session, in a thread beside its runs
@@ -92,10 +92,10 @@ def working_for(session: str) -> Iterator[None]:
         _thread.works_for = ""
 
 
-def let_no_act_be_lost() -> None:
+def keep_waiting_acts() -> None:
     """Mend Streamlit, once for the process, before it serves anybody."""
     if not hasattr(AppSession.request_rerun, "__wrapped__"):
-        ask_before_computing(end_if_abandoned)
+        add_cancellation_check(end_if_abandoned)
         AppSession.request_rerun = _with_what_waits(AppSession.request_rerun)  # type: ignore[method-assign]
         for name in ("on_script_will_rerun", "on_script_finished"):
             setattr(SafeSessionState, name, _undisturbed(getattr(SafeSessionState, name)))

@@ -30,7 +30,7 @@ FLOORS = [
         "transformer_core.arguments",
         "transformer_core.hooks",
         "transformer_core.cached_property",
-        "transformer_core.calling_off",
+        "transformer_core.cancellation",
         "transformer_core.checked_fields",
         "transformer_core.config_rules",
         "transformer_core.config",

@@ -122,4 +122,4 @@ def test_queries_and_keys_are_normalized_head_by_head_before_they_are_turned():
         heads = projection(x).unflatten(-1, (-1, 16)).transpose(1, 2)
         normalized = heads / (heads.square().mean(dim=-1, keepdim=True) + 0.1).sqrt() * norm.weight
         torch.testing.assert_close(acts[f"{stem}_norm.hook_normalized"], normalized.detach())
-        torch.testing.assert_close(acts[f"hook_{stem}"], rotation.turn(normalized).detach())
+        torch.testing.assert_close(acts[f"hook_{stem}"], rotation.rotate(normalized).detach())

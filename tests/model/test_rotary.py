@@ -92,7 +92,7 @@ def test_pairs_are_complex_numbers_that_are_turned(layout: str, rotary_fraction:
     """In float64, from angles that are kept in float32."""
     positions = rotary(layout, rotary_fraction=rotary_fraction, rotary_base=50.0)
     x = torch.randn(2, 3, 5, 16, dtype=torch.float64)
-    turned = positions(first, 5, CPU).turn(x)
+    turned = positions(first, 5, CPU).rotate(x)
     n_pairs = int(8 * rotary_fraction)
     frequencies = [50.0 ** (-i / n_pairs) for i in range(n_pairs)]
     for pos in range(5):
@@ -110,7 +110,7 @@ def test_a_product_depends_on_the_distance_alone(layout: str):
 
     def products(first: int) -> Tensor:
         rotation = positions(first, n, CPU)
-        turned_q, turned_k = (rotation.turn(x.expand(1, 1, n, 16))[0, 0] for x in (q, k))
+        turned_q, turned_k = (rotation.rotate(x.expand(1, 1, n, 16))[0, 0] for x in (q, k))
         return turned_q @ turned_k.T  # [query, key]
 
     near = products(0)
@@ -153,7 +153,7 @@ def test_in_self_attention_queries_and_keys_are_turned_and_values_are_not(layout
         model(random_tokens([7], vocab_size=37), random_tokens([5], vocab_size=37))
     for stack, n in (("encoder", 7), ("decoder", 5)):
         self_attn, rotation = model.get_submodule(f"{stack}.blocks.0.self_attn"), rotary(layout)(0, n, CPU)
-        for stem, turn in (("q", rotation.turn), ("k", rotation.turn), ("v", lambda x: x)):
+        for stem, turn in (("q", rotation.rotate), ("k", rotation.rotate), ("v", lambda x: x)):
             projected = of_heads(self_attn.get_submodule(stem), acts[f"{stack}.blocks.0.hook_resid_pre"])
             torch.testing.assert_close(acts[f"{stack}.blocks.0.self_attn.hook_{stem}"], turn(projected))
 

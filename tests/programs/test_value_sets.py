@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from transformer_core import calling_off
+from transformer_core import cancellation
 from transformer_core.errors import ProgramError
 from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs import compile as compile_program
@@ -145,8 +145,8 @@ def test_a_program_that_nobody_waits_for_is_called_off(monkeypatch: pytest.Monke
         if len(asked) == 50:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(calling_off, "_asked", [])
-    calling_off.ask_before_computing(end_it)
+    monkeypatch.setattr(cancellation, "_checks", [])
+    cancellation.add_cancellation_check(end_it)
     with pytest.raises(KeyboardInterrupt):
         value_sets(Program(source="s = map(lambda a, b: a == b, tokens, tokens)"), [*"abcdefghijklmnop"], 5)
     assert len(asked) == 50

@@ -25,7 +25,7 @@ from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.gradients import Gradients
-from transformer_core.training.guidance import antecedent_shares, guidance_loss, refuse_unguidable
+from transformer_core.training.guidance import antecedent_shares, check_guidance, guidance_loss
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run import begin as beginning
@@ -271,4 +271,4 @@ def test_a_head_or_a_corpus_that_cannot_be_guided_is_refused(tmp_path: Path, beg
     one = replace(two, architecture="decoder_only", n_encoder_layers=0, tie_embeddings="target")
     for corpus, model in ((replace(referring, train=(Pair("a", "a"),), name="copy"), two), (referring, one)):
         with pytest.raises(ConfigError, match=f"^guided_head needs a corpus with annotated.* {corpus.name} has none"):
-            refuse_unguidable(training, model, corpus)
+            check_guidance(training, model, corpus)

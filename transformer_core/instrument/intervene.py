@@ -97,14 +97,14 @@ def _acting(
 
     def act(value: Tensor) -> Tensor:
         site = Site(name=name, first=0 if of_memory else position_offset(), n_heads=n_heads)
-        value = step_in(value, site, chain)
+        value = apply_interventions(value, site, chain)
         lengths.setdefault(name, []).append((site.first + value.shape[-2], value.shape[-1]))
         return value
 
     return act
 
 
-def step_in(value: Tensor, site: Site, chain: Sequence[Intervention]) -> Tensor:
+def apply_interventions(value: Tensor, site: Site, chain: Sequence[Intervention]) -> Tensor:
     """Return what some interventions, one after the other, make of the value at a site.
 
     Raises:

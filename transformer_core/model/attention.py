@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
         """[batch, pos, head * d_head] -> [batch, head, pos, d_head], normalized and rotated where the model does so."""
         heads = x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
         heads = heads if norm is None else norm(heads)
-        return heads if rotation is None else rotation.turn(heads)
+        return heads if rotation is None else rotation.rotate(heads)
 
     def _merge_heads(self, z: Tensor) -> Tensor:
         """[batch, head, query, d_head] -> [batch, query, d_model], through W_O."""

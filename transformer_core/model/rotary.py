@@ -48,7 +48,7 @@ class Rotation:
     sin: Float[Tensor, "pos pair"]
     layout: Literal["halves", "interleaved"]
 
-    def turn(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
+    def rotate(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
         """Return queries or keys, turned: (a, b) -> (a cos - b sin, a sin + b cos)."""
         n_rotated = 2 * self.cos.shape[-1]
         turning, rest = x[..., :n_rotated], x[..., n_rotated:]

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.compiler import is_compiling
 
-from transformer_core.calling_off import go_on_or_end
+from transformer_core.cancellation import raise_if_cancelled
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, has_hooks
@@ -97,7 +97,7 @@ class Stack(nn.Module):
         bias = self.bias_at(first, n_positions, tokens.device)
         for i, (block, config) in enumerate(zip(self.blocks, self.configs, strict=True)):
             if not is_compiling():
-                go_on_or_end()
+                raise_if_cancelled()
             block_store = None if store is None else store.blocks[i]
             block_mask = mask.in_window(config.sliding_window) if isinstance(mask, AttentionMask) else mask
             rotation = rotations.get(config.rotary_base)

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from transformer_core.calling_off import go_on_or_end
+from transformer_core.cancellation import raise_if_cancelled
 from transformer_core.errors import ProgramError
 from transformer_core.programs.functions import MOST_QUOTED, Function, Value, excerpt
 
@@ -164,7 +164,7 @@ def applied(step: Map | Selector, *values: Value) -> Value:
     Raises:
         ProgramError: a number or another value that is too large; the message names the line.
     """
-    go_on_or_end()
+    raise_if_cancelled()
     try:
         return step.function(*values) if isinstance(step, Map) else step.predicate(*values)
     except ProgramError as error:

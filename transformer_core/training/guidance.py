@@ -74,7 +74,7 @@ class GuidedTrainingLoss(nn.Module):
         return torch.stack([loss, guidance_loss(acts[self.site][:, self.head].float(), antecedents)])
 
 
-def refuse_unguidable(training: TrainingConfig, model: ModelConfig, corpus: Corpus) -> None:
+def check_guidance(training: TrainingConfig, model: ModelConfig, corpus: Corpus) -> None:
     """Check that there are such a head, and pronouns of which it is known what they stand for.
 
     Raises:

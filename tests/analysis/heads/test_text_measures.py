@@ -11,7 +11,7 @@ from tests.analysis.heads.test_meter import KINDS, a_model
 from transformer_core.analysis.heads.habits import induction_cells
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.meter import measure_heads
-from transformer_core.analysis.heads.text_measures import MEASURES, TextMeasures, behind_the_same, measure_text
+from transformer_core.analysis.heads.text_measures import MEASURES, TextMeasures, after_same_token, measure_text
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.cases import case_of
 from transformer_core.analysis.trace.traced_forward import TracedForward
@@ -63,7 +63,7 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
 def test_what_came_behind_is_that_of_the_habits_some_rows_at_a_time(ids: list[int], special: set[int], n_rows: int):
     tokens, is_special = np.array(ids), np.isin(ids, [*special])
     places = np.arange(len(ids))
-    rows = [behind_the_same(tokens, is_special, places[first : first + n_rows]) for first in places[::n_rows]]
+    rows = [after_same_token(tokens, is_special, places[first : first + n_rows]) for first in places[::n_rows]]
     np.testing.assert_array_equal(np.concatenate(rows), induction_cells(tokens, special))
 
 

@@ -17,7 +17,7 @@ from transformer_core.errors import ConfigError, HeadlightError, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import preset_training
 from transformer_core.training.run import begin as beginning
-from transformer_core.training.run.begin import asked_further, command
+from transformer_core.training.run.begin import command, extended_request
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.request import Settings
 
@@ -37,7 +37,7 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     job = begin(tmp_path / "a run", corpus, **training)
     request = job.directory.request
     job.directory.release()
-    further = asked_further(request, tmp_path / "a run", replace(request.training, steps=99))
+    further = extended_request(request, tmp_path / "a run", replace(request.training, steps=99))
     assert "--steps 99" in further.command
     assert further == replace(request, training=further.training, command=further.command)
     parts = (request.corpus, request.preset, request.model, request.training, request.reading)

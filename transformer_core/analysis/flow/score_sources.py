@@ -198,7 +198,7 @@ class _Split:
             split[-1] += 0 if bias is None else bias
         if self._outline.is_rotated:
             rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
-            split = rotation.turn(torch.from_numpy(split)[None])[0].numpy()
+            split = rotation.rotate(torch.from_numpy(split)[None])[0].numpy()
         return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
 
     def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:

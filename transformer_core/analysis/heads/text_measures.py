@@ -207,7 +207,7 @@ class TextMeasures:
             weights["distance"] = (np.abs(keys - queries[:, None]), has_choice)
             weights["previous"] = (before, has_other & (mask & before).any(axis=1))
         if self._ids is not None:
-            behind = behind_the_same(self._ids, self._special, queries) & mask
+            behind = after_same_token(self._ids, self._special, queries) & mask
             weights["induction"] = (behind, behind.any(axis=1))
         return weights
 
@@ -250,7 +250,7 @@ def is_self_attention(attention: str) -> bool:
     return ATTENTIONS[attention].queries_from == ATTENTIONS[attention].keys_from
 
 
-def behind_the_same(
+def after_same_token(
     ids: Int[np.ndarray, " pos"], special: Bool[np.ndarray, " pos"], queries: Int[np.ndarray, " query"]
 ) -> Bool[np.ndarray, "query pos"]:
     """Return, for some queries of a text, the places right after the earlier occurrences of their token.

@@ -21,7 +21,7 @@ from transformer_core.analysis.interventions.sweeping import EMPTY, SweepResult,
 from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
-from transformer_core.instrument.intervene import Intervention, intervene, step_in
+from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -131,7 +131,7 @@ def _at(
 
 def _towards(edits: Sequence[Intervention], share: float) -> Intervention:
     """Return what moves an activation a share of the way to what some edits make of it."""
-    return lambda value, site: value + share * (step_in(value, site, edits) - value)
+    return lambda value, site: value + share * (apply_interventions(value, site, edits) - value)
 
 
 def exact_top(

@@ -11,7 +11,7 @@ from transformer_core.analysis.interventions.records import Stack
 from transformer_core.analysis.interventions.source_runs import SourceRuns
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.hooks import HookPoint, position_offset
-from transformer_core.instrument.intervene import Intervention, step_in
+from transformer_core.instrument.intervene import Intervention, apply_interventions
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
@@ -21,7 +21,7 @@ def with_interventions(
     model: Transformer,
     tokenizer: Tokenizer,
     stack: Stack,
-    text: Given,
+    text: Given = "",
     *,
     target: str | None = None,
     max_tokens: int = 64,
@@ -35,8 +35,8 @@ def with_interventions(
         model: in evaluation mode.
         tokenizer: the model's own.
         stack: what is changed.
-        text: that the model will run on: its tokens are paired with those of source runs.
-        target: what an encoder-decoder is made to write, as in `run_text`.
+        text: that the model will run on: its tokens are paired with those of the stack's other texts, if it has any.
+        target: forced on an encoder-decoder, as in `run_text`.
         max_tokens: as in `run_text`.
         max_new_tokens: as in `run_text`.
 
@@ -67,4 +67,4 @@ class _Acting:
     def __call__(self, _: nn.Module, values: tuple[Tensor]) -> tuple[Tensor]:
         first = 0 if self._site.is_of_memory else position_offset()
         site = Site(name=self._site.name, first=first, n_heads=self._site.n_heads)
-        return (step_in(values[0], site, self._chain),)
+        return (apply_interventions(values[0], site, self._chain),)

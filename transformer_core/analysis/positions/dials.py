@@ -53,7 +53,7 @@ class Dials:
         n = int(np.abs(distances).max(initial=0)) + 1
         rotation = RotaryPositions(self.config)(0, n, torch.device("cpu"))
         query, key = (
-            rotation.turn(torch.tensor(vector, dtype=torch.float32).expand(1, 1, n, -1))[0, 0].double().numpy()
+            rotation.rotate(torch.tensor(vector, dtype=torch.float32).expand(1, 1, n, -1))[0, 0].double().numpy()
             for vector in (self.query, self.key)
         )
         ahead, behind = np.maximum(distances, 0), np.maximum(-distances, 0)
@@ -120,7 +120,7 @@ def head_vectors(
     for site, number, place in zip(sites, (head, head // group), (query, key), strict=True):
         turned = activations[site].float().cpu()
         back = backwards(rotary(0, turned.shape[2], torch.device("cpu")))
-        vectors.append(back.turn(turned)[0, number, place].numpy())
+        vectors.append(back.rotate(turned)[0, number, place].numpy())
     scale = model.config.d_head**-0.5 if model.config.scale_scores else 1.0
     return Dials(config=model.config.at_layer(layer), query=vectors[0], key=vectors[1], scale=scale)
 

@@ -46,7 +46,7 @@ def turned_products(config: ModelConfig, n_positions: int) -> Float[np.ndarray, 
     n_rotated = 2 * rotation.cos.shape[1]
     vector = torch.zeros(1, 1, n_positions, config.d_head)
     vector[..., :n_rotated] = n_rotated**-0.5
-    turned = rotation.turn(vector)[0, 0].double()
+    turned = rotation.rotate(vector)[0, 0].double()
     return (turned @ turned.T).numpy()
 
 

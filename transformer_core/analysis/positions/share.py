@@ -127,7 +127,7 @@ def score_parts(
         rotary = stack.rotary_in(layer)
         if attention != "cross" and rotary is not None:
             back = backwards(rotary(0, q.shape[2], torch.device("cpu")))
-            unturned = scale * (back.turn(q)[0, head] @ back.turn(k)[0, head // group].T).numpy()
+            unturned = scale * (back.rotate(q)[0, head] @ back.rotate(k)[0, head // group].T).numpy()
             parts = {"unturned": unturned, "turning": product - unturned}
         elif attention != "cross" and stack.position_bias is not None:
             n_queries, n_keys = product.shape

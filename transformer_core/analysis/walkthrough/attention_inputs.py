@@ -118,7 +118,7 @@ def _rotation(model: Transformer, walk: Walkthrough, n_positions: int) -> Rotate
     rotation = rotary(0, n_positions, torch.device("cpu"))
 
     def rotate(x: Float[np.ndarray, "pos d_head"]) -> Float[np.ndarray, "pos d_head"]:
-        return rotation.turn(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
+        return rotation.rotate(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
 
     return rotate
 

@@ -23,7 +23,7 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.guidance import refuse_unguidable
+from transformer_core.training.guidance import check_guidance
 from transformer_core.training.presets import preset_training
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
@@ -101,7 +101,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         eos_id=special_token(tokenizer.eos_id, "ends a text"),
     )
     refuse_stride(training.stride, corpus.train, max_seq_len=model.max_seq_len)
-    refuse_unguidable(training, model, corpus)
+    check_guidance(training, model, corpus)
     request = RunRequest(
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
@@ -158,7 +158,7 @@ def go_on(
     if steps != request.training.steps:
         _refuse_other_steps(request.training, steps, directory.progress())
         training = replace(request.training, steps=steps)
-        request = asked_further(request, path, training)
+        request = extended_request(request, path, training)
     processes.first_alone(directory.claim)
 
     def go_back() -> None:
@@ -209,7 +209,7 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
     return job
 
 
-def asked_further(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
+def extended_request(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
     """Return the request of the same run with another training, and the command that makes it so from the start."""
     again = command(path, request.corpus, request.preset, request.model, training, request.reading)
     return replace(request, training=training, command=again)

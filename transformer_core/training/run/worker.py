@@ -12,7 +12,7 @@ from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train, what_to_try
 from transformer_core.training.probes import probe
-from transformer_core.training.run.begin import asked_further
+from transformer_core.training.run.begin import extended_request
 from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
@@ -198,7 +198,7 @@ def _change_rate(job: Job, factor: float) -> None:
     past = (change for change in request.training.rate_changes if change[0] <= job.step)
     changes = (*past, (job.step + 1, factor))
     training = replace(request.training, rate_changes=changes)
-    request = asked_further(request, job.directory.path, training)
+    request = extended_request(request, job.directory.path, training)
     if job.processes.is_first:
         job.directory.extend(request)
     job.directory.request = request
