@@ -73,7 +73,7 @@ def recipe(
         side: how the names of the model and its tokenizer end, where a page has several.
     """
     loaded = source.recipe(side)
-    reading = source.forward(loaded[0], call_of(loaded, source, text, target, max_tokens(config)))
+    reading = source.forward(call_of(loaded, source, text, target, max_tokens(config)))
     return named(name, through(reading, lambda _: read(source, text, target)))
 
 
@@ -98,7 +98,7 @@ def run(source: Source, text: Given, target: str | None, most: int = MAX_TOKENS)
     """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
     most = min(most, max_tokens(value_of(loaded[0]).config))
-    model_run: ModelRun = value_of(source.forward(loaded[0], call_of(loaded, source, text, target, most)))
+    model_run: ModelRun = value_of(source.forward(call_of(loaded, source, text, target, most)))
     return model_run
 
 

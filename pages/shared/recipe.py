@@ -8,7 +8,6 @@
 An `Expression` stands for a value: what is done to it (an attribute, an index, a call) gives another expression.
 """
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -100,26 +99,6 @@ class _Named(Expression):
         self._assigned = assigned
 
 
-class _Within(Expression):
-    """A value that has a name, and is assigned to it inside of a `with` block."""
-
-    def __init__(self, context: Expression, value: Expression) -> None:
-        super().__init__(self._unnamed, self._compute, context, value)
-        self._context, self._value = context, value
-
-    def _assigned_to(self, names: str) -> str:
-        return f"with {self._context._code}:\n{textwrap.indent(self._value._assigned_to(names), '    ')}"
-
-    def _unnamed(self) -> str:
-        raise ValueError("what is computed inside of a `with` block is written only where it is named")
-
-    def _compute(self) -> Any:
-        for part in _parts(self._value._uses):
-            value_of(part)  # as the code assigns it before the block, and without what the context does
-        with value_of(self._context):
-            return self._value._make()
-
-
 @dataclass(frozen=True, eq=False)
 class _Assignment:
     names: str
@@ -200,15 +179,6 @@ def through(value: Expression, take: Callable[[Callable[[], Any]], Any], *, vers
     if version:
         stored._uses = (*value._uses, Unwritten(version))
     return stored
-
-
-def within(context: Expression, value: Expression) -> Expression:
-    """Return the same, computed inside of `with context:`; it has to be named.
-
-    What is named before is computed outside of the block, and `through(within(...), take)` enters it only where `take`
-    computes.
-    """
-    return _Within(context, value)
 
 
 def value_of(value: Any) -> Any:

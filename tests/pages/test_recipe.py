@@ -1,8 +1,6 @@
 """Code that is shown is code that ran: the lines, run by themselves, give what the expressions gave."""
 
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,13 +23,11 @@ from pages.shared.recipe import (
     script,
     through,
     value_of,
-    within,
     written,
 )
 from transformer_core.analysis.heads.measures import HeadName
 
 COUNTED: list[str] = []
-ENTERED: list[str] = []  # the contexts that are open
 
 
 def counted(name: str, times: int = 1) -> str:
@@ -40,18 +36,9 @@ def counted(name: str, times: int = 1) -> str:
     return name * times
 
 
-@contextmanager
-def context(name: str) -> Iterator[None]:
-    """A context that can be seen."""
-    COUNTED.append(name)
-    ENTERED.append(name)
-    yield
-    ENTERED.pop()
-
-
 def seen(*values: Any) -> tuple[Any, ...]:
-    """The contexts in which it is called, and its arguments."""
-    return (*ENTERED, *values)
+    """The arguments."""
+    return values
 
 
 @dataclass(frozen=True)
@@ -117,38 +104,22 @@ def test_something_is_made_of_each_value():
     assert run(lines)["made"] == expected
 
 
-def test_a_context_is_entered_only_where_the_store_has_nothing():
-    kept = {"key": "from the store"}
-
-    def stored(name: str) -> Any:
-        return through(within(call(context, name), call(seen)), lambda make: kept.get("key") or make())
-
-    COUNTED.clear()
-    assert value_of(named("it", stored("no"))) == "from the store" and not COUNTED
-    kept.clear()
-    assert value_of(named("it", stored("yes"))) == ("yes",) and COUNTED == ["yes"]
-    assert "with context('yes'):\n    it = seen()\n" in script(Print(named("it", stored("yes"))))
-
-
 def test_one_name_does_not_stand_for_two_values():
     with pytest.raises(ValueError, match="it would stand for two values"):
         script(Print(named("it", call(seen, 1))), Print(named("it", call(seen, 2))))
-    with pytest.raises(ValueError, match="only where it is named"):
-        script(Print(within(call(context, "on"), call(seen))))
     assert script(Print(named("it", call(seen))), Print(named("it", call(seen)))).count("it = ") == 1
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.sets(st.integers(0, 4))), min_size=1, max_size=5), st.data())
-def test_whatever_is_asked_for_first_knows_the_contexts_of_its_own_block(steps: Any, data: st.DataObject):
+@given(st.lists(st.tuples(st.booleans(), st.sets(st.integers(0, 4))), min_size=1, max_size=5), st.data())
+def test_values_are_those_of_the_lines_in_whatever_order_they_are_needed(steps: Any, data: st.DataObject):
     kept: dict[int, Any] = {}
 
     def store(i: int, value: Any) -> Any:
         return through(value, lambda make: kept[i] if i in kept else kept.setdefault(i, make()))
 
     values: list[Any] = []
-    for i, (is_inside, is_stored, uses) in enumerate(steps):
+    for i, (is_stored, uses) in enumerate(steps):
         value = call(seen, i, *(values[use] for use in sorted(uses) if use < i))
-        value = within(call(context, f"of {i}"), value) if is_inside else value
         values.append(named(f"value_{i}", store(i, value) if is_stored else value))
     defined = run(script(*map(Print, values)))
     for i in data.draw(st.permutations(range(len(values)))):
@@ -172,10 +143,10 @@ def test_what_is_written_is_read_as_the_same(value: Any):
     assert run(script(Print(named("it", literal([value])))))["it"] == [value]
 
 
-def half(name: str = "half", *, of: int = 1, version: str = "1", color: Any = "red", where: Any = "here") -> Expression:
-    """A value that depends on another one, on what its code leaves out, and on a context."""
+def half(name: str = "half", *, of: int = 1, version: str = "1", color: Any = "red") -> Expression:
+    """A value that depends on another one, and on what its code leaves out."""
     read = named("read", through(call(counted, "a", times=of), lambda make: make(), version=version))
-    return named(name, within(call(context, where), call(seen, read[0], color=Unwritten(color))))
+    return named(name, call(seen, read[0], color=Unwritten(color)))
 
 
 OTHERS = {
@@ -183,7 +154,6 @@ OTHERS = {
     "the version of a file": half(version="2"),
     "what the code leaves out": half(color="blue"),
     "a literal that is left out": half(color=(1, 2)),
-    "the context": half(where="there"),
     "an item": half()[0],
     "no name before it": call(seen, "a", color=Unwritten("red")),
     "another function": call(counted, "a", color=Unwritten("red")),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.explore.compare import view_fields
+from pages.explore.compare.ablation import METHODS, OTHER, heads_of, method_of
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
 from pages.shared import model_bar, prose, run_readings, runs
@@ -15,7 +16,6 @@ from pages.shared.lines import output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.predictions import box
 from pages.shared.runs import Run
-from pages.shared.sources import parse_change
 from pages.shared.view import state
 from pages.shared.view.fields import Field
 from transformer_core.analysis.heads.measures import HeadName
@@ -25,9 +25,8 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
 
-KINDS = {"": mark("none"), "off": mark("zero ablation"), "even": mark("uniform attention")}
 SAME = ""  # in the place of a head: that of side A
-ABOUT_KINDS = mark(
+ABOUT_METHODS = mark(
     "Zero ablation: the head’s output is set to zero. Uniform attention: the head attends equally to all allowed "
     "keys. The rest of the model runs on the changed activations."
 )
@@ -45,14 +44,12 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             _weights(view_fields.WEIGHTS_A, a, {"": say("model above")}, trainings)
             _snapshot(a, view_fields.WEIGHTS_A)
             _head_of_a(a)
-            _kind(a, view_fields.CHANGE_A)
-            _changed_heads(a, view_fields.CHANGE_A)
+            _ablation(a, view_fields.CHANGE_A)
         with _side(b, f"{b.letter}: {say('same head') if _has_head_of_a(b, a) else short(b.head)}"):
             _weights(view_fields.WEIGHTS_B, b, others, trainings)
             _snapshot(b, view_fields.WEIGHTS_B)
             _head_of_b(b, a)
-            _kind(b, view_fields.CHANGE_B)
-            _changed_heads(b, view_fields.CHANGE_B)
+            _ablation(b, view_fields.CHANGE_B)
             box.switch()
             if can_be_forced(a, b):
                 view_fields.B_WRITES.toggle(
@@ -81,6 +78,8 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 max_chars=view_fields.MOST_TYPED,
                 take=lambda text: view_fields.SECOND_TEXT_B.set(view_fields.short(text)),
             )
+    if note := view_fields.change_note():
+        prose.warning(note)
 
 
 def _shown_text(a: Side, b: Side) -> str:
@@ -93,9 +92,15 @@ def _shown_text(a: Side, b: Side) -> str:
 def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":
     """Return what opens to the choices of a side, and says what is chosen: its head, and what is not as usual."""
     chosen = view_fields.WEIGHTS_A.value if side.letter == "A" else view_fields.WEIGHTS_B.value
-    kind, _ = parse_change(side.change)
-    parts = [head, *([side.name] if chosen else []), *([say(KINDS[kind])] if kind else [])]
-    return st.popover(prose.plain(" · ".join(parts)), key=f"hl-compare-side-{side.letter.lower()}", width="content")
+    method = method_of(side.change)
+    parts = [
+        head,
+        side.name if chosen or method == OTHER else "",
+        say(METHODS[method]) if heads_of(side.change) else "",
+    ]
+    return st.popover(
+        prose.plain(" · ".join(filter(None, parts))), key=f"hl-compare-side-{side.letter.lower()}", width="content"
+    )
 
 
 def _has_head_of_a(b: Side, a: Side) -> bool:
@@ -229,30 +234,28 @@ def _head_of_b(side: Side, a: Side) -> None:
     )
 
 
-def _kind(side: Side, field: Field) -> None:
-    """Choose what is done to heads."""
+def _ablation(side: Side, field: Field) -> None:
+    """Choose how heads are ablated, and which."""
+    method, heads = method_of(side.change), heads_of(side.change)
+    names = {name: say(of) for name, of in METHODS.items()}
+    names |= {OTHER: say("interventions")} if method == OTHER else {}
     field.selectbox(
         say("{letter}: ablation", letter=side.letter),
-        [*KINDS],
-        name=lambda kind: say(KINDS[kind]),
-        help=prose.with_links(say(ABOUT_KINDS), definitions("zero-ablation", "uniform-attention")),
-        shown=parse_change(side.change)[0],
-        take=lambda kind: view_fields.change_kind(field, kind, side.head),
-        part="kind",
+        [*names],
+        name=names.__getitem__,
+        help=prose.with_links(say(ABOUT_METHODS), definitions("zero-ablation", "uniform-attention")),
+        shown=method,
+        take=lambda chosen: view_fields.ablate(field, chosen, heads or [side.head]),
+        part="method",
     )
-
-
-def _changed_heads(side: Side, field: Field) -> None:
-    """Choose the heads that are changed."""
-    kind, heads = parse_change(side.change)
-    if kind:
+    if heads:
         field.multiselect(
             say("Ablated heads of {letter}", letter=side.letter),
             side.weights.heads,
             name=short,
             label_visibility="collapsed",
-            shown=[HeadName(*head) for head in heads],
-            take=lambda chosen: view_fields.change_heads(field, chosen),
+            shown=heads,
+            take=lambda chosen: view_fields.ablate(field, method, chosen),
             part="heads",
         )
 

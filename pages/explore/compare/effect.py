@@ -11,7 +11,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.lines import output_in_a_line
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
-from pages.shared.sources import parse_change
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.bars.label_bars import label_bars
@@ -36,7 +35,7 @@ def applies(data: ComparisonData) -> bool:
 def edit(data: ComparisonData) -> Edit | None:
     """Return what heads that are ablated in B do to A's output, to be predicted; None where none are."""
     a, b = data.a, data.b
-    if a.change == b.change or not parse_change(b.change)[0] or not data.model_runs[0].predicts or not _is_known(data):
+    if a.change == b.change or not b.change.enabled or not data.model_runs[0].predicts or not _is_known(data):
         return None
     found, labels = value_of((_effect(data), _output(data).labels))
     return Edit(

@@ -9,13 +9,13 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare import view_fields
+from pages.explore.compare.ablation import heads_of, method_of
 from pages.explore.compare.changed import NOT_FINITE, UNCHANGED
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from pages.shared.sources import parse_change
 from transformer_core.analysis.flow.divergence import has_choice
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
@@ -270,8 +270,7 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
 
 
 def _is_off(side: Side) -> bool:
-    kind, heads = parse_change(side.change)
-    return kind == "off" and tuple(side.head) in heads
+    return method_of(side.change) == "zero" and side.head in heads_of(side.change)
 
 
 def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:

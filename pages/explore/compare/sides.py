@@ -1,5 +1,6 @@
-"""The two sides of the page Compare: which weights read which text, and which head of them is looked at."""
+"""The two sides of the page Compare: which weights read which text, and which of their heads are compared."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -7,17 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.compare import view_fields
+from pages.explore.compare.ablation import OTHER, ablation, heads_of, method_of
 from pages.shared import export, readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import weights_of
-from pages.shared.sources import Source, parse_change
+from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.checking import check_stack
+from transformer_core.analysis.interventions.records import Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
+from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ class Weights:
     """A model of the chooser, or a snapshot of a training."""
 
     name: str  # as people call it
-    source: Source  # without a change
+    source: Source  # without the interventions of the side
     config: ModelConfig
     corpus: str  # that it was trained on
     examples: tuple[str, ...]
@@ -54,31 +59,44 @@ class Weights:
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """Weights with what is changed in them, the text that they read, and the head that is looked at."""
+    """Weights, the interventions in them, the text that they read, and the head that is compared."""
 
     letter: str  # "A" or "B"
     weights: Weights
-    change: str  # as `Source` has it
+    change: Stack  # acts after the interventions of the bar's model
     text: Given
-    target: str | None  # what an encoder-decoder is made to write; None: what it writes by itself
+    target: str | None  # forced on an encoder-decoder; None: what it generates
     head: HeadName
 
     @property
     def source(self) -> Source:
-        """The weights with the change."""
-        return replace(self.weights.source, change=self.change)
+        """The weights with the interventions.
+
+        Raises:
+            HeadlightError: those of the model and of this side are too many together.
+        """
+        source = self.weights.source
+        if not self.change.enabled:
+            return source
+        stack = Stack(entries=(*from_json(source.stack or "[]").entries, *self.change.entries))
+        text = source.text if source.stack or not self.change.texts else (self.text, None)
+        return replace(source, stack=to_json(stack), text=text)
 
     @property
     def name(self) -> str:
-        """What reads, in words."""
-        kind, heads = parse_change(self.change)
+        """The weights and their interventions, in words."""
+        name, method, heads = self.weights.name, method_of(self.change), heads_of(self.change)
         listed = ", ".join(f"{attention} L{layer}.H{head}" for attention, layer, head in heads[:3])
-        more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
-        if kind == "off":
-            return say("{name}, {heads} zero-ablated", name=self.weights.name, heads=listed + more)
-        if kind == "even":
-            return say("{name}, {heads} with uniform attention", name=self.weights.name, heads=listed + more)
-        return self.weights.name
+        listed += say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
+        match method:
+            case "zero":
+                return say("{name}, {heads} zero-ablated", name=name, heads=listed)
+            case "uniform":
+                return say("{name}, {heads} with uniform attention", name=name, heads=listed)
+            case "other":
+                n = len(self.change.enabled)
+                return say_number(n, "{name}, {n} intervention", "{name}, {n} interventions", name=name)
+        return name
 
     @property
     def file_name(self) -> str:
@@ -101,7 +119,7 @@ class Side:
         """Return which weights read which text, as the state of a figure has it."""
         return {
             "model": export.model_of(self.folder),
-            "change": self.change,
+            "change": json.loads(to_json(self.change)),
             "text": self.text,
             "target": self.target,
             "head": list(self.head),
@@ -130,7 +148,7 @@ class Side:
     def forward(self, name: str, function: Callable[..., Any], *arguments: Any) -> Expression:
         """Return, named, what a function of its model and of other arguments gives; the function runs the model."""
         model = self.loaded[0]
-        value: Expression = named(f"{name}{self.ending}", self.source.forward(model, call(function, model, *arguments)))
+        value: Expression = named(f"{name}{self.ending}", self.source.forward(call(function, model, *arguments)))
         return value
 
 
@@ -151,6 +169,7 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     target = view.target if weights_a.config.architecture == "encoder_decoder" else None
     a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head_a)
     b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
+    a, b = (_fitting(side, notes) for side in (a, b))
     if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
         return a, replace(b, text=_text_of_b(a, weights_b)), notes
     is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
@@ -284,10 +303,12 @@ def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> Head
     return nearest
 
 
-def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> str:
-    """Return the change without heads that there are not, and a note."""
-    kind, heads = parse_change(change)
-    there = [head for head in heads if HeadName(*head) in weights.heads]
+def _fitted_change(letter: str, change: Stack, weights: Weights, notes: Notes) -> Stack:
+    """Return the interventions without heads that the model does not have, and a note."""
+    method, heads = method_of(change), heads_of(change)
+    if method == OTHER:
+        return change
+    there = [head for head in heads if head in weights.heads]
     if heads and not there:
         notes.append(
             say(
@@ -304,7 +325,24 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
                 name=weights.name,
             )
         )
-    return view_fields.in_words(kind, there)
+    return ablation(method, there)
+
+
+def _fitting(side: Side, notes: Notes) -> Side:
+    """Return the side; without its interventions, and with a note, where they do not fit its model."""
+    try:
+        check_stack(side.weights.config, from_json(side.source.stack or "[]"))
+    except HeadlightError as error:
+        notes.append(
+            say(
+                "The interventions in {letter} do not fit {name} and are not active: {why}.",
+                letter=side.letter,
+                name=side.weights.name,
+                why=error,
+            )
+        )
+        return replace(side, change=Stack())
+    return side
 
 
 def _another(b: Side) -> Side:

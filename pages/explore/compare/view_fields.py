@@ -8,13 +8,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared.sources import parse_change
+from pages.explore.compare import ablation
+from pages.shared import prose
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Field, Kept, one_of, text_up_to
 from transformer_core.analysis.heads.many_texts import MEASURES
 from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.errors import ConfigError
-from transformer_core.language import say
+from transformer_core.analysis.interventions.records import Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say, say_message
 from transformer_core.text.interface import Given
 
 PAGE = "compare"
@@ -23,7 +26,9 @@ MOST_LISTED = 4000  # characters of a pasted list that an address can hold
 _LONG_LIST = Kept("compare-long-list", "")  # a pasted list that no address can hold
 _VISITED = Kept("compare-visited", False)  # the page was open before
 _NEW_TEXT = Kept("compare-new-text", False)  # a text was put into the bar
-_NEW_CHANGE = Kept("compare-new-change", False)  # which heads are changed was chosen
+_NEW_CHANGE = Kept("compare-new-change", False)  # which heads are ablated was chosen
+_CHANGE_NOTE = Kept("compare-change-note", "")  # why the chosen heads cannot be ablated
+_IN_OLDER_LINKS = {"off": "zero", "even": "uniform"}  # off:cross.1.2+cross.1.3
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
 _CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
@@ -45,19 +50,19 @@ def head_in_words(head: HeadName) -> str:
     return f"{head.attention}.{head.layer}.{head.head}"
 
 
-def _change(text: str) -> str:
-    """Read what is changed in a model.
+def _stack(text: str) -> Stack:
+    """Read the interventions of a side.
 
     Raises:
-        ValueError: it is not written so.
+        ValueError: they are neither JSON nor the heads of an older link.
     """
+    method, _, heads = text.partition(":")
     try:
-        parse_change(text)
-    except ConfigError as error:
-        raise ValueError(
-            say("the format is off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3")
-        ) from error
-    return text
+        if method in _IN_OLDER_LINKS:
+            return ablation.ablation(_IN_OLDER_LINKS[method], map(_head, heads.split("+")))
+        return from_json(text) if text else Stack()
+    except HeadlightError as error:
+        raise ValueError(say_message(error)) from None
 
 
 def _cell(text: str) -> tuple[int, int]:
@@ -83,8 +88,8 @@ TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's;
 SECOND_TEXT_B = Field(PAGE, "bsecond", "", lambda text: short(text))  # "": A's where TEXT_B is, else none
 HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's snapshot; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
-CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
-CHANGE_B = Field(PAGE, "bchange", "", _change)
+CHANGE_A: Field = Field(PAGE, "change", Stack(), _stack, to_json)  # after the interventions of the bar's model
+CHANGE_B: Field = Field(PAGE, "bchange", Stack(), _stack, to_json)
 B_WRITES = Field(
     PAGE, "writes", "", one_of("", "own")
 )  # of B: what A writes, where it can; or what it writes by itself
@@ -166,31 +171,23 @@ def has_new_text() -> bool:
     return bool(_NEW_TEXT.pop())
 
 
-def change_kind(field: Field, kind: str, head: HeadName) -> None:
-    """What is done to heads was chosen: to those that are chosen already, or to one."""
-    change_heads(field, parse_change(field.value)[1] or [head], kind)
-
-
-def change_heads(field: Field, heads: Sequence[tuple[str, int, int]], kind: str | None = None) -> None:
-    """The heads that are changed were chosen; without any, nothing is.
-
-    Args:
-        field: of the side.
-        heads: what is changed.
-        kind: how; None: as before.
-    """
-    field.set(in_words(parse_change(field.value)[0] if kind is None else kind, heads))
-    _NEW_CHANGE.set(bool(field.value))
+def ablate(field: Field, method: str, heads: Sequence[HeadName]) -> None:
+    """Ablate the chosen heads of a side by the chosen method; without heads, nothing."""
+    try:
+        field.set(ablation.ablation(method, heads))
+    except HeadlightError as error:
+        _CHANGE_NOTE.set(prose.sentence(error))
+    _NEW_CHANGE.set(bool(field.value.entries))
 
 
 def has_new_change() -> bool:
-    """Whether other heads were switched off or evened out just now; asked once."""
+    """Return once whether other heads were ablated just now."""
     return bool(_NEW_CHANGE.pop())
 
 
-def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
-    """Write what is changed, as `Source` has it."""
-    return f"{kind}:{'+'.join(head_in_words(HeadName(*head)) for head in heads)}" if kind and heads else ""
+def change_note() -> str:
+    """Return once why the chosen heads could not be ablated."""
+    return str(_CHANGE_NOTE.pop())
 
 
 def choose_cell(cell: tuple[int, int] | None) -> None:

@@ -106,7 +106,7 @@ class InterventionsData:
         model, tokenizer = self.source.recipe()
         sources = {"sources": self.sources_recipe} if self.stack.texts else {}
         found = call(function, model, tokenizer, *arguments, **more, **sources)
-        return named(name, cache.kept(STORE, self.source.forward(model, found)))
+        return named(name, cache.kept(STORE, self.source.forward(found)))
 
     @cached_property
     def result(self) -> "Consequences":
@@ -137,7 +137,7 @@ class InterventionsData:
         model, tokenizer = self.source.recipe()
         stack, run = Stack(entries=(entry,)), self.base_recipe.run
         ready = call(prepare, model, tokenizer, stack, run=run, sources=self.sources_recipe)
-        (use,) = value_of(self.source.forward(model, ready)).source_uses
+        (use,) = value_of(self.source.forward(ready)).source_uses
         is_same = value_of(self.sources_recipe).run(use.text).inputs == self.run.inputs
         cache.measure(STORE, self.sources_recipe)
         return use.pairing, is_same
@@ -152,9 +152,7 @@ class InterventionsData:
         from transformer_core.analysis.interventions.run_comparison import compare_with_source
 
         model, tokenizer = self.source.recipe()
-        found = self.source.forward(
-            model, call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind)
-        )
+        found = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
         compared: Expression = named("compared", cache.kept(STORE, found))
         return compared
 
@@ -286,7 +284,7 @@ def base_recipe(source: Source, view: View) -> Expression:
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}
     reading = call(read_base, model, tokenizer, view.text, **target, **_room(source))
-    base: Expression = named("base", cache.kept(STORE, source.forward(model, reading)))
+    base: Expression = named("base", cache.kept(STORE, source.forward(reading)))
     return base
 
 

@@ -263,7 +263,7 @@ def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expre
 
 def _kept(source: Source, value: Expression) -> Expression:
     """Return the same, made on the model's device and once for all sessions."""
-    return cache.kept(STORE, source.forward(source.recipe()[0], value))
+    return cache.kept(STORE, source.forward(value))
 
 
 def ends(attention: str) -> tuple[str, str]:

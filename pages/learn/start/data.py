@@ -260,7 +260,7 @@ def _generated(source: Source, text: Given) -> Expression:
     sampling = view_fields.sampling()
     if sampling != GREEDY:
         options["sampling"] = sampling
-    made = source.forward(model, call(generate, model, tokenizer, text, **options))
+    made = source.forward(call(generate, model, tokenizer, text, **options))
     return named("stage_text", cache.kept(mark("generated texts"), made))
 
 

@@ -37,7 +37,7 @@ def recipe(source: Source, config: ModelConfig, text: Given, target: str | None)
     """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
     loaded = source.recipe()
     reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))
-    return named("model_run", through(source.forward(loaded[0], reading), lambda _: read(source, text, target)))
+    return named("model_run", through(source.forward(reading), lambda _: read(source, text, target)))
 
 
 def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
@@ -51,7 +51,7 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
     from transformer_core.analysis.walkthrough import walkthrough
 
     model, labels = source.recipe()[0], model_run.labels(head.attention)
-    made = source.forward(model, call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
+    made = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
     return named("walk_through", cache.kept(mark("step-by-step traces"), made))
 
 
@@ -60,5 +60,5 @@ def sources(model_run: Expression, source: Source, head: HeadName) -> Expression
     from transformer_core.analysis.flow.score_sources import score_sources
 
     model = source.recipe()[0]
-    made = source.forward(model, call(score_sources, model, model_run.inputs, **head._asdict()))
+    made = source.forward(call(score_sources, model, model_run.inputs, **head._asdict()))
     return named("split", cache.kept(mark("decomposed scores"), made))

@@ -13,6 +13,10 @@ from pages.shared.glossary.papers import (
 from pages.shared.glossary.term import Term
 from transformer_core.errors import mark
 
+ZERO_ABLATED = (
+    '[{"type":"ablation","component":{"kind":"head","attention":"cross","layer":1,"heads":[2]},"method":"zero"}]'
+)
+UNIFORM = '[{"type":"cells","attention":"cross","layer":1,"operation":"uniform","heads":[2]}]'
 TERMS = (
     Term(
         name="jensen-shannon-distance",
@@ -75,7 +79,7 @@ TERMS = (
         paper=MICHEL,
         section="3",
         page="compare",
-        view={"model": "en-fr", "bchange": "off:cross.1.2", "view": "effect"},
+        view={"model": "en-fr", "bchange": ZERO_ABLATED, "view": "effect"},
     ),
     Term(
         name="uniform-attention",
@@ -86,7 +90,7 @@ TERMS = (
         ),
         formula=r"A_{ij} \leftarrow 1 / n_i",
         page="compare",
-        view={"model": "en-fr", "bchange": "even:cross.1.2", "view": "effect"},
+        view={"model": "en-fr", "bchange": UNIFORM, "view": "effect"},
     ),
     Term(
         name="kl-divergence",
@@ -99,7 +103,7 @@ TERMS = (
         paper=KULLBACK,
         section="(2.4)",
         page="compare",
-        view={"model": "en-fr", "bchange": "off:cross.1.2", "view": "effect"},
+        view={"model": "en-fr", "bchange": ZERO_ABLATED, "view": "effect"},
     ),
     Term(
         name="score-decomposition",

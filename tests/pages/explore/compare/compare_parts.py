@@ -19,6 +19,7 @@ from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
 from transformer_core.analysis.flow.divergence import js_distance
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.records import Stack
 
 HEAD = HeadName("encoder", 0, 0)
 NUMBERS = count()
@@ -89,4 +90,6 @@ def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
     place = folder / name
     model, _ = tc.load(place)
     of = Weights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
-    return Side(letter=letter, weights=of, **{"change": "", "text": EXAMPLES[1], "target": None, "head": HEAD} | more)
+    return Side(
+        letter=letter, weights=of, **{"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD} | more
+    )

@@ -10,12 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.explore.compare import controls, view_fields
+from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side
 from pages.shared import runs
 from pages.shared.sources import Source
 from tests.pages.explore.compare.compare_parts import run, shown
 from tests.pages.explore.compare.test_sides import side, weights
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.records import CellEdit, Stack
 
 SNAPSHOTS = {"pairs": [0, 20, 40, 60], "short": [0], "none": []}
 
@@ -115,15 +117,17 @@ def test_the_head_of_each_side_is_chosen_out_of_its_own():
     assert [app.session_state[part] for part in ("attention", "layer", "head")] == ["encoder", 0, 2]
 
 
-def test_what_is_done_to_heads_of_one_side_is_chosen_there():
+def test_the_ablation_of_each_side_and_its_heads_are_chosen_there():
     heads = [HeadName("cross", 0, 1), HeadName("cross", 1, 2)]
-    for name, other, expected in (("change", "bchange", "even:cross.0.1"), ("bchange", "change", "even:cross.1.2")):
+    for name, other, head in (("change", "bchange", heads[0]), ("bchange", "change", heads[1])):
         app = choices(side("A", head=heads[0]), side("B", head=heads[1]), **{view_fields.HEAD_B.key: heads[1]})
-        kind = app.selectbox(key=f"compare-{name}-kind")
-        kind.set_value("even").run()
-        assert app.session_state[f"compare-{name}"] == expected
-        assert app.selectbox(key=f"compare-{other}-kind").value == ""
-    changes = {"compare-change": "off:cross.0.0", "compare-bchange": "even:cross.1.1+encoder.0.2"}
+        app.selectbox(key=f"compare-{name}-method").set_value("uniform").run()
+        assert app.session_state[f"compare-{name}"] == ablation("uniform", [head])
+        assert app.selectbox(key=f"compare-{other}-method").value == ""
+    changes = {
+        "compare-change": ablation("zero", [("cross", 0, 0)]),
+        "compare-bchange": ablation("uniform", [("cross", 1, 1), ("encoder", 0, 2)]),
+    }
     app = choices(
         *(side(letter, change=change) for letter, change in zip("AB", changes.values(), strict=True)), **changes
     )
@@ -131,12 +135,22 @@ def test_what_is_done_to_heads_of_one_side_is_chosen_there():
     assert of_a.value == [HeadName("cross", 0, 0)]
     assert of_b.value == [HeadName("cross", 1, 1), HeadName("encoder", 0, 2)]
     of_b.set_value([HeadName("cross", 2, 2)]).run()
-    assert app.session_state["compare-bchange"] == "even:cross.2.2"
-    assert app.session_state["compare-change"] == "off:cross.0.0"
+    assert app.session_state["compare-bchange"] == ablation("uniform", [("cross", 2, 2)])
+    assert app.session_state["compare-change"] == changes["compare-change"]
+
+
+def test_other_interventions_are_named_and_can_be_removed():
+    edit = Stack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((0, 0),)),))
+    app = choices(A, side("B", change=edit), **{"compare-bchange": edit})
+    box = app.selectbox(key="compare-bchange-method")
+    assert box.options == ["none", "zero ablation", "uniform attention", "interventions"] and not app.multiselect
+    assert side("B", change=edit).name == "one, 1 intervention"
+    box.set_value("").run()
+    assert app.session_state["compare-bchange"] == Stack()
 
 
 def test_b_is_forced_on_a_s_output_and_reads_a_s_text_until_a_person_says_otherwise():
-    forced = A, side("B", change="off:cross.0.0")
+    forced = A, side("B", change=ablation("zero", [("cross", 0, 0)]))
     app = choices(*forced)
     assert app.toggle(key="compare-writes-box").value
     app.toggle(key="compare-writes-box").set_value(False).run()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared.recipe import Print, call, literal, value_of
 from tests.pages.explore.compare.compare_parts import comparison, patterns, run, shown
@@ -17,6 +18,7 @@ from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.figures import Figure
 
 ENCODER = HeadName("encoder", 0, 0)
+ZEROED = ablation("zero", [("cross", 0, 0)])
 
 
 def maps(**sizes: tuple[int, int]) -> dict[str, Any]:
@@ -31,7 +33,7 @@ def maps(**sizes: tuple[int, int]) -> dict[str, Any]:
         ({"head": HeadName("cross", 1, 3)}, True),
         ({"weights": replace(weights(), name="the same weights by another name")}, True),
         ({"weights": weights("other")}, False),
-        ({"change": "off:cross.0.0"}, False),
+        ({"change": ZEROED}, False),
         ({"text": "a c"}, False),
         ({"target": "typed"}, False),
     ],
@@ -102,7 +104,7 @@ def draw(data: ComparisonData) -> None:
 
 
 def test_with_a_figure_go_the_names_and_the_texts_of_both_sides(drawings: dict[str, Drawing]):
-    b = side("B", weights("other"), text="c d", change="off:cross.0.1")
+    b = side("B", weights("other"), text="c d", change=ablation("zero", [("cross", 0, 1)]))
     shown(lambda: draw(comparison(run({}), run({}), side("A", text="a b"), b)))
     drawn = drawings["part-key"]
     assert drawn.name == "one-other-part"

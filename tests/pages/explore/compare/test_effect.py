@@ -10,6 +10,7 @@ import torch
 
 import transformer_core as tc
 from pages.explore.compare import effect
+from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, words_of
@@ -17,7 +18,8 @@ from tests.pages.explore.compare.compare_parts import comparison, loaded, run, s
 from tests.pages.explore.compare.test_sides import side, weights
 from tests.pages.explore.parts import Drawing
 
-OFF = {"change": "off:encoder.0.1+cross.1.2"}
+OFF = {"change": ablation("zero", [("encoder", 0, 1), ("cross", 1, 2)])}
+ZEROED = ablation("zero", [("cross", 0, 0)])
 
 
 def draw(data: ComparisonData) -> None:
@@ -31,7 +33,7 @@ SNAPSHOT = weights(source=Source("models/one", "1", step=3))
 @pytest.mark.parametrize(
     ("of_b", "is_one"),
     [
-        ({"change": "off:cross.0.0"}, True),
+        ({"change": ZEROED}, True),
         ({"of": SNAPSHOT}, True),
         ({}, False),  # nothing was changed
         ({"of": SNAPSHOT, "text": "a c"}, False),
@@ -45,19 +47,24 @@ def test_there_is_an_effect_between_two_versions_of_one_model_on_one_text(of_b: 
 
 
 def test_where_nothing_is_measured_that_is_said(two_models: Path, drawings: dict[str, Drawing]):
-    data = comparison(run({}), run({}), side("A"), side("B", text="a c", change="off:cross.0.0"))
+    data = comparison(run({}), run({}), side("A"), side("B", text="a c", change=ZEROED))
     app = shown(lambda: draw(data))
     assert "The effect is measured between two versions of one model on the same text." in words_of(app)
     assert "Effect of B" not in words_of(app) and not drawings
     assert len(effect.code(data)) == 2, "what each side says"
-    silent = comparison(run({}, predicts=False), run({}, predicts=False), side("A"), side("B", change="off:cross.0.0"))
+    silent = comparison(
+        run({}, predicts=False),
+        run({}, predicts=False),
+        side("A"),
+        side("B", change=ZEROED),
+    )
     assert "has no language-modelling head" in words_of(shown(lambda: effect.show(silent)))
 
 
 def blanks(folder: Path, text: str) -> ComparisonData:
     found: list[ComparisonData] = []
     a = loaded("A", folder, "gaps", text=text)
-    b = loaded("B", folder, "gaps", text=text, change="off:encoder.0.0")
+    b = loaded("B", folder, "gaps", text=text, change=ablation("zero", [("encoder", 0, 0)]))
     shown(lambda: found.append(ComparisonData.of(a, b)))
     return found[0]
 

@@ -11,6 +11,7 @@ import torch
 
 import transformer_core as tc
 from pages.explore.compare import layers
+from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.layers import StackPair
 from pages.explore.compare.sides import Side
@@ -83,7 +84,7 @@ def test_two_texts_with_the_same_number_of_tokens_are_compared_as_they_are(
     again = comparison(run({}), run({}))
     monkeypatch.setattr(ComparisonData, "of", lambda *_: again)
     assert layers._on_one_text(data) == ((again, True) if is_read_again else (data, False))
-    data = replace(data, b=replace(data.b, text="a", change="off:encoder.0.0"))
+    data = replace(data, b=replace(data.b, text="a", change=ablation("zero", [("encoder", 0, 0)])))
     assert layers._on_one_text(data) == (data, False), "one text is not read again"
 
 

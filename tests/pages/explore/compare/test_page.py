@@ -8,6 +8,8 @@ import torch
 
 import transformer_core as tc
 from pages.explore.compare import samples, texts
+from pages.explore.compare.ablation import ablation
+from pages.explore.compare.view_fields import CHANGE_B
 from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
 from tests.pages.explore.compare.compare_page import OpenApp, cells_of, figures_of, open_compare
 from transformer_core.analysis.flow.divergence import js_distance
@@ -59,13 +61,13 @@ def test_an_ablated_head_changes_what_comes_after_it_and_a_uniform_one_its_patte
     np.testing.assert_allclose(encoder[0], 0, atol=1e-6)
     assert (encoder[1] > 0).all() and (cross > 0).all()
     assert (decoder[0] < 1e-6).all(), "teacher-forced on the same words, it does not know yet"
-    app.selectbox(key="compare-bchange-kind").set_value("").run()
+    app.selectbox(key="compare-bchange-method").set_value("").run()
     assert "bchange" not in url_of(app) and "no head changed" in words_of(app)
     app = open_compare(open_app, btext="", bchange="even:encoder.1.2", **HEAD)
     b = cells_of(figures_of(app)["B: encoder self-attention L1.H2"], "attention")
     np.testing.assert_allclose(b, 1 / len(b), atol=1e-6)
     app.multiselect(key="compare-bchange-heads").set_value([HeadName("encoder", 1, 1)]).run()
-    assert url_of(app)["bchange"] == "even:encoder.1.1"
+    assert CHANGE_B.read(url_of(app)["bchange"]) == ablation("uniform", [("encoder", 1, 1)])
 
 
 def test_a_pasted_list_is_read_and_is_in_the_link(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
@@ -101,10 +103,10 @@ def test_of_decoders_that_go_on_differently_the_prompts_are_compared(open_app: O
 def test_a_head_that_can_change_is_shown_where_heads_are_ablated(open_app: OpenApp):
     first = HEAD | {"layer": "0", "head": "0"}
     app = open_compare(open_app, btext="", **first)
-    app.selectbox(key="compare-bchange-kind").set_value("off").run()
+    app.selectbox(key="compare-bchange-method").set_value("zero").run()
     assert not app.exception
     url = url_of(app)
-    assert url["bchange"] == "off:encoder.0.0"
+    assert CHANGE_B.read(url["bchange"]) == ablation("zero", [("encoder", 0, 0)])
     assert (url["attention"], url["layer"], url["head"]) != ("encoder", "0", "0")
     assert np.abs(cells_of(figures_of(app)["B − A"], "difference")).max() > 1e-3
     assert "zero-ablated in B" not in words_of(app)

@@ -9,11 +9,18 @@ import pytest
 import streamlit as st
 
 from pages.explore.compare import sides, view_fields
+from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
+from pages.explore.compare.view_fields import CHANGE_B
 from pages.shared.sources import Source
 from tests.pages.train.small_films import save_run
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.records import CellEdit, Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.config import Architecture, ModelConfig
+
+OFF, EVEN = ablation("zero", [("cross", 0, 0)]), ablation("uniform", [("cross", 1, 0)])
+KNOCKED_OUT = Stack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((1, 0),)),))
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +50,7 @@ def weights(
 
 
 def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
-    kept = {"change": "", "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
+    kept = {"change": Stack(), "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
     return Side(letter=letter, weights=of or weights(), **kept | more)
 
 
@@ -62,19 +69,35 @@ def test_a_head_that_is_not_there_gives_way_to_the_nearest(wanted: tuple[str, in
 
 
 @pytest.mark.parametrize(
-    ("change", "left", "told"),
+    ("change", "left", "note"),
     [
         ("", "", None),
         ("even:cross.2.3+encoder.0.0", "even:cross.2.3+encoder.0.0", None),
-        ("even:encoder.0.4+decoder.2.0", "even:decoder.2.0", "only some"),
-        ("off:cross.3.0+cross.0.4", "", "none"),
+        ("even:encoder.0.4+decoder.2.0", "even:decoder.2.0", "A (One) has only some of the heads"),
+        ("off:cross.3.0+cross.0.4", "", "A (One) has none of the heads"),
+        (to_json(KNOCKED_OUT), to_json(KNOCKED_OUT), None),
+        (to_json(KNOCKED_OUT).replace('"layer":0', '"layer":9'), "", "there is no layer 9 in the cross-attention"),
     ],
 )
-def test_only_heads_that_are_there_are_changed_and_that_is_told(change: str, left: str, told: str | None):
+def test_only_interventions_that_fit_act_and_that_is_told(
+    change: str, left: str, note: str | None, session: dict[str, Any]
+):
+    stack = CHANGE_B.read(change)
+    a, _, notes = resolved(session, CHANGE_A=stack, TEXT_B="c")
+    assert a.change == CHANGE_B.read(left)
+    assert len(notes) == (note is not None) and all(str(note) in one for one in notes)
+
+
+def test_interventions_of_a_side_act_after_those_of_the_model():
+    of = weights(source=Source("models/one", "1", stack=to_json(KNOCKED_OUT), text=("a b", "typed")))
+    off = ablation("zero", [("cross", 0, 1), ("cross", 0, 3), ("encoder", 0, 2)])
+    source = side("B", of, change=off, text="c").source
+    assert from_json(source.stack).entries == (*KNOCKED_OUT.entries, *off.entries) and len(off.entries) == 2
+    assert source.text == ("a b", "typed") and side("B", of).source == of.source
+    full = weights(source=Source("models/one", "1", stack=to_json(Stack(entries=KNOCKED_OUT.entries * 32))))
     notes: list[str] = []
-    assert sides._fitted_change("A", change, weights(), notes) == left
-    assert len(notes) == (told is not None)
-    assert all(f"A (one) has {told} of the heads" in note for note in notes)
+    assert sides._fitting(side("B", full, change=off), notes) == side("B", full)
+    assert "holds at most 32 interventions" in notes[0]
 
 
 def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_next_head():
@@ -91,7 +114,7 @@ def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_nex
 def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
     run: Any = SimpleNamespace(output="x y")
     a = side(target="typed")
-    changed = side("B", change="off:cross.0.0")
+    changed = side("B", change=OFF)
     other = side("B", weights("other"))
     assert teacher_forced(side("B"), a, run).target == "typed", "the same model on the same text"
     assert not can_be_forced(a, side("B")), "it writes that anyway"
@@ -127,15 +150,13 @@ def resolved(
 
 
 def test_the_sides_are_the_bar_s_but_for_what_is_chosen(session: dict[str, Any]):
-    a, b, notes = resolved(
-        session, WEIGHTS_B="other", TEXT_B="c", HEAD_B=HeadName("decoder", 0, 3), CHANGE_A="off:cross.0.0"
-    )
+    a, b, notes = resolved(session, WEIGHTS_B="other", TEXT_B="c", HEAD_B=HeadName("decoder", 0, 3), CHANGE_A=OFF)
     assert notes == []
     assert (a.letter, a.name, a.text, a.target) == ("A", "One, cross L0.H0 zero-ablated", "a b", "typed")
     assert (b.letter, b.name, b.text, b.target) == ("B", "Other", "c", None)
     assert (a.head, b.head) == (HeadName("cross", 2, 1), HeadName("decoder", 0, 3))
-    a, b, _ = resolved(session, TEXT_B="", CHANGE_B="even:cross.1.0")
-    assert (a.change, b.change, b.text, b.head) == ("", "even:cross.1.0", "a b", a.head)
+    a, b, _ = resolved(session, TEXT_B="", CHANGE_B=EVEN)
+    assert (a.change, b.change, b.text, b.head) == (Stack(), EVEN, "a b", a.head)
     for takes, first, expected in ((True, "c", ("c", "d")), (True, "", ("a b", "d")), (False, "c", "c")):
         a, b, _ = resolved(session, takes_pairs=takes, TEXT_B=first, SECOND_TEXT_B="d")
         assert (a.text, b.text) == ("a b", expected)
@@ -145,9 +166,9 @@ def test_something_else_is_looked_for_only_where_b_would_be_as_a(session: dict[s
     following = HeadName("cross", 2, 2)
     assert resolved(session)[1].head == following
     own = HeadName("cross", 2, 1)
-    for chosen in ({"TEXT_B": ""}, {"CHANGE_B": "off:cross.0.0"}, {"WEIGHTS_B": "other"}, {"HEAD_B": own}):
+    for chosen in ({"TEXT_B": ""}, {"CHANGE_B": OFF}, {"WEIGHTS_B": "other"}, {"HEAD_B": own}):
         assert resolved(session, **chosen)[1].head == own, chosen
-    assert resolved(session, CHANGE_A="off:cross.0.0")[1].head == own, "what is changed in A alone differs"
+    assert resolved(session, CHANGE_A=OFF)[1].head == own, "what is changed in A alone differs"
 
 
 def test_what_is_not_there_gives_way_to_the_bar_s_model_and_is_told(session: dict[str, Any]):

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from hypothesis import example, given
+from hypothesis import strategies as st_
 
-from pages.explore.compare import view_fields
+from pages.explore.compare import ablation, view_fields
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.records import Ablation, Component, Stack
 
 
 @pytest.fixture(autouse=True)
@@ -54,20 +57,49 @@ def test_the_head_of_b_may_be_as_a_s_on_a_s_text():
     assert view_fields.TEXT_B.value is None
 
 
-def test_what_is_done_to_heads_and_to_which_are_chosen_apart():
+def test_heads_are_ablated_as_far_as_a_stack_has_room():
     field, heads = view_fields.CHANGE_B, [HeadName("cross", 0, 1), HeadName("encoder", 0, 2)]
-    view_fields.change_kind(field, "off", heads[0])
-    assert field.value == "off:cross.0.1" and view_fields.has_new_change()
-    assert not view_fields.has_new_change(), "asked once"
-    view_fields.change_heads(field, heads)
-    assert field.value == "off:cross.0.1+encoder.0.2"
-    view_fields.change_kind(field, "even", HeadName("decoder", 2, 2))
-    assert field.value == "even:cross.0.1+encoder.0.2", "the heads stay"
-    view_fields.change_heads(field, [])
-    assert field.value == "" and not view_fields.has_new_change()
-    view_fields.change_kind(field, "off", heads[1])
-    view_fields.change_kind(field, "", heads[0])
-    assert field.value == "" and view_fields.CHANGE_A.value == ""
+    view_fields.ablate(field, "zero", heads)
+    zeroed = (Component(kind="head", attention=of.attention, layer=0, heads=(of.head,)) for of in heads)
+    assert field.value == Stack(entries=tuple(Ablation(component=one, method="zero") for one in zeroed))
+    assert view_fields.has_new_change() and not view_fields.has_new_change(), "asked once"
+    view_fields.ablate(field, "uniform", [HeadName("cross", layer, 0) for layer in range(33)])
+    assert "holds at most 32 interventions" in view_fields.change_note() and len(field.value.entries) == 2
+    assert not view_fields.change_note(), "told once"
+    for method, chosen in (("zero", []), ("", heads)):
+        view_fields.ablate(field, method, chosen)
+        assert field.value == view_fields.CHANGE_A.value == Stack() and not view_fields.has_new_change()
+
+
+@given(
+    st_.lists(
+        st_.tuples(st_.sampled_from(["encoder", "decoder", "cross"]), st_.integers(0, 9), st_.integers(0, 9999)),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    ),
+    st_.sampled_from([("off", "zero"), ("even", "uniform")]),
+)
+def test_a_link_names_a_stack_and_an_older_one_its_heads(heads: list[tuple[str, int, int]], method: tuple[str, str]):
+    read, write = view_fields.CHANGE_B.read, view_fields.CHANGE_B.write
+    stack = read(f"{method[0]}:" + "+".join(f"{attention}.{layer}.{head}" for attention, layer, head in heads))
+    assert read(write(stack)) == stack == ablation.ablation(method[1], heads)
+    assert ablation.method_of(stack) == method[1] and {*ablation.heads_of(stack)} == {*heads}
+
+
+@given(st_.text(max_size=80) | st_.text("ofevn:crd.+0123456789 \n[]{}", max_size=40))
+@example("off:cross.1.2+")
+@example("off:cross.1.12345")
+@example("even:decoder.1.2\n")
+@example("off:elsewhere.0.0")
+@example("[" * 9000)
+def test_anything_in_a_link_is_a_stack_or_refused_in_a_sentence(text: str):
+    try:
+        stack = view_fields.CHANGE_B.read(text)
+    except ValueError as error:
+        assert 10 < len(str(error)) < 250
+    else:
+        assert stack == Stack() or ablation.method_of(stack) in ablation.METHODS
 
 
 def test_it_is_a_first_visit_once_and_only_where_no_head_was_chosen(

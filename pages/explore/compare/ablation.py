@@ -1,0 +1,56 @@
+"""The heads that a side of Compare ablates, as a stack of interventions."""
+
+from collections.abc import Iterable
+
+from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Stack
+from transformer_core.errors import mark
+
+METHODS = {"": mark("none"), "zero": mark("zero ablation"), "uniform": mark("uniform attention")}
+OTHER = "other"  # any other stack, which only a link can name
+
+
+def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> Stack:
+    """Return the stack that ablates some heads; an empty one without a method or without heads.
+
+    Args:
+        method: one of `METHODS`.
+        heads: attention, layer and head of each.
+
+    Raises:
+        ConfigError: heads of more layers than a stack has entries.
+    """
+    by_layer: dict[tuple[str, int], list[int]] = {}
+    for attention, layer, head in heads:
+        by_layer.setdefault((attention, layer), []).append(head)
+    return Stack(entries=tuple(_entry(method, *place, tuple(of)) for place, of in by_layer.items()) if method else ())
+
+
+def _entry(method: str, attention: str, layer: int, heads: tuple[int, ...]) -> Entry:
+    place = {"attention": attention, "layer": layer, "heads": heads}
+    if method == "uniform":
+        return CellEdit(operation="uniform", **place)
+    return Ablation(component=Component(kind="head", **place), method="zero")
+
+
+def method_of(stack: Stack) -> str:
+    """Return how a stack ablates heads, one of `METHODS`; `OTHER` if it changes anything else."""
+    methods = {_method(entry) for entry in stack.enabled}
+    return methods.pop() if len(methods) == 1 else OTHER if methods else ""
+
+
+def heads_of(stack: Stack) -> list[HeadName]:
+    """Return the heads that a stack ablates; none if it changes anything else."""
+    if method_of(stack) == OTHER:
+        return []
+    places = [entry.component if isinstance(entry, Ablation) else entry for entry in stack.enabled]
+    return [HeadName(place.attention, place.layer, head) for place in places for head in place.heads or ()]
+
+
+def _method(entry: Entry) -> str:
+    match entry:
+        case Ablation(component=Component(kind="head", heads=(_, *_), positions=None), method="zero"):
+            return "zero"
+        case CellEdit(operation="uniform", heads=(_, *_)):
+            return "uniform"
+    return OTHER
