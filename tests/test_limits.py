@@ -1,6 +1,7 @@
 """Named limits of the core at their edge: what is just within a limit is taken whole, and one more is not."""
 
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_the_largest_is_taken_and_one_more_is_refused(what: str):
 
 def test_an_array_is_kept_in_memory_up_to_a_size(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kept_arrays, "_MOST_IN_MEMORY", 8)
-    sink = kept_arrays._MemorySink(np.dtype(np.uint8))
+    sink = kept_arrays.Sink(BytesIO(), np.dtype(np.uint8), is_in_memory=True)
     sink.append(np.zeros(8))
     with pytest.raises(kept_arrays._TooLargeError):
         sink.append(np.zeros(1))
@@ -72,8 +73,8 @@ def test_an_array_is_kept_in_memory_up_to_a_size(monkeypatch: pytest.MonkeyPatch
 
 def test_a_text_is_cut_into_pieces_from_a_length_on(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(file_spans, "LONGEST_TEXT", 4)
-    assert file_spans._cut(b"xxxx ", 0, 4) == [(0, 4)]
-    assert file_spans._cut(b"xxxxx ", 0, 5) == [(0, 4), (4, 5)]
+    assert file_spans.cut(b"xxxx ", 0, 4) == [(0, 4)]
+    assert file_spans.cut(b"xxxxx ", 0, 5) == [(0, 4), (4, 5)]
 
 
 def test_ids_that_are_out_of_range_are_named_up_to_a_number():

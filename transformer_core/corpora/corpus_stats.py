@@ -14,8 +14,7 @@ from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT
 from transformer_core.corpora.storage.kept_arrays import found_bytes
-from transformer_core.corpora.storage.places import places_of
-from transformer_core.corpora.storage.text_files import shown
+from transformer_core.corpora.storage.text_files import places_of, shown
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 

@@ -48,12 +48,6 @@ def test_they_come_out_as_they_went_in(items: list[Any], data: st.DataObject):
 STEPS = st.sampled_from([None, 1, 2, 3, -1, -2])
 
 
-def test_more_items_than_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("transformer_core.corpora.storage.kept_items._TOGETHER", 3)
-    items = [Pair(str(i), "x" * i, ((i,), ())) for i in range(10)]
-    assert told(KeptItems(arrays_of(items))) == told(items)
-
-
 def test_alignments_are_forgotten_where_tokens_are_not_their_units():
     items = [Pair("a", "b", ((0,),)), Pair("c", "d", ((0,),))]
     kept = KeptItems(arrays_of(items), fingerprint="f")

@@ -1,10 +1,10 @@
-"""Where the texts in files begin and end, and which of them are held out."""
+"""Spans of the texts in files, and which of them are held out."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,18 @@ from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 Division = Literal["stretches", "lines", "pairs", "texts", "files"]
-"""What one item is: a stretch between blank lines, a line, a pair or a text of a table's row, or a whole file."""
+"""One item: a stretch between blank lines, a line, a pair or a text of a table's row, or a whole file."""
 
-LONGEST_TEXT = 2**20  # bytes; what is longer is cut, after a line or a word if it can be
+LONGEST_TEXT = 2**20  # bytes; a longer text is cut, after a line or a word if possible
 
-SHORTEST_TEXTS, MOST_SHORT_TEXTS = 16, 2**21  # bytes of a text, on average; how many shorter ones can be texts each
+SHORTEST_TEXTS, MOST_SHORT_TEXTS = 16, 2**21  # bytes of a text, on average; how many shorter ones may be texts each
 FEWEST_BYTES = 200  # of a text whose end can be held out
-_BLOCK = 2**18  # bytes that are read at a time
-_HEAD = 2**20  # bytes by which it is decided what one text is
+WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
+_BLOCK = 2**18  # bytes read at a time
+_HEAD = 2**20  # bytes that decide what one text is
 _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _VERSION = "1"  # of how texts are found and held out
-_WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
-_SHORT = 16  # bytes of a text whose checksum is computed with those of others
 _ONLY_ONE: dict[Division, Message] = {
     "stretches": Message(
         "{path} contains only one text, but at least 2 different ones are needed, one for "
@@ -56,17 +55,17 @@ _ONLY_ONE: dict[Division, Message] = {
 
 
 class OneTextError(CorpusError):
-    """There are not two different texts, of which one could be held out."""
+    """There are fewer than two different texts, so none can be held out."""
 
 
 def division_of(file: TextFile) -> Division:
-    """Return what one text is in a file: a stretch if its first MiB has twenty of them, else a line."""
+    """Return the usual division of a file: stretches if its first MiB has twenty of them, else lines."""
     n_stretches, _ = texts_at_beginning(file, "stretches")
     return "stretches" if n_stretches >= _LEAST_STRETCHES else "lines"
 
 
 def texts_at_beginning(file: TextFile, division: Division) -> tuple[int, int]:
-    """Return how many texts the first MiB of a file has, and how many bytes it is."""
+    """Return the number of texts in the first MiB of a file, and its number of bytes."""
     with opened(file.path) as handle:
         handle.seek(file.start)
         block = handle.read(_HEAD)
@@ -74,21 +73,17 @@ def texts_at_beginning(file: TextFile, division: Division) -> tuple[int, int]:
 
 
 def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the texts, and hold out one in twenty that differ: 1 at least, 2,000 at most.
+    """Find the texts, and hold out one in twenty of the different ones: at least 1, at most 2,000.
 
-    Hashes of the texts choose. So a text is on the same side in whatever file, and however often, it occurs. What is
-    held out is held out once; the training has none of its copies.
-
-    Args:
-        files: where the texts are.
-        division: what a text is.
+    Hashes of the texts decide, so equal texts are on the same side, in whatever files they occur. A held-out text is
+    held out once, without its copies.
 
     Returns:
-        The addresses of the texts to train on, and of those held out, each [text, 2]: the first byte of a text, and the
+        The addresses of the training texts and of the held-out ones, each [text, 2]: the first byte of a text, and the
         byte after its last.
 
     Raises:
-        OneTextError: there are not two different texts.
+        OneTextError: there are fewer than two different texts.
     """
 
     def fill(sinks: Mapping[str, Sink]) -> None:
@@ -100,22 +95,22 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
 
 
 def hold_out(blocks: Iterable[NDArray[np.int64]], sinks: Mapping[str, Sink], division: Division, path: Path) -> None:
-    """Share items out to the sinks `train` and `held_out`, as `divided` does.
+    """Split items between the sinks `train` and `held_out`, as `divided` does.
 
     Args:
         blocks: some items at a time, [item, 3]: the first address, the one after the last, and a hash.
-        sinks: they get the addresses.
-        division: what an item is, for a message.
+        sinks: get the addresses.
+        division: one item, for a message.
         path: of the file or folder, for a message.
 
     Raises:
-        OneTextError: there are not two different items.
+        OneTextError: there are fewer than two different items.
     """
     with SpooledTemporaryFile(max_size=LARGE) as notes:
         for spans in blocks:
             _note(notes, spans)
         chosen = _chosen(notes, path, division)
-        waiting = chosen  # those that were not met yet
+        waiting = chosen  # not found so far
         for spans, hashes in _noted(notes):
             sinks["train"].append(spans[~np.isin(hashes, chosen)].ravel())
             different, rows = np.unique(hashes, return_index=True)
@@ -130,57 +125,18 @@ def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.in
             handle.seek(file.start)
             for offset, block, spans in _blocks_of(handle, division):
                 address = end - file.size + file.start + offset
-                yield np.column_stack([address + spans, _hashes_in(block, spans)])
+                yield np.column_stack([address + spans, hashes_of([block[slice(*span)] for span in spans.tolist()])])
 
 
-def _hashes_in(block: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a hash for each text in a block, as `hashes_of` does, without white space around it."""
-    codes = np.frombuffer(block, np.uint8)
-    seen = np.flatnonzero(~_WHITE[codes])
-    starts = seen[np.searchsorted(seen, spans[:, 0])]
-    ends = seen[np.searchsorted(seen, spans[:, 1]) - 1] + 1
-    lengths = ends - starts
-    breaks = np.flatnonzero((codes[:-1] == ord("\r")) & (codes[1:] == ord("\n")))
-    is_short = (lengths <= _SHORT) & (np.searchsorted(breaks, starts) == np.searchsorted(breaks, ends))
-    hashes = np.empty(len(spans), np.int64)
-    for length in np.unique(lengths[is_short]).tolist():  # not one by one: there may be half a million
-        rows = np.flatnonzero(is_short & (lengths == length))
-        crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
-        for place in range(length):
-            crc = _CRC[(crc ^ codes[starts[rows] + place]) & 0xFF] ^ (crc >> np.uint32(8))
-        hashes[rows] = _mixed(~crc, np.uint64(length))
-    longer = np.flatnonzero(~is_short)
-    places = zip(starts[longer].tolist(), ends[longer].tolist(), strict=True)
-    hashes[longer] = hashes_of([block[start:end].replace(b"\r\n", b"\n") for start, end in places])
-    return hashes
+def hashes_of(texts: Iterable[bytes]) -> NDArray[np.int64]:
+    """Return a 64-bit hash for each text, without white space around it, evenly distributed.
 
-
-def _crc_of_bytes() -> NDArray[np.uint32]:
-    """Return the table by which CRC-32 goes on from one byte to the next."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (table >> np.uint32(1))
-    return table
-
-
-_CRC = _crc_of_bytes()
-
-
-def hashes_of(contents: Sequence[bytes]) -> NDArray[np.int64]:
-    """Return a number for each content, spread evenly over all numbers of 64 bits.
-
-    Two contents of one length have the same number once in four billion times; one is then taken for a copy.
-    """
-    n = len(contents)
-    return _mixed(np.fromiter(map(zlib.crc32, contents), np.uint32, n), np.fromiter(map(len, contents), np.uint64, n))
-
-
-def _mixed(crc: NDArray[np.uint32], length: Any) -> NDArray[np.int64]:
-    """Return a number for each checksum and length.
+    Two texts of one length have equal hashes once in four billion times; one then counts as a copy of the other.
 
     Source: Steele et al. 2014, "Fast splittable pseudorandom number generators": the finalizer of SplitMix.
     """
-    mixed = crc.astype(np.uint64) | length << np.uint64(32)
+    stripped = [text.strip().replace(b"\r\n", b"\n") for text in texts]
+    mixed = np.array([zlib.crc32(text) | len(text) << 32 for text in stripped], np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed.view(np.int64)
@@ -191,7 +147,7 @@ def _spans_in(block: bytes, division: Division) -> NDArray[np.int64]:
     codes = np.frombuffer(block, np.uint8)
     breaks = np.flatnonzero(codes == ord("\n"))
     starts, ends = np.append(0, breaks + 1), np.append(breaks, len(block))
-    seen = np.flatnonzero(~_WHITE[codes])
+    seen = np.flatnonzero(~WHITE[codes])
     has_text = np.searchsorted(seen, starts) < np.searchsorted(seen, ends)
     if division == "files":
         first = starts[has_text][:1]
@@ -204,41 +160,41 @@ def _spans_in(block: bytes, division: Division) -> NDArray[np.int64]:
 
 
 def _blocks_of(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, NDArray[np.int64]]]:
-    """Yield some bytes of a file at a time, read from where it is, the offset of the first, and the spans of texts."""
+    """Yield the offset of a block, its bytes, and the spans of its texts, from the file's current position."""
     offset, rest = 0, b""
     while block := handle.read(_BLOCK):
         rest += block
         spans = _spans_in(rest, division)
-        last = int(spans[-1, 0]) if len(spans) else len(rest)  # the next block may go on with it
-        *pieces, (last, _) = _cut(rest, last, len(rest))
+        last = int(spans[-1, 0]) if len(spans) else len(rest)  # may continue in the next block
+        *pieces, (last, _) = cut(rest, last, len(rest))
         spans = spans[:-1]
         if (spans[:, 1] - spans[:, 0] > LONGEST_TEXT).any():
-            cut = [piece for start, end in spans.tolist() for piece in _cut(rest, start, end)]
-            spans = np.array([piece for piece in cut if rest[slice(*piece)].strip()])  # a space may be left
+            cut_spans = [piece for start, end in spans.tolist() for piece in cut(rest, start, end)]
+            spans = np.array([piece for piece in cut_spans if rest[slice(*piece)].strip()])  # a space may be left
         yield offset, rest, np.concatenate([spans.reshape(-1, 2), np.array(pieces, np.int64).reshape(-1, 2)])
         offset, rest = offset + last, rest[last:]
     if rest and not rest.isspace():
         yield offset, rest, np.array([(0, len(rest))])
 
 
-def _cut(block: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the spans of the pieces, of at most `LONGEST_TEXT` bytes, that a span is cut into; one, if it is short."""
+def cut(block: bytes, start: int, end: int) -> list[tuple[int, int]]:
+    """Return a span in pieces of at most `LONGEST_TEXT` bytes, each cut after a line or a word if possible."""
     pieces = []
     while end - start > LONGEST_TEXT:
         limit = start + LONGEST_TEXT
-        cut = block.rfind(b"\n", start, limit) + 1 or block.rfind(b" ", start, limit) + 1 or limit
-        while block[cut] & 0xC0 == 0x80:  # inside a character of several bytes
-            cut -= 1
-        if not block[start:cut].isspace():
-            pieces.append((start, cut))
-        start = cut
+        place = block.rfind(b"\n", start, limit) + 1 or block.rfind(b" ", start, limit) + 1 or limit
+        while block[place] & 0xC0 == 0x80:  # inside a character of several bytes
+            place -= 1
+        if not block[start:place].isspace():
+            pieces.append((start, place))
+        start = place
         while start < end and block[start : start + 1] in (b"\n", b"\r"):
             start += 1
     return [*pieces, (start, end)]
 
 
 def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> None:
-    """Write down what was found, in memory or, if it is much, in a file."""
+    """Store spans and hashes in memory or, if there are many, in a file."""
     try:
         notes.write(spans.tobytes())
     except OSError as error:
@@ -251,7 +207,7 @@ def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> Non
 
 
 def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield what was written down, many texts at a time: the spans [text, 2] and the hashes."""
+    """Yield what was stored, many texts at a time: the spans [text, 2] and the hashes."""
     notes.seek(0)
     while some := notes.read(24 * 2**16):
         spans = np.frombuffer(some, np.int64).reshape(-1, 3)
@@ -259,7 +215,7 @@ def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.in
 
 
 def _chosen(notes: "SpooledTemporaryFile[bytes]", path: Path, division: Division) -> NDArray[np.int64]:
-    """Return the hashes of what is to be held out: the smallest, which is an even choice and always the same."""
+    """Return the hashes to hold out: the smallest, an even choice that is always the same."""
     smallest = np.empty(0, np.int64)
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]

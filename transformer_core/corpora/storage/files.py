@@ -1,7 +1,8 @@
-"""Corpora from files: text files, tables of texts or of pairs, and folders of either, of any size."""
+"""Corpora from files of any size: text files, tables of texts or pairs, and folders of either."""
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
@@ -23,11 +24,17 @@ from transformer_core.corpora.storage.file_spans import (
     division_of,
     texts_at_beginning,
 )
-from transformer_core.corpora.storage.places import places_of
 from transformer_core.corpora.storage.rows import format_of
 from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.tables import table_items
-from transformer_core.corpora.storage.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
+from transformer_core.corpora.storage.text_files import (
+    NoTextError,
+    TextFile,
+    TextFiles,
+    check_text_file,
+    places_of,
+    shown,
+)
 from transformer_core.errors import CorpusError, Message
 
 _TEXTS: dict[Division, Message] = {
@@ -40,43 +47,37 @@ _TEXTS: dict[Division, Message] = {
     "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, one per file, from {folder} ({size})"),
 }
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
-_N_LEFT_OUT_TOLD = 3  # files without text
-_FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
+_N_LEFT_OUT_NAMED = 3  # files without text
+_FEWEST_TOKENS, _MOST_TOKENS, _BYTES_PER_TOKEN = 512, 30_000, 256  # of the tokenizer
 
 
 def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> Corpus:
-    """Return the corpus that lies in a file or in a folder; what it holds is read only when it is asked for.
+    """Return the corpus of a file or folder; its texts are read on access.
 
-    As nothing else is wanted:
+    By default:
 
-    * A table holds a text or a pair a row: JSON (an array of objects or of texts), JSON lines, Parquet, CSV or TSV. The
-      columns are found by their usual names; without names, the first two are a pair, and the description says how many
-      lines have more. A chat, as a list of turns in a cell, is one text. With `skip_bad_lines`, rows that hold no pair
-      or text are left out.
-    * Two files whose names differ in a language alone (train.en, train.fr), or in "source" and "target", hold pairs: a
-      line of one belongs to the same line of the other.
-    * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
-      MiB, else its lines. If all of it is one line, or millions that are shorter than 16 bytes, it is one running text.
-    * A folder holds a text a file, those of its folders included, in the order of their names, or tables that are read
-      as one: whichever has more bytes. Hidden files are left out; so are files of the other kind or without text, and
-      the description says how many.
+    * A table has one text or pair per row: JSON (an array of objects or texts), JSON lines, Parquet, CSV or TSV.
+      Columns are found by their usual names; without names, the first two are a pair. A chat, a list of turns in a
+      cell, is one text. With `skip_bad_lines`, rows without a pair or text are left out.
+    * Two files whose names differ only in a language (train.en, train.fr), or in "source" and "target", are pairs, line
+      by line.
+    * Any other file contains texts: the stretches between blank lines if its first MiB has twenty, else its lines. One
+      long line, or millions of lines shorter than 16 bytes, are one running text.
+    * A folder with its subfolders has one text per file, or tables that are read as one: whichever has more bytes.
+      Hidden files, files of the other kind and files without text are left out.
 
-    Blank lines count for nothing. A text of more than 1 MiB is cut into several, after a line or a word if it can be.
-    About one text in twenty is held out, 1 at least and 2,000 at most: by a hash of the text, or of the source of a
-    pair, so that equal ones are on the same side, and nothing that is held out is trained on.
-
-    As one running text, the files are read from end to end with all white space, and the last tenth is held out.
+    Blank lines are ignored. A text of more than 1 MiB is cut, after a line or a word if possible. About one text in
+    twenty is held out, at least 1 and at most 2,000, by a hash of the text or of a pair's source: equal ones are on the
+    same side. A running text is read with all its white space, and its last tenth is held out.
 
     Args:
-        path: of the file or the folder, or of several with `BETWEEN` between them; text is UTF-8, with or without
-            a byte order mark, that of tables also UTF-16, UTF-32 or Windows-1252.
-        reading: what one token is, and what one text is; of a folder, in each of its files. With a division, a table is
-            read as text.
+        path: a file, a folder, or several joined by `BETWEEN`. Text is UTF-8, with or without a byte order mark; tables
+            may also be UTF-16, UTF-32 or Windows-1252.
+        reading: tokens, and the division into texts. With a division, a table is read as text.
 
     Raises:
-        BadLinesError: some lines of a table hold no pair, or no text.
-        CorpusError: there is nothing there, it may not be read, or it cannot be a corpus; the message names the file
-            and the line where it can, and says what to do.
+        BadLinesError: some rows of a table have no pair or text.
+        CorpusError: nothing there can be read as a corpus; the message says why and what to do.
     """
     place, paths = places_of(path)
     table = table_at(path, reading)
@@ -87,28 +88,24 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
 
 
 def table_at(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> Table | None:
-    """Return what is known of a table from its first rows; None: what lies there is text.
-
-    Args:
-        path: as `open_corpus` takes it.
-        reading: which columns are wanted.
+    """Return the table at a path as for `open_corpus`, from its first rows; None if it is text.
 
     Raises:
-        CorpusError: it cannot be read, or has not the columns that are wanted.
+        CorpusError: it cannot be read, or lacks the requested columns.
     """
     place, paths = places_of(path)
-    if len(paths) > 1 and not (table := table_of(place, paths, reading)):
-        sizes: dict[object, int] = {}
-        formats = {file: format_of(file) for file in paths if file.stat().st_size}
-        for file, kind in formats.items():
-            sizes[kind] = sizes.get(kind, 0) + file.stat().st_size
-        most = max(sizes, key=lambda kind: sizes[kind], default=None)
-        return table_of(place, [file for file, kind in formats.items() if kind == most], reading)
-    return table if len(paths) > 1 else table_of(place, paths, reading)
+    table = table_of(place, paths, reading)
+    if table or len(paths) < 2:
+        return table
+    sizes: Counter[object] = Counter()
+    formats = {file: format_of(file) for file in paths if file.stat().st_size}
+    for file, kind in formats.items():
+        sizes[kind] += file.stat().st_size
+    most = max(sizes, key=lambda kind: sizes[kind], default=None)
+    return table_of(place, [file for file, kind in formats.items() if kind == most], reading)
 
 
 def _of_table(table: Table, reading: CorpusReading, *, n_left_out: int) -> Corpus:
-    """Return the corpus that a table holds."""
     if not table.is_chosen:
         raise CorpusError(
             "{path} has the columns {columns}; choose text_column, or source_column and target_column",
@@ -145,7 +142,7 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     division: Division | Literal["stream"] = natural
     n_texts, n_bytes = texts_at_beginning(files.files[0], natural)
     if n_bytes < SHORTEST_TEXTS * n_texts and n_texts * files.size > MOST_SHORT_TEXTS * n_bytes:
-        division = "stream"  # each text would cost many times its own size
+        division = "stream"  # each text would cost many times its size
     try:
         return _of_texts(files, division, reading)
     except OneTextError:
@@ -181,7 +178,6 @@ def _of_folder(path: Path, paths: Sequence[Path], reading: CorpusReading) -> Cor
 def _of_texts(
     files: TextFiles, division: Division | Literal["stream"], reading: CorpusReading, *, n_left_out: int = 0
 ) -> Corpus:
-    """Return the corpus of text files that are checked."""
     fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
     parts: tuple[FileItems, ...]
     if division == "stream":
@@ -205,9 +201,9 @@ def _corpus(
     fingerprint: str,
     remark: Callable[[Message], Message],
 ) -> Corpus:
-    """Return the corpus of items to train on and held out; the remark is put onto its description."""
+    """Return the corpus of its two parts; `remark` extends its description."""
     resolved = path.resolve()
-    name = shown(Path(resolved.name if resolved.is_dir() else resolved.stem)) or "files"  # the topmost has no name
+    name = shown(Path(resolved.name if resolved.is_dir() else resolved.stem)) or "files"  # the root has no name
     train, held_out = parts
     prompts, openings = (
         tuple(_openings(held_out, as_prompts=is_held_out)) or tuple(_openings(train, as_prompts=is_held_out))
@@ -220,7 +216,7 @@ def _corpus(
             "{corpus} Its vocabulary is built from an even sample: at most 8 MB of text, and 1 MB of distinct words.",
             corpus=description,
         )
-    usual = min(max(size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
+    usual = min(max(size // _BYTES_PER_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
         name=name,
         title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
@@ -239,7 +235,6 @@ def _corpus(
 def _description(
     path: Path, n_bytes: int, division: Division | Literal["stream"], n_train: int, n_held_out: int
 ) -> Message:
-    """Return what a corpus is, in one or two sentences."""
     name = shown(Path(path.resolve().name))
     size = f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:,.1f} kB"
     if division == "stream":
@@ -252,22 +247,19 @@ def _description(
 
 
 def _first_of(left_out: Sequence[Message]) -> Message:
-    """Return why the first three files were left out, and how many more there are."""
-    first = Message.joined("; ", left_out[:_N_LEFT_OUT_TOLD])
-    n_more = len(left_out) - _N_LEFT_OUT_TOLD
+    """Return why the first three files were left out, and the number of others."""
+    first = Message.joined("; ", left_out[:_N_LEFT_OUT_NAMED])
+    n_more = len(left_out) - _N_LEFT_OUT_NAMED
     return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
-    """Yield the first words of some texts, of pairs their sources.
-
-    As a prompt, a short text is halved: after all of it, a model that has learnt it would write nothing.
-    """
+    """Yield the first words of some texts or sources; as a prompt, a short text is halved so that something follows."""
     if isinstance(items, RunningText):
         items = items[:: max(1, len(items) // _EXAMPLES)]
     for item in items[:_EXAMPLES]:
         text = item.source if isinstance(item, Pair) else item.text
-        if isinstance(items, RunningText):  # its stretches begin anywhere; a line, or a word, does not
+        if isinstance(items, RunningText):  # its stretches begin anywhere; start at a line or a word
             text = text.partition("\n")[2].strip() or text.partition(" ")[2].strip() or text
         if len(text) > _LONGEST_EXAMPLE:
             text = re.sub(r"\s+\S*\Z", "", text[:_LONGEST_EXAMPLE])
@@ -278,7 +270,7 @@ def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
 
 
 def _with_gap(text: str) -> str:
-    """Return a text with a gap in the place of its longest word, or "" if that is most of it."""
+    """Return a text with a gap in place of its longest word, or "" if that is most of it."""
     word = max(re.finditer(r"\w+", text), key=lambda word: len(word.group()), default=None)
     if word is None or len(word.group()) > len(text) // 2:
         return ""

@@ -1,8 +1,7 @@
-"""Arrays that are costly to make and large to hold: made once, kept in the cache folder, read from the disk.
+"""A cache of large arrays on disk: made once, memory-mapped afterwards.
 
-A set of arrays is a folder: one file of raw numbers for each, and contents.json, which says how many there are and
-their checksums. It is filled under another name and renamed when it is whole; should it be damaged all the same, it is
-made again. What is no array, such as the JSON of a tokenizer, is kept as one of bytes. The cache folder is
+A set of arrays is a folder with one file of raw numbers per array, and contents.json with their sizes and checksums. It
+is written under another name and renamed when complete; a damaged set is made again. The cache folder is
 `$HEADLIGHT_CACHE`, or ~/.cache/headlight; it may be emptied at any time.
 """
 
@@ -16,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, BinaryIO, Protocol, runtime_checkable
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,46 +26,64 @@ from numpy.typing import NDArray
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
-_MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; what is larger needs the folder
-_BLOCK = 2**20  # bytes that are read at a time
+_MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; a larger one needs the folder
+_BLOCK = 2**20  # bytes read at a time
 _OURS = re.compile(r"\.?[a-z]+-[0-9a-f]{32}(\.\w+)?")  # names of sets; nothing else in the cache folder is ever deleted
-_ATTEMPTS = 3  # to replace a damaged set, while other processes try the same
-_UNUSED_DAYS = 60.0  # after so long, a set is deleted when another one is written
+_ATTEMPTS = 3  # to replace a damaged set, in case other processes are doing the same
+_UNUSED_DAYS = 60.0  # a set unused for longer is deleted when another one is written
 
 Dtypes = Mapping[str, np.dtype[Any]]
-"""The names of some arrays, and what numbers they hold."""
+"""The arrays of a set by name, with their types."""
 
 _ONE_OF_BYTES: Dtypes = {"bytes": np.dtype(np.uint8)}
 
 
-@runtime_checkable
-class Sink(Protocol):
-    """What takes an array piece by piece."""
+class _TooLargeError(Exception):
+    """An array is larger than it may be in memory."""
+
+
+class Sink:
+    """Writes one array to a file, piece by piece.
+
+    Args:
+        file: takes the numbers.
+        dtype: of the array; pieces are converted to it.
+        is_in_memory: whether the file is memory, whose size is limited.
+    """
+
+    def __init__(self, file: BinaryIO, dtype: np.dtype[Any], *, is_in_memory: bool) -> None:
+        self.file, self.dtype, self.is_in_memory = file, dtype, is_in_memory
+        self.n_bytes, self.checksum = 0, 0
 
     def append(self, numbers: NDArray[Any]) -> None:
-        """Take the next numbers."""
-        ...
+        """Write the next numbers."""
+        raw = numbers.astype(self.dtype).tobytes()
+        self.n_bytes += len(raw)
+        if self.is_in_memory and self.n_bytes > _MOST_IN_MEMORY:
+            raise _TooLargeError
+        self.file.write(raw)
+        self.checksum = zlib.crc32(raw, self.checksum)
 
 
 Fill = Callable[[Mapping[str, Sink]], None]
-"""Makes arrays from their beginnings to their ends, into the sink of each; it may be called a second time."""
+"""Writes all arrays of a set, from beginning to end, into their sinks; it may be called a second time."""
 
 
 def kept_arrays(
     kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill, *, keep: bool = True
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that were made from something; where they are missing or damaged, they are made.
+    """Return a set of arrays from the cache; a missing or damaged one is made.
 
     Args:
-        kind: a word for what they are.
-        made_from: all that they depend on: fingerprints, versions, settings.
-        dtypes: what there is to make.
-        fill: makes it. An `OSError` that comes out of it is taken for one of the cache folder.
-        keep: False for what is faster to make than to look up: it is made in memory.
+        kind: prefix of the folder's name.
+        made_from: everything that the arrays depend on: fingerprints, versions, settings.
+        dtypes: the arrays to make.
+        fill: makes them. An `OSError` raised by it counts as one of the cache folder.
+        keep: False for arrays that are faster to make than to look up: they are made in memory.
 
     Returns:
-        Arrays of one axis, not to be written, read from the disk where they are looked at. Where the cache folder
-        cannot be written, arrays of up to 256 MiB each are made in memory instead.
+        One-dimensional, read-only, memory-mapped arrays. If the cache folder cannot be written, arrays of up to 256 MiB
+        each are made in memory instead.
 
     Raises:
         CorpusError: they are larger, and the folder cannot be written.
@@ -91,14 +109,8 @@ def kept_arrays(
 
 
 def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -> bytes:
-    """Return the bytes that were made from something; where they are missing or damaged, they are made.
-
-    Args:
-        kind: a word for what they are.
-        made_from: all that they depend on.
-        make: makes them.
-    """
-    make_once = cache(make)  # should the disk turn out to be full, it is asked twice
+    """Return bytes from the cache, as `kept_arrays` does; missing or damaged ones come from `make`."""
+    make_once = cache(make)  # the fill is called again if the disk is full
     arrays = kept_arrays(
         kind, made_from, _ONE_OF_BYTES, lambda sinks: sinks["bytes"].append(np.frombuffer(make_once(), np.uint8))
     )
@@ -106,7 +118,7 @@ def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -
 
 
 def found_bytes(kind: str, made_from: Sequence[str]) -> bytes | None:
-    """Return the bytes that `kept_bytes` kept, or None where they are missing or damaged; nothing is made."""
+    """Return the bytes that `kept_bytes` cached, or None if they are missing or damaged; nothing is made."""
     try:
         return _read(_folder_of(kind, made_from), _ONE_OF_BYTES)["bytes"].tobytes()
     except OSError:
@@ -114,17 +126,17 @@ def found_bytes(kind: str, made_from: Sequence[str]) -> bytes | None:
 
 
 def arrays_in_memory(dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
-    """Return the arrays, made anew and kept nowhere."""
-    sinks = {name: _MemorySink(dtype) for name, dtype in dtypes.items()}
-    fill(sinks)
-    return {name: np.concatenate(sink.pieces) for name, sink in sinks.items()}
+    """Return new arrays that are not cached."""
+    files = {name: BytesIO() for name in dtypes}
+    fill({name: Sink(files[name], dtype, is_in_memory=True) for name, dtype in dtypes.items()})
+    return {name: np.frombuffer(files[name].getbuffer(), dtype) for name, dtype in dtypes.items()}
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be made again; it may not exist yet.
+    """Return the cache folder, which may not exist yet.
 
     Raises:
-        OSError: the system does not say where the home folder is.
+        OSError: there is no home folder.
     """
     try:
         return Path(_chosen_folder()).expanduser()
@@ -137,55 +149,19 @@ def _chosen_folder() -> str:
 
 
 def _folder_of(kind: str, made_from: Sequence[str]) -> Path:
-    """Return the folder of a set of arrays; it may not exist yet.
-
-    Raises:
-        OSError: the system does not say where the home folder is.
-    """
     return cache_folder() / f"{kind}-{blake2b(json.dumps(made_from).encode(), digest_size=16).hexdigest()}"
 
 
-class _TooLargeError(Exception):
-    """An array is larger than it may be in memory."""
-
-
-class _MemorySink:
-    """Collects an array."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.pieces: list[NDArray[Any]] = [np.empty(0, dtype)]
-        self.n_bytes = 0
-
-    def append(self, numbers: NDArray[Any]) -> None:
-        self.pieces.append(numbers.astype(self.pieces[0].dtype))
-        self.n_bytes += self.pieces[-1].nbytes
-        if self.n_bytes > _MOST_IN_MEMORY:
-            raise _TooLargeError
-
-
-class _FileSink:
-    """Writes an array to a file."""
-
-    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
-        self.file, self.dtype = file, dtype
-        self.n_bytes, self.checksum = 0, 0
-
-    def append(self, numbers: NDArray[Any]) -> None:
-        raw = numbers.astype(self.dtype).tobytes()
-        self.file.write(raw)
-        self.n_bytes += len(raw)
-        self.checksum = zlib.crc32(raw, self.checksum)
-
-
 def _write(folder: Path, dtypes: Dtypes, fill: Fill) -> None:
-    """Make the arrays in a new folder, then rename that; where another process was faster, its folder stands."""
+    """Make the arrays in a new folder, then rename it, unless another process was faster."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _delete_unused(folder.parent)
     new = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         with ExitStack() as files:
             sinks = {
-                name: _FileSink(files.enter_context(open(new / name, "wb")), dtype) for name, dtype in dtypes.items()
+                name: Sink(files.enter_context(open(new / name, "wb")), dtype, is_in_memory=False)
+                for name, dtype in dtypes.items()
             }
             fill(sinks)
         contents = {name: {"bytes": sink.n_bytes, "crc32": sink.checksum} for name, sink in sinks.items()}
@@ -196,7 +172,7 @@ def _write(folder: Path, dtypes: Dtypes, fill: Fill) -> None:
 
 
 def _rename(new: Path, folder: Path, dtypes: Dtypes) -> None:
-    """Give a new folder its name, unless another process was faster; a damaged one that stands there is removed."""
+    """Rename a new folder unless another process was faster; a damaged one in its place is removed."""
     for _ in range(_ATTEMPTS):
         try:
             new.rename(folder)
@@ -229,23 +205,23 @@ def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
 
 
 def _check(path: Path, *, n_bytes: int, checksum: int) -> None:
-    """Compare a file with what is known of it, without mapping it: mapped pages would count as memory of ours."""
+    """Check a file's size and checksum without mapping it: mapped pages would count as this process's memory."""
     crc = 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
             crc = zlib.crc32(block, crc)
     if (path.stat().st_size, crc) != (n_bytes, checksum):
-        raise ValueError(f"{path} is not as it was written")
+        raise ValueError(f"{path} has changed since it was written")
 
 
 def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
-    if not path.stat().st_size:  # nothing cannot be mapped
+    if not path.stat().st_size:  # an empty file cannot be mapped
         return np.empty(0, dtype)
     return np.memmap(path, dtype, mode="r").view(np.ndarray)
 
 
 def _delete_unused(cache: Path) -> None:
-    """Delete what was not used for a long time: whole sets, and those that a process did not live to finish."""
+    """Delete sets that were not used for a long time, unfinished ones included."""
     for folder in cache.iterdir():
         if _OURS.fullmatch(folder.name):
             mark = folder / "contents.json" if (folder / "contents.json").exists() else folder

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.corpora.storage.file_items import FileItems, Item, Spans
-from transformer_core.corpora.storage.file_spans import FEWEST_BYTES
+from transformer_core.corpora.storage.file_spans import FEWEST_BYTES, WHITE
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
@@ -18,7 +18,6 @@ _STRETCH = 2**10  # bytes, about: the stretches in which a running text is read
 _LONGEST_WAIT = 2**12  # bytes beyond those in which to look for a place between two words
 _BLOCK = 2**20  # bytes that are read at a time
 _VERSION = "1"  # of where stretches end
-_WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 
 
 class RunningText(FileItems):
@@ -144,7 +143,7 @@ def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
 
 def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
     """Return the ends of stretches in some text: the first good place after each thousand bytes."""
-    is_white = _WHITE[text]
+    is_white = WHITE[text]
     good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
     other = np.flatnonzero(_is_character(text))
     equal = np.arange(_STRETCH, len(text) - (0 if is_last else _LONGEST_WAIT), _STRETCH)

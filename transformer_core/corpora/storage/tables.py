@@ -18,6 +18,7 @@ from transformer_core.corpora.storage.file_spans import (
     LONGEST_TEXT,
     MOST_SHORT_TEXTS,
     SHORTEST_TEXTS,
+    cut,
     hashes_of,
     hold_out,
 )
@@ -28,7 +29,7 @@ from transformer_core.corpora.storage.rows import Row, lines_of, rows_of
 from transformer_core.corpora.storage.text_files import LARGE, NoTextError, opened, shown
 from transformer_core.errors import CorpusError
 
-_VERSION = "2"  # of what is made of rows
+_VERSION = "3"  # of what is stored of rows
 _TOGETHER = 2**10  # items that are stored at a time
 _MOST_WRITTEN = 2**26, 16  # of texts: bytes, or so many times the size of the files
 _BETWEEN = "\0"  # source and target; no text has it
@@ -129,7 +130,7 @@ def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int
     for n_items, (line, raw) in enumerate(_items(table, counted)):
         texts.append(raw)
         lines.append(line)
-        hashed.append(raw.partition(b"\0")[0].strip().replace(b"\r\n", b"\n"))
+        hashed.append(raw.partition(b"\0")[0])
         n_waiting += len(raw)
         if len(texts) == _TOGETHER or n_waiting > LONGEST_ROW:
             yield _store(texts, lines, hashed, first, sinks)
@@ -223,20 +224,10 @@ def _item(cells: Mapping[str, Any], sides: Sequence[Sequence[str]], *, is_delimi
     raw = _BETWEEN.join(texts).encode("utf-8", "replace")
     if len(raw) <= LONGEST_TEXT:
         return [raw]
-    return "too_long" if len(texts) > 1 else _cut(raw)
-
-
-def _cut(raw: bytes) -> list[bytes]:
-    """Return a text in pieces of at most `LONGEST_TEXT` bytes, cut after a word if it can be."""
-    pieces, start = [], 0
-    while len(raw) - start > LONGEST_TEXT:
-        end = max(raw.rfind(sign, start, start + LONGEST_TEXT) for sign in (b"\n", b" ")) + 1
-        end = end if end > start else start + LONGEST_TEXT
-        while raw[end] & 0xC0 == 0x80:  # inside a character of several bytes
-            end -= 1
-        pieces.append(raw[start:end])
-        start = end
-    return [piece for piece in (*pieces, raw[start:]) if piece.strip()]
+    if len(texts) > 1:
+        return "too_long"
+    pieces = [raw[slice(*span)] for span in cut(raw, 0, len(raw))]
+    return [piece for piece in pieces if piece.strip()]
 
 
 def _text_of(cells: Mapping[str, Any], parts: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
-"""Text files: read through once, to know that they are UTF-8, then a stretch at a time where it is asked for."""
+"""Text files: checked once to be UTF-8, then read a stretch at a time; and the files that a path names."""
 
 import codecs
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -12,38 +13,39 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from transformer_core.corpora.corpus import BETWEEN
 from transformer_core.corpora.storage.encodings import MARKS, refuse_known
 from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
 
-LARGE = 2**24  # bytes of text; from here on it saves time to keep what was worked out from it
+LARGE = 2**24  # bytes of text; for larger texts it saves time to cache results
 
-_BLOCK = 2**20  # bytes that are read at a time
-_TOGETHER = 2**12  # stretches whose places are looked up at a time
-_READ_AHEAD = 2**16  # bytes, where stretches are read one after another
+_BLOCK = 2**20  # bytes read at a time
+_TOGETHER = 2**12  # spans converted at a time
+_READ_AHEAD = 2**16  # bytes
 
 
 class NoTextError(CorpusError):
-    """A file with no text in it, which a folder may hold beside others."""
+    """A file without text, which a folder may contain beside others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile:
-    """A file that is UTF-8 from end to end, and more than white space."""
+    """A file of UTF-8 text that is more than white space."""
 
     path: Path
     start: int  # bytes before the text: those of a byte order mark, or 0
     size: int  # bytes
-    written: int  # when, nanoseconds since 1970
+    written: int  # modification time, nanoseconds since 1970
     fingerprint: str  # of all its bytes
 
 
 def check_text_file(path: Path) -> TextFile:
-    """Read a file through, in little memory.
+    """Read a whole file, in little memory.
 
     Raises:
-        NoTextError: it is empty, holds white space alone, or is binary.
-        NotTextError: it is binary, and known by how it begins.
+        NoTextError: it is empty, only white space, or binary.
+        NotTextError: it is binary, and its format is known.
         CorpusError: it cannot be read, or is not UTF-8; the message names the line and the byte.
     """
     digest, decoder = blake2b(digest_size=32), codecs.getincrementaldecoder("utf-8")()
@@ -62,7 +64,7 @@ def check_text_file(path: Path) -> TextFile:
                     path=shown(path),
                     line=line,
                 )
-            n_waiting = len(decoder.getstate()[0])  # bytes of a character that the block before began
+            n_waiting = len(decoder.getstate()[0])  # bytes of a character begun by the previous block
             try:
                 text = decoder.decode(block)
             except UnicodeDecodeError as error:
@@ -87,10 +89,14 @@ def check_text_file(path: Path) -> TextFile:
 
 
 class TextFiles:
-    """Some files end to end, so that every byte of them has one address, counted from 0."""
+    """Files end to end: every byte has one address, counted from 0.
+
+    Args:
+        path: the folder, or the one file itself.
+        files: in their order.
+    """
 
     def __init__(self, path: Path, files: Sequence[TextFile]) -> None:
-        """Join the files of a path, which is a folder or the one file itself."""
         self.path = path
         self.files = tuple(files)
         self.ends = np.cumsum([file.size for file in self.files])  # the address after each file
@@ -102,31 +108,28 @@ class TextFiles:
 
     @property
     def is_large(self) -> bool:
-        """Whether it saves time to keep what was worked out from the text."""
+        """Whether it saves time to cache results of the text."""
         return self.size >= LARGE
 
     @property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, equal for equal bytes in equal files; their names do not count."""
+        """64 hexadecimal digits, equal for equal contents; names do not count."""
         return blake2b("".join(file.fingerprint for file in self.files).encode(), digest_size=32).hexdigest()
 
     def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
-        """Yield the bytes of each stretch, one after another.
-
-        Args:
-            spans: [stretch, 2], the addresses of its first byte and of the byte after its last, both in one file.
+        """Yield the bytes of each span, [span, 2], both ends in one file.
 
         Raises:
-            CorpusError: a file is gone, or was written since it was checked.
+            CorpusError: a file is gone, or has changed since it was checked.
         """
         with ExitStack() as open_files:
-            handle, first, behind = None, 0, 0
+            handle, first, after = None, 0, 0
             blocks = (spans[i : i + _TOGETHER].tolist() for i in range(0, len(spans), _TOGETHER))
             for start, end in chain.from_iterable(blocks):  # plain numbers, which are faster one by one
-                if handle is None or not first <= start < behind:
+                if handle is None or not first <= start < after:
                     open_files.close()
-                    file, first = self.file_of(start)
-                    behind = first + file.size
+                    file, first = self._file_of(start)
+                    after = first + file.size
                     handle = open_files.enter_context(opened(file.path))
                     status = file.path.stat()
                     if (status.st_size, status.st_mtime_ns) != (file.size, file.written):
@@ -134,21 +137,51 @@ class TextFiles:
                 handle.seek(start - first)
                 yield handle.read(end - start)
 
-    def file_of(self, address: int) -> tuple[TextFile, int]:
-        """Return the file that an address lies in, and the address of its first byte."""
+    def _file_of(self, address: int) -> tuple[TextFile, int]:
+        """Return the file that contains an address, and the address of its first byte."""
         number = int(np.searchsorted(self.ends, address, side="right"))
         file = self.files[number]
         return file, int(self.ends[number]) - file.size
 
     def path_and_line(self, address: int) -> tuple[str, int]:
-        """Return the file of an address, as a message names it, and its line, counted from 1."""
-        file, first = self.file_of(address)
+        """Return the displayed path and the line, counted from 1, of an address."""
+        file, first = self._file_of(address)
         return shown(file.path), _line(file.path, address - first)
+
+
+def places_of(path: str | os.PathLike[str]) -> tuple[Path, list[Path]]:
+    """Return the first path of a corpus, and all its files: those of each path, or of each folder among them.
+
+    Raises:
+        CorpusError: there is nothing to read.
+    """
+    places = [Path(part) for part in os.fspath(path).split(BETWEEN)] if not os.path.exists(path) else [Path(path)]
+    for place in places:
+        if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
+            raise CorpusError("{path} is neither a file nor a folder", path=shown(place))
+    return places[0], [file for place in places for file in (_files_of(place) if os.path.isdir(place) else [place])]
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return all files of a folder and its subfolders by name, without hidden ones."""
+
+    def refuse(error: OSError) -> None:
+        raise CorpusError(
+            "the folder {path} cannot be read ({error}); change its permissions",
+            path=error.filename,
+            error=reason(error),
+        )
+
+    paths = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted((path for path in paths if os.path.isfile(path)), key=lambda path: path.relative_to(folder).parts)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, for as long as the context lasts.
+    """Open a file for reading.
 
     Raises:
         CorpusError: it cannot be opened or read.
@@ -167,7 +200,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def beginning_of(path: Path) -> bytes:
-    """Return the bytes by which a file is recognised.
+    """Return the first bytes of a file, which identify its format.
 
     Raises:
         CorpusError: it cannot be read.
@@ -177,12 +210,12 @@ def beginning_of(path: Path) -> bytes:
 
 
 def shown(path: Path) -> str:
-    """Return the name of a path for the screen, where a name can hold bytes that are no text."""
+    """Return a path as text for the screen; names may contain bytes that are not text."""
     return str(path).encode("utf-8", "replace").decode()
 
 
 def _refuse_utf16(path: Path, beginning: bytes) -> None:
-    """Say what a file is that begins with the byte order mark of UTF-16 or UTF-32."""
+    """Refuse a file that begins with the byte order mark of UTF-16 or UTF-32."""
     for mark, _, encoding in MARKS:
         if encoding and beginning.startswith(mark):
             raise CorpusError(
@@ -194,7 +227,7 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
 
 
 def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
-    """Return the error for the first byte that cannot be where it is."""
+    """Return the error for the first invalid byte."""
     return CorpusError(
         "{path}, line {line:,}: the byte 0x{byte} is not valid UTF-8; if the text is "
         "Windows-1252 or Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 "
@@ -206,7 +239,7 @@ def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
 
 
 def _line(path: Path, n_bytes: int) -> int:
-    """Return the line, counted from 1, of the byte that has so many before it."""
+    """Return the line, counted from 1, of the byte after the first `n_bytes`."""
     line = 1
     with opened(path) as file:
         while n_bytes > 0 and (block := file.read(min(n_bytes, _BLOCK))):
