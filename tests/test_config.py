@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.figures import theme
+from headlight.figures import theme
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

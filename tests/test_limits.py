@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.training.experiments.test_experiment import GOOD
+from headlight.diagnosis import curves
+from headlight.experiments import experiment
+from headlight.experiments.experiment import ExperimentRequest
+from headlight.figures import bipartite
+from tests.headlight.experiments.test_experiment import GOOD
 from transformer_core.cli import inspect
 from transformer_core.corpora import analysis
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage import file_spans, kept_arrays, pair_lines
 from transformer_core.errors import HeadlightError
-from transformer_core.figures import bipartite
 from transformer_core.text import ids
 from transformer_core.training.config import MOST_SEED, TrainingConfig
-from transformer_core.training.diagnosis import curves
-from transformer_core.training.experiments import experiment
-from transformer_core.training.experiments.experiment import ExperimentRequest
 
 
 def cut_line(n: int) -> str:

@@ -15,11 +15,11 @@ import pytest
 from packaging.requirements import Requirement
 
 import transformer_core as tc
+from headlight.cli import console
 from pages.shared import models
 from tests import installed
 from tests.conftest import ROOT
 from transformer_core import shipped
-from transformer_core.cli import console
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]

@@ -18,6 +18,7 @@ from torch import nn
 from torch.distributed.run import get_args_parser
 
 import transformer_core as tc
+from headlight.programs import EXAMPLES
 from tests.checkpoints import foreign
 from tests.checkpoints.local_hub import LocalHub
 from tests.checkpoints.test_load import add_tokenizer
@@ -27,7 +28,6 @@ from transformer_core.cli.main import main, make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
-from transformer_core.programs import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis.trace.model_run import run_text
+from headlight.analysis.trace.model_run import run_text
 from transformer_core.corpora import Pair, Text, load_corpus
 from transformer_core.corpora.grammars.en_fr import translate
 from transformer_core.corpora.grammars.en_fr.reasons import because

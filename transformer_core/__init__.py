@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transformer_core import programs
+    from headlight import programs
     from transformer_core.checkpoints.checkpoint import read_card, save
     from transformer_core.checkpoints.load import load
     from transformer_core.config import ModelConfig

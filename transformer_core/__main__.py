@@ -2,6 +2,6 @@
 
 import sys
 
-from transformer_core.cli.console import run_command
+from headlight.cli.console import run_command
 
 sys.exit(run_command(sys.argv[1:]))

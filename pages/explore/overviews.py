@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import isolate, levels
 from pages.shared import cache, readings
 from pages.shared.sources import Source
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures import isolate, levels
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.attention_maps import PooledHeads
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.attention_maps import PooledHeads
+    from headlight.analysis.trace.model_run import ModelRun
 
 LABEL_LENGTH = 30  # characters of a token in a tip
 
@@ -74,7 +74,7 @@ def measures(source: Source, text: Given, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    from transformer_core.analysis.heads.text_measures import measure_text
+    from headlight.analysis.heads.text_measures import measure_text
 
     found, model_run = {}, readings.read(source, text, target)
     for name, attention_maps in model_run.attention_maps.items():

@@ -114,7 +114,7 @@ def error_classes() -> frozenset[str]:
 
 def _of_data() -> Iterator[tuple[str, str]]:
     """Yield the texts that are said though no `say` holds them, and where they are: of what comes with Headlight."""
-    from transformer_core.analysis.heads.inventory import field_notes
+    from headlight.analysis.heads.inventory import field_notes
 
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
         told = json.loads(card.read_text(encoding="utf-8"))

@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from headlight.experiments.directory import AT_ONCE, LINE
+from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
 from pages.shared import owners, runs
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import records_of
 from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
-from transformer_core.training.experiments.directory import AT_ONCE, LINE
-from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
 from transformer_core.training.run.launch import forget_log
 from transformer_core.training.run.queue import n_free
 
@@ -80,7 +80,7 @@ def find(name: str) -> Experiment | None:
     """Return an experiment by its name, as it stands now; None where there is none."""
     if not _NAME.fullmatch(name):
         return None
-    from transformer_core.training.experiments.directory import REQUEST, ExperimentDirectory
+    from headlight.experiments.directory import REQUEST, ExperimentDirectory
 
     place = folder() / name
     if not (place / REQUEST).exists():
@@ -158,7 +158,7 @@ def records(experiment: Experiment) -> list[dict[str, Any]]:
 
 def reading_recipe(experiment: Experiment) -> Expression:
     """Return what an experiment has shown as code; it has a request."""
-    from transformer_core.analysis.training.experiment_reading import read_experiment
+    from headlight.analysis.training.experiment_reading import read_experiment
 
     assert experiment.request is not None, "what was measured was asked for"
     records = records_of(experiment.path, "metrics.jsonl")

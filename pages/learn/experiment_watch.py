@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.experiments.experiment import ExperimentRequest
 from pages.components.figures import live_figure
 from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
@@ -14,11 +15,10 @@ from pages.shared.recipe import Expression
 from pages.shared.run_figures import curve_files
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
-from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.curves import Curve
-    from transformer_core.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.curves import Curve
+    from headlight.analysis.training.experiment_reading import ExperimentReading
 
 TICK = 1.0  # seconds between two looks at an experiment that is at work
 STATES = {  # in words, and the color of the badge
@@ -33,7 +33,7 @@ STATES = {  # in words, and the color of the badge
 
 def watch(laboratory: Laboratory, experiment: Experiment) -> None:
     """Draw how an experiment stands now; while it is at work, each second anew."""
-    from transformer_core.analysis.training.experiment_reading import read_experiment
+    from headlight.analysis.training.experiment_reading import read_experiment
 
     if experiment.is_at_work:
         ticking.look_again(after=TICK)
@@ -147,7 +147,7 @@ def _curves(
     laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
 ) -> None:
     """Draw losses and shares over the steps."""
-    from transformer_core.figures.curves.experiment_curves import experiment_curves
+    from headlight.figures.curves.experiment_curves import experiment_curves
 
     figure = experiment_curves(
         laboratory.names(request),

@@ -4,14 +4,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from pages.learn import experiment_runs, experiment_watch
-from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import prose, runs
-from pages.shared.view.fields import Kept
-from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_number
-from transformer_core.training.config import MOST_SEED
-from transformer_core.training.experiments.experiment import (
+from headlight.experiments.experiment import (
     FEWEST_STEPS,
     MOST_STEPS,
     MOST_VARIANTS,
@@ -20,6 +13,13 @@ from transformer_core.training.experiments.experiment import (
     USUAL_VARIANTS,
     ExperimentRequest,
 )
+from pages.learn import experiment_runs, experiment_watch
+from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
+from pages.shared import prose, runs
+from pages.shared.view.fields import Kept
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say, say_number
+from transformer_core.training.config import MOST_SEED
 
 _STEPS_OF_A_CLICK = 20
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.language import say
 
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
 from pages.learn.experiment_runs import Experiment
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 from transformer_core.language import say
-from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.experiment_reading import ExperimentReading
 
 NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be said at the next run
 TASK_NAMES = {

@@ -60,7 +60,7 @@ class Unusable(NamedTuple):
 
 def parameter_table(card: ModelCard) -> pd.DataFrame:
     """Return how many parameters each part has, and which share of all that is, in percent."""
-    from transformer_core.analysis.heads.inventory import parameters_by_part
+    from headlight.analysis.heads.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
     in_all = sum(counts.values())
@@ -70,7 +70,7 @@ def parameter_table(card: ModelCard) -> pd.DataFrame:
 
 def configuration_table(card: ModelCard) -> pd.DataFrame:
     """Return every setting that shapes the model, with what it means."""
-    from transformer_core.analysis.heads.inventory import settings
+    from headlight.analysis.heads.inventory import settings
 
     rows = [
         (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))
@@ -221,7 +221,7 @@ def keep_run(run: Path, wanted: str) -> Kept:
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
     """
-    from transformer_core.analysis.training.keeping import keep_run as keep_run_in
+    from headlight.analysis.training.keeping import keep_run as keep_run_in
 
     titles = {card.title for card in models.available().values()}
     with _free_name(wanted) as name:
@@ -237,7 +237,7 @@ def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, 
     Raises:
         CheckpointError: it cannot be written.
     """
-    from transformer_core.checkpoints.compiled import save_compiled
+    from headlight.programs.checkpoint import save_compiled
 
     with _free_name(wanted) as name:
         try:
@@ -254,7 +254,7 @@ def describe_heads(run: Path, name: str) -> None:
     Raises:
         HeadlightError: that failed; the model is as it was.
     """
-    from transformer_core.analysis.training.keeping import describe_heads as describe_heads_in
+    from headlight.analysis.training.keeping import describe_heads as describe_heads_in
 
     describe_heads_in(run, models.folder() / name)
 

@@ -16,7 +16,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import Blank, ModelRun
+    from headlight.analysis.trace.model_run import Blank, ModelRun
 
 LABELS = {
     "encoder_decoder": mark("Output"),

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures.offline import offline_page
 from pages.shared import recipe
 from pages.shared.models import place_of
 from pages.shared.recipe import Expression, Lines, Print, call, named
 from pages.shared.view import long_texts
 from pages.shared.view.state import about
-from transformer_core.figures.offline import offline_page
 
 WHERE = "# Put this file into Headlight's folder, beside app.py, and run it there: python redraw.py\n"
 LIBRARIES = ("torch", "numpy", "streamlit", "plotly")

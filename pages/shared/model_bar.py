@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.figures import isolate
 from pages.shared import answer, continuing, models, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
-from transformer_core.figures import isolate
 from transformer_core.language import language, say, say_message
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder

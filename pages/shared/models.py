@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
+from headlight.analysis.blueprint.weights import weights_of
+from headlight.analysis.trace.attentions import Attention, attentions_of
 from pages.shared import cache, forwards, prose
-from transformer_core.analysis.blueprint.weights import weights_of
-from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
@@ -349,7 +349,7 @@ def _card(place: Path) -> ModelCard:
 def _does(head: Mapping[str, Any]) -> str:
     """Return what a card says of a head; to who reads another language than the card's, from its numbers."""
     if language() != ENGLISH:
-        from transformer_core.analysis.heads.words import HeadScore
+        from headlight.analysis.heads.words import HeadScore
 
         with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
             known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
+from headlight.analysis.heads.measures import HeadName
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field
 from pages.shared.view.state import last_head
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import mark
 
 FOLDER = Path(__file__).parents[1]

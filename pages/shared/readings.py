@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from headlight.figures.heatmaps.overview import thumbnail_side
 from pages.shared import cache, models
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
@@ -9,11 +10,10 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.overview import thumbnail_side
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
@@ -81,7 +81,7 @@ def call_of(
     loaded: tuple[Expression, Expression], source: Source, text: Given | Expression, target: str | None, most: int
 ) -> Expression:
     """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
-    from transformer_core.analysis.trace.model_run import run_text
+    from headlight.analysis.trace.model_run import run_text
 
     options = {} if target is None else {"target": target}
     return call(

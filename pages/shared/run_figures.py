@@ -9,8 +9,8 @@ from pages.shared import export, models
 from pages.shared.recipe import Expression, Print, call, literal, named, script
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.curves import Curve
-    from transformer_core.analysis.training.head_history import HeadHistory
+    from headlight.analysis.training.curves import Curve
+    from headlight.analysis.training.head_history import HeadHistory
 
 
 def records_of(*path: str | Path) -> Expression:
@@ -42,7 +42,7 @@ def curve_files(
         view: gives the words of the URL.
         model: the folder of the weights.
     """
-    from transformer_core.analysis.training.curves import curve_arrays
+    from headlight.analysis.training.curves import curve_arrays
 
     last = max((int(curve.steps[-1]) for curve in curves.values() if len(curve.steps)), default=0)
     found = named("curves", literal(recipe) if isinstance(recipe, Mapping) else recipe)
@@ -62,7 +62,7 @@ def head_files(
     history: "HeadHistory", measure: str, run: Path, *, name: str, view: Callable[[], Mapping[str, str]]
 ) -> Files:
     """Return what makes the files of one measure of all heads over the steps of a run."""
-    from transformer_core.analysis.training.head_history import HeadHistory
+    from headlight.analysis.training.head_history import HeadHistory
     from transformer_core.training.run.film import Film
 
     recipe = named("history", literal(HeadHistory).from_records(records_of(Film(run).heads.path)))

@@ -9,7 +9,7 @@ from pages.shared.sources import Source
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
     from transformer_core.training.run.film import Film
 
 

@@ -199,8 +199,8 @@ def resume(run: Run) -> None:
     if run.request is None:
         start(run.name, run.arguments)
         return
+    from headlight.programs.examples import EXAMPLES
     from transformer_core.corpora import BETWEEN, CORPORA, PROGRAM
-    from transformer_core.programs.examples import EXAMPLES
 
     corpus = str((run.request or {}).get("corpus", ""))
     place = corpus.removeprefix(PROGRAM)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.figures.theme import DARK, LIGHT, THEMES, Theme
 from pages.shared import prose
 from pages.shared.page import pages
-from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
 from transformer_core.language import ENGLISH, language, say
 
 SHARED_SHEETS = (

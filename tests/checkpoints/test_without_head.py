@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformer_core.analysis.trace.model_run import run_text
 
 import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.checkpoints.test_load import add_tokenizer
-from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.checkpoints import archive
 from transformer_core.cli.main import main
 from transformer_core.decoding.filling import FillingTree

@@ -13,7 +13,7 @@ import pdoc
 import pdoc.render
 
 import transformer_core as tc
-from transformer_core import figures
+from headlight import figures
 
 CORE = Path(tc.__file__).parent
 INNER = {"__init__", "__main__", "cli", "language", "process", "reasons", "shipped"}  # for the app alone

@@ -11,13 +11,13 @@ import torch
 from playwright.sync_api import Page, expect
 
 import transformer_core as tc
+from headlight.analysis.heads.picture import MOST_CELLS
 from pages.shared.readings import MAX_NEW_TOKENS, MAX_TOKENS
 from pages.shared.view import long_texts
 from pages.shared.view.fields import Span, window, window_in_words
 from tests.e2e.looking import box_of, cell_at, parameters
 from tests.e2e.test_heads import open_heads
 from tests.pages.conftest import PROMPTS, save_model
-from transformer_core.analysis.heads.picture import MOST_CELLS
 
 pytestmark = pytest.mark.browser
 

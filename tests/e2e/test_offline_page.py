@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from transformer_core.figures import attention_heatmap, difference_heatmap
-from transformer_core.figures.heatmaps.cells import words
-from transformer_core.figures.offline import FILL_IN_WORDS, offline_page
-from transformer_core.figures.quantities import QUANTITIES, QuantityName
-from transformer_core.figures.token_axes import grid_places
+from headlight.figures import attention_heatmap, difference_heatmap
+from headlight.figures.heatmaps.cells import words
+from headlight.figures.offline import FILL_IN_WORDS, offline_page
+from headlight.figures.quantities import QUANTITIES, QuantityName
+from headlight.figures.token_axes import grid_places
 
 pytestmark = pytest.mark.browser
 

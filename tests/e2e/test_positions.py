@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from headlight.analysis.positions.dials import same_vector
 from tests.e2e.looking import cell_at, wait
-from transformer_core.analysis.positions.dials import same_vector
 
 pytestmark = pytest.mark.browser
 

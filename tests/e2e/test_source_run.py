@@ -6,12 +6,12 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 import transformer_core as tc
+from headlight.analysis.interventions.comparison import read_base
+from headlight.analysis.interventions.context import applied
+from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.stack_json import from_json
 from tests.e2e.browser import ROOT
 from tests.e2e.looking import box_of, faults, open_address, wait
-from transformer_core.analysis.interventions.comparison import read_base
-from transformer_core.analysis.interventions.context import applied
-from transformer_core.analysis.interventions.records import Stack
-from transformer_core.analysis.interventions.stack_json import from_json
 from transformer_core.instrument.capture import capture
 
 pytestmark = pytest.mark.browser

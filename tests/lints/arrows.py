@@ -16,14 +16,14 @@ FLOORS = [
     ("pages.learn.tour.lesson_engine", "pages.learn.build.engine"),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
-    ("transformer_core.figures",),
-    ("transformer_core.analysis",),
+    ("headlight.figures",),
+    ("headlight.analysis",),
     ("transformer_core.training",),
     ("transformer_core.decoding",),
     ("transformer_core.corpora",),
     ("transformer_core.checkpoints",),
     ("transformer_core.instrument",),
-    ("transformer_core.programs",),
+    ("headlight.programs",),
     ("transformer_core.model",),
     ("transformer_core.text",),
     (
@@ -56,7 +56,7 @@ KEEPS_THE_SESSION = "pages.shared.view."
 SPEAK = (
     "transformer_core.language",
     "transformer_core.cli",
-    "transformer_core.figures",
+    "headlight.figures",
 )
 
 # Names that say nothing of what is in the file.
@@ -179,9 +179,9 @@ def faults(path: Path, root: Path) -> Iterator[str]:
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
         if (in_core or room in ENGINES) and library == "streamlit":
             yield f"{where}:{line}: streamlit stops above transformer_core and the engines"
-        if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
-            yield f"{where}:{line}: plotly belongs in transformer_core/figures"
-        if library == "torch" and room == "transformer_core.figures":
+        if library == "plotly" and room != "headlight.figures" and module not in CARRY_PLOTLY:
+            yield f"{where}:{line}: plotly belongs in headlight/figures"
+        if library == "torch" and room == "headlight.figures":
             yield f"{where}:{line}: figures take numpy arrays, not tensors"
         if library == "torch" and is_page:
             yield f"{where}:{line}: a page does no tensor arithmetic"

@@ -65,7 +65,7 @@ def unsaid(source: str) -> Iterator[tuple[int, str]]:
 
 def problems(root: Path = ROOT) -> Iterator[str]:
     """Yield a line for each text of a page or a figure that no catalogue can translate."""
-    for path in sorted([*root.glob("pages/**/*.py"), *root.glob("transformer_core/figures/**/*.py")]):
+    for path in sorted([*root.glob("pages/**/*.py"), *root.glob("headlight/figures/**/*.py")]):
         if (name := path.relative_to(root).as_posix()) not in NOT_SHOWN:
             for line, text in dict.fromkeys(unsaid(path.read_text(encoding="utf-8"))):
                 yield f"{name}:{line}: “{text[:60]}” is shown as it is; say() it, or mark() it where it is written"

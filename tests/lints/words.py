@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = (
-    "tests/analysis/stage",
+    "tests/headlight/analysis/stage",
     "tests/pages/learn/glossary",
     "pages/learn/positions/components/dials",
 )

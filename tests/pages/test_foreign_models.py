@@ -15,9 +15,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.programs.checkpoint import save_compiled
 from pages.shared import continuing, models
 from pages.shared.answer import NO_HEAD
 from pages.shared.page import pages
+from tests.headlight.programs.compiled_examples import example
 from tests.pages.conftest import (
     EXAMPLES,
     component,
@@ -30,9 +32,7 @@ from tests.pages.conftest import (
     words_of,
 )
 from tests.pages.small_gpt2 import save_small_gpt2
-from tests.programs.compiled_examples import example
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.checkpoints.compiled import save_compiled
 from transformer_core.config import Architecture
 from transformer_core.text.ids import IdTokenizer
 

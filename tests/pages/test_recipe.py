@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headlight.analysis.heads.measures import HeadName
 from pages.shared.recipe import (
     Expression,
     Print,
@@ -25,7 +26,6 @@ from pages.shared.recipe import (
     value_of,
     written,
 )
-from transformer_core.analysis.heads.measures import HeadName
 
 COUNTED: list[str] = []
 

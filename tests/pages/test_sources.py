@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.compare.ablation import ablation
 from pages.shared import models
 from pages.shared.sources import Source
 from tests.pages.train.small_films import STEPS, save_run
-from transformer_core.analysis.interventions.records import Stack
-from transformer_core.analysis.interventions.stack_json import to_json
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.headlight.diagnosis.tiny_runs import not_masked, not_shifted, see_every_token
 from tests.model.building import odd_config
-from tests.training.diagnosis.tiny_runs import not_masked, not_shifted, see_every_token
 from transformer_core.config import Architecture
 from transformer_core.corpora.batching import IGNORED, Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text

@@ -64,8 +64,8 @@ def import_all() -> None:
     """Import what a training needs, and let torch start its threads and load what it loads at the first step only."""
     import torch
 
-    import transformer_core.analysis.heads.measures
-    import transformer_core.training.experiments.work
+    import headlight.analysis.heads.measures
+    import headlight.experiments.work
     import transformer_core.training.run.begin
     import transformer_core.training.run.worker  # noqa: F401
 

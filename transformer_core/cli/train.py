@@ -171,7 +171,7 @@ def _only_keeps(options: argparse.Namespace) -> bool:
 
 def _keep(run: Path, folder: Path) -> int:
     """Save the model of a run first; what its heads do is measured when it is safe."""
-    from transformer_core.analysis.training.keeping import describe_heads, keep_run
+    from headlight.analysis.training.keeping import describe_heads, keep_run
 
     step = keep_run(run, folder)
     print(f"The model of step {step:,} is saved in {_quoted(folder)}. Try it:")
@@ -198,8 +198,8 @@ def _quoted(path: Path | str) -> str:
 
 def _train(job: "Job", signals: StopSignals, *, turn: QueueTurn | None, tell: Callable[[str], None]) -> None:
     """Train, and say how far it is."""
-    from transformer_core.analysis.heads.meter import HeadMeter
-    from transformer_core.analysis.training.head_history import HeadHistory
+    from headlight.analysis.heads.meter import HeadMeter
+    from headlight.analysis.training.head_history import HeadHistory
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.run.worker import Measurement, work
 

@@ -82,7 +82,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
 
         return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
     if name.startswith(PROGRAM):
-        from transformer_core.corpora.program_inputs import program_corpus
+        from headlight.programs.corpus import program_corpus
 
         if reading != AS_MADE:
             raise CorpusError(

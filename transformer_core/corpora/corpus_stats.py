@@ -128,7 +128,7 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     if name in CORPORA:
         return [*versions, *choices, name]
     if name.startswith(PROGRAM):
-        from transformer_core.corpora.program_inputs import program_named
+        from headlight.programs.corpus import program_named
 
         program = program_named(name)
         task = json.dumps([program.source, program.vocab, program.max_len, program.is_causal])

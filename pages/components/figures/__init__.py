@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas  # noqa: F401  # as a whole: plotly, too, looks whether it is there, and fails while it is being loaded
 
+from headlight.figures import DARK, LIGHT, Figure, template
 from pages.components.mounting import component
 from pages.shared.view import state
 from pages.shared.view.fields import sent
-from transformer_core.figures import DARK, LIGHT, Figure, template
 from transformer_core.language import language, speaking
 
 Files = Callable[[], Mapping[str, bytes]]

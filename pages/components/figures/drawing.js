@@ -1,6 +1,6 @@
 // Draws a component's figure into its place, with the look of the page and what goes with the figure: legend, cells, menu.
 
-import { fillInWords } from "../../../transformer_core/figures/cell_words.js";
+import { fillInWords } from "../../../headlight/figures/cell_words.js";
 import { element } from "../kit/elements.js";
 import { say } from "../kit/say.js";
 import { listen, rangesOf, updateCells } from "./cells.js";

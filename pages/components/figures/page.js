@@ -1,6 +1,6 @@
 // A figure as a page of its own: one file, which opens without a network, light or dark as its reader has it.
 
-import { fillInWords, rowsOf } from "../../../transformer_core/figures/cell_words.js";
+import { fillInWords, rowsOf } from "../../../headlight/figures/cell_words.js";
 import { brushOf, measureIn } from "../kit/canvas.js";
 import { LANGUAGE } from "../kit/language.js";
 import { roundStep } from "../kit/numbers.js";

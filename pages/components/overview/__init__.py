@@ -9,11 +9,11 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
+from headlight.figures import DARK, LIGHT, sequential_scale
+from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.figures import DARK, LIGHT, sequential_scale
-from transformer_core.figures.hues import DIVIDER, NOT_FINITE, WARM
 from transformer_core.language import say
 
 

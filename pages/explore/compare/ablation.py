@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Stack
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Stack
 from transformer_core.errors import mark
 
 METHODS = {"": mark("none"), "zero": mark("zero ablation"), "uniform": mark("uniform attention")}

@@ -3,19 +3,19 @@
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.texts.side_by_side import changes, ranked_heads
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.heatmaps.head_grid import head_grid
+from headlight.figures.hues import STRONG
 from pages.components import figures
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.texts.side_by_side import changes, ranked_heads
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.head_grid import head_grid
-from transformer_core.figures.hues import STRONG
 from transformer_core.language import say, say_message
 
 AXES = "[layer, head], in [0, 1]"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import METHODS, OTHER, heads_of, method_of
 from pages.explore.compare.data import ComparisonData
@@ -18,12 +19,11 @@ from pages.shared.predictions import box
 from pages.shared.runs import Run
 from pages.shared.view import state
 from pages.shared.view.fields import Field
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 SAME = ""  # in the place of a head: that of side A
 ABOUT_METHODS = mark(

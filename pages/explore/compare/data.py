@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.texts.side_by_side import SharedTokens
+from headlight.figures import Figure
 from pages.components import figures
 from pages.explore.compare.sides import Side, teacher_forced
 from pages.shared import cache, export, prose
 from pages.shared.recipe import Expression, Print, literal, script, through, value_of
 from pages.shared.view import state
-from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
-from transformer_core.figures import Figure
 from transformer_core.text.interface import in_one_line
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
 

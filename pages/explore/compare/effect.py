@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.bars.label_bars import label_bars
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.answer import NO_HEAD
@@ -11,13 +13,11 @@ from pages.shared.glossary.links import definitions
 from pages.shared.lines import output_in_a_line
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.flow.effect import Effect
+    from headlight.analysis.flow.effect import Effect
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
@@ -126,7 +126,7 @@ def _is_known(data: ComparisonData) -> bool:
 
 def _effect(data: ComparisonData) -> Expression:
     """Return the effect as code."""
-    from transformer_core.analysis.flow.effect import effect, output_log_probs
+    from headlight.analysis.flow.effect import effect, output_log_probs
 
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
@@ -136,7 +136,7 @@ def _effect(data: ComparisonData) -> Expression:
 
 def _output(data: ComparisonData) -> Expression:
     """Return what A wrote as code."""
-    from transformer_core.analysis.flow.effect import OutputTokens
+    from headlight.analysis.flow.effect import OutputTokens
 
     return named("output", literal(OutputTokens).of(data.recipes[0]))
 

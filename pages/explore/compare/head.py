@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.flow.divergence import has_choice
+from headlight.analysis.heads.table import pattern_arrays, pattern_csv
+from headlight.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
+from headlight.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import Figure, attention_heatmap, difference_heatmap, isolate
+from headlight.figures.labels import shorten, text_width
 from pages.components import figures
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import heads_of, method_of
@@ -16,14 +23,7 @@ from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from transformer_core.analysis.flow.divergence import has_choice
-from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
-from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
-from transformer_core.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
-from transformer_core.figures.labels import shorten, text_width
 from transformer_core.language import say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for

@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.texts.side_by_side import is_telling, layer_likeness
+from headlight.analysis.texts.token_alignment import TokenAlignment, align_tokens
+from headlight.figures.heatmaps.layer_matrix import layer_matrix
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
-from transformer_core.analysis.texts.token_alignment import TokenAlignment, align_tokens
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
 from transformer_core.language import say
 
 HEIGHT = 420  # px
@@ -128,7 +128,7 @@ def _positions(data: ComparisonData, stack_a: str, stack_b: str) -> Expression:
 
 def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
     """Return how alike the states of each two stacks are as code."""
-    from transformer_core.analysis.heads.outputs import layer_states
+    from headlight.analysis.heads.outputs import layer_states
 
     a, b = (side.forward("states", layer_states, model_run.inputs) for side, model_run in data.sides_in_code)
     likeness = []

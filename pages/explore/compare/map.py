@@ -3,6 +3,12 @@
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.likeness import MIXED, ClusterName
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.heatmaps.head_map import head_map_figure
+from headlight.figures.hues import category_hues
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.mapped import HABITS, Mapped, map_recipes, mapped, shared_tokens
@@ -10,13 +16,7 @@ from pages.explore.compare.sides import head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print
-from transformer_core.analysis.heads.likeness import MIXED, ClusterName
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import ConfigError, mark
-from transformer_core.figures.heatmaps.head_map import head_map_figure
-from transformer_core.figures.hues import category_hues
 from transformer_core.language import say, say_number
 
 HEIGHT = 520  # px

@@ -5,14 +5,14 @@ from math import isqrt
 
 import numpy as np
 
+from headlight.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.heads.text_measures import MEASURES, measure_text
+from headlight.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared.recipe import Expression, call, named, value_of
-from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.heads.text_measures import MEASURES, measure_text
-from transformer_core.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import ConfigError, mark
 from transformer_core.language import say
 
@@ -90,7 +90,7 @@ def map_recipes(data: ComparisonData, shared: Expression | None) -> dict[str, Ex
 
 def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
     """Return how far apart each two heads are."""
-    from transformer_core.analysis.heads.outputs import head_outputs
+    from headlight.analysis.heads.outputs import head_outputs
 
     way = view_fields.ALIKE.value
     if way == "looking":

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import changed as compare_changed
 from pages.explore.compare import controls, effect, layers, map, texts, view_fields
 from pages.explore.compare import head as compare_head
@@ -15,7 +16,6 @@ from pages.shared.models import ModelCard
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.recipe import script
 from pages.shared.view import state
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

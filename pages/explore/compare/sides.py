@@ -7,6 +7,11 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.checking import check_stack
+from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablation, heads_of, method_of
 from pages.shared import export, readings, run_models, run_readings, runs
@@ -15,18 +20,13 @@ from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import weights_of
 from pages.shared.sources import Source
 from pages.shared.view import state
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.checking import check_stack
-from transformer_core.analysis.interventions.records import Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
-from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]

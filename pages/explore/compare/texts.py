@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.bars.spread import texts_spread
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
@@ -16,10 +19,7 @@ from pages.shared import analyses, cache, prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
-from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.bars.spread import texts_spread
 from transformer_core.language import say, say_message, say_number
 from transformer_core.text.interface import Given, in_one_line
 

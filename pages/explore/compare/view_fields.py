@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from headlight.analysis.heads.many_texts import MEASURES
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.explore.compare import ablation
 from pages.shared import prose
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Field, Kept, one_of, text_up_to
-from transformer_core.analysis.heads.many_texts import MEASURES
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message
 from transformer_core.text.interface import Given

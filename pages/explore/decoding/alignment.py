@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.alignment import alignment_matrix
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
@@ -18,13 +20,11 @@ from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment
+    from headlight.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment
 
 TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
@@ -115,7 +115,7 @@ def _open(cell: tuple[int, int] | None) -> None:
 
 def _recipe(data: DecodingData) -> Alignment:
     """Return the attention over the source as far as it is written, and the true alignment where there is one."""
-    from transformer_core.analysis.texts.word_alignment import hard_alignment, known_alignment
+    from headlight.analysis.texts.word_alignment import hard_alignment, known_alignment
     from transformer_core.decoding.looking import written_weights
 
     recipe, n_shown = data.recipe, min(data.n_written + 1, len(data.branch))
@@ -156,7 +156,7 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
 
 def _pairs(name: str, seed: int) -> Expression:
     """Return the pairs of a corpus by their sources; its value raises HeadlightError while the corpus is drawn."""
-    from transformer_core.analysis.texts.word_alignment import KnownPairs
+    from headlight.analysis.texts.word_alignment import KnownPairs
     from transformer_core.corpora import load_corpus
 
     def drawn(make: Callable[[], Any]) -> Any:

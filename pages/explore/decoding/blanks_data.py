@@ -16,7 +16,7 @@ from transformer_core.errors import TextError
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.traced_forward import EncodedInput
+    from headlight.analysis.trace.traced_forward import EncodedInput
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.decoding.looking import Aim
     from transformer_core.text.interface import Given, Tokenizer

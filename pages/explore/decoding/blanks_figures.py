@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.bars.blank_bars import blank_bars
+from headlight.figures.bars.row_bars import row_bars
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
@@ -16,10 +19,7 @@ from pages.shared.answer import probability
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.bars.blank_bars import blank_bars
-from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.language import say
 
 if TYPE_CHECKING:

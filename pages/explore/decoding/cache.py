@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, named, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.figures import isolate
 from pages.components.sampling import SLIDERS, NextTokenDistribution, sent_sampling
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.candidates import candidates, sent_token
@@ -15,7 +16,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:

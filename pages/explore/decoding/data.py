@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
@@ -13,7 +14,6 @@ from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import TextError
 from transformer_core.language import say

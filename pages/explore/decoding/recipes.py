@@ -18,7 +18,7 @@ MOST_GIVEN = 512  # tokens of a text
 
 def given(source: Source, config: ModelConfig, text: Given) -> Expression:
     """Return the text as the model is given it, as far as there is room."""
-    from transformer_core.analysis.trace.traced_forward import EncodedInput
+    from headlight.analysis.trace.traced_forward import EncodedInput
 
     room = max(1, config.max_seq_len - 1) if config.architecture == "decoder_only" else config.max_seq_len
     _, tokenizer = source.recipe()
@@ -53,7 +53,7 @@ class DecodingRecipe:
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: str, length: int) -> "DecodingRecipe":
         """Return what the view asks for, each branch with so many tokens unless it ends before or begins with more."""
-        from transformer_core.analysis.trace.traced_forward import tensor_of
+        from headlight.analysis.trace.traced_forward import tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
         model, tokenizer = source.recipe()
@@ -93,7 +93,7 @@ class BlanksRecipe:
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: Given) -> "BlanksRecipe":
         """Return a text as a masked model is given it."""
-        from transformer_core.analysis.trace.traced_forward import tensor_of
+        from headlight.analysis.trace.traced_forward import tensor_of
         from transformer_core.decoding.filling import FillingTree
 
         model, tokenizer = source.recipe()

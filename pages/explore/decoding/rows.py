@@ -4,6 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.bars.step_rows import LayerRows, layer_rows, step_rows
+from headlight.figures.labels import isolate, shorten
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
@@ -11,11 +15,7 @@ from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.bars.step_rows import LayerRows, layer_rows, step_rows
-from transformer_core.figures.labels import isolate, shorten
 from transformer_core.language import say
 
 if TYPE_CHECKING:

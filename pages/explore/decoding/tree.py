@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.figures import isolate
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from pages.explore.decoding.data import DecodingData
@@ -13,7 +14,6 @@ from pages.explore.decoding.nodes import given_nodes, numbers, text_of
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
-from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import pattern_arrays, pattern_csv
+from headlight.figures import attention_heatmap
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
@@ -12,13 +14,11 @@ from pages.shared import cache, export, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
-from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.errors import mark
-from transformer_core.figures import attention_heatmap
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.flow.across_layers import Method, Part
+    from headlight.analysis.flow.across_layers import Method, Part
 
 ABREAST = 2  # figures in a row
 USUAL = "rollout"
@@ -46,7 +46,7 @@ def show(data: HeadsData) -> None:
 
 def _draw(data: HeadsData, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
-    from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
+    from headlight.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
 
     n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:

@@ -5,6 +5,12 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.flow.divergence import entropy
+from headlight.analysis.heads.picture import HeadPicture, cell_in_all_heads
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.bars.row_bars import row_bars
+from headlight.figures.heatmaps.head_grid import head_grid
+from headlight.figures.labels import shorten
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData, marked
@@ -12,13 +18,7 @@ from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Print, Unwritten, call, named, value_of
 from pages.shared.view import state
-from transformer_core.analysis.flow.divergence import entropy
-from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.bars.row_bars import row_bars
-from transformer_core.figures.heatmaps.head_grid import head_grid
-from transformer_core.figures.labels import shorten
 from transformer_core.language import say
 
 HEIGHT = 270  # px

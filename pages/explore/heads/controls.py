@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from headlight.analysis.heads.picture import HeadShare
+from headlight.analysis.heads.text_measures import MEASURES
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.quantities import QUANTITIES
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.still import save_overview
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Span
-from transformer_core.analysis.heads.picture import HeadShare
-from transformer_core.analysis.heads.text_measures import MEASURES
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
 WIDTH = 340  # px, of what is folded up

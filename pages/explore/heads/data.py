@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.quantities import QUANTITIES
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
@@ -10,16 +13,13 @@ from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
-from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.attention_maps import AttentionMaps
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.attention_maps import AttentionMaps
+    from headlight.analysis.trace.model_run import ModelRun
 
 NAMES = {  # of queries and keys, by architecture and by where they come from
     ("encoder_decoder", "source"): mark("source"),

@@ -8,6 +8,15 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.picture import HeadPicture, HeadShare
+from headlight.analysis.heads.table import pattern_arrays, pattern_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import attention_heatmap
+from headlight.figures.bipartite import bipartite_lines
+from headlight.figures.heatmaps.attention import heatmap_frame
+from headlight.figures.heatmaps.cells import FORBIDDEN
+from headlight.figures.hues import NOT_FINITE, category_hues
+from headlight.figures.quantities import QUANTITIES
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
@@ -15,16 +24,7 @@ from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
-from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
-from transformer_core.figures import attention_heatmap
-from transformer_core.figures.bipartite import bipartite_lines
-from transformer_core.figures.heatmaps.attention import heatmap_frame
-from transformer_core.figures.heatmaps.cells import FORBIDDEN
-from transformer_core.figures.hues import NOT_FINITE, category_hues
-from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
 STILL_WIDTH = 560  # px

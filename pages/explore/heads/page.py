@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.picture import HeadPicture
+from headlight.analysis.heads.text_measures import MEASURES
+from headlight.analysis.trace.cells import strongest_cell
+from headlight.figures import isolate
+from headlight.figures.hues import category_hues
 from pages.components.overview import Measure, PinnedHead, head_overview
 from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
@@ -16,12 +21,7 @@ from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
-from transformer_core.analysis.heads.picture import HeadPicture
-from transformer_core.analysis.heads.text_measures import MEASURES
-from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.errors import mark
-from transformer_core.figures import isolate
-from transformer_core.figures.hues import category_hues
 from transformer_core.language import say
 
 if TYPE_CHECKING:

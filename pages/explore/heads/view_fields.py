@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, Span
+from headlight.analysis.heads.text_measures import MEASURES
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Field, number, one_of, sent, window, window_in_words
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Span
-from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.language import say
 
 PAGE = "heads"

@@ -6,15 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.investigate.interventions import averaging, view_fields, words
-from pages.investigate.interventions.data import InterventionsData
-from pages.learn import head_choice
-from pages.shared import prose
-from pages.shared.models import ModelCard
-from pages.shared.view import state
-from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions.record_checks import MAX_TEXT_CHARS
-from transformer_core.analysis.interventions.records import (
+from headlight.analysis.interventions.record_checks import MAX_TEXT_CHARS
+from headlight.analysis.interventions.records import (
     OF_HEADS,
     Ablation,
     CellEdit,
@@ -23,6 +16,13 @@ from transformer_core.analysis.interventions.records import (
     Patch,
     TokenSwap,
 )
+from pages.investigate.interventions import averaging, view_fields, words
+from pages.investigate.interventions.data import InterventionsData
+from pages.learn import head_choice
+from pages.shared import prose
+from pages.shared.models import ModelCard
+from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given
@@ -112,7 +112,7 @@ def _ablate(data: InterventionsData) -> None:
 def _ablation(data: InterventionsData) -> Entry:
     component, method = _chosen(data), _METHOD.value
     if method == "constant":
-        from transformer_core.analysis.interventions.constants import fit_constant
+        from headlight.analysis.interventions.constants import fit_constant
 
         model, tokenizer = data.model()
         return fit_constant(model, tokenizer, component, [other_text(data)]).ablation

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from headlight.analysis.interventions.records import Ablation, Component
 from pages.explore.compare import corpus_texts
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import forwards, models
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions.records import Ablation, Component
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.language import say
 from transformer_core.text.interface import Given, in_one_line, read_line
@@ -44,7 +44,7 @@ def mean(data: InterventionsData, component: Component, usual: Given) -> Ablatio
         lines = filter(data.input_tokenizer("source").encode, written)
         read: Callable[[str], Given] = read_line if data.card.takes_pairs else str
         return Ablation(component=component, method="mean", texts=tuple(map(read, lines)))
-    from transformer_core.analysis.interventions.constants import corpus_mean
+    from headlight.analysis.interventions.constants import corpus_mean
 
     drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
     texts = corpus_texts.held_out(corpus, *drawn, card.config.architecture)

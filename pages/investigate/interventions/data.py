@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headlight.analysis.interventions.records import Ablation, Patch, Stack
+from headlight.analysis.interventions.stack_json import to_json
+from headlight.figures import isolate
 from pages.investigate.interventions import view_fields
 from pages.shared import cache, drawing
 from pages.shared.models import ModelCard
@@ -14,17 +17,14 @@ from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.interventions.records import Ablation, Patch, Stack
-from transformer_core.analysis.interventions.stack_json import to_json
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.interventions.comparison import Base, Consequences
-    from transformer_core.analysis.interventions.metric import Metric
-    from transformer_core.analysis.interventions.source_runs import Pairing
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.interventions.comparison import Base, Consequences
+    from headlight.analysis.interventions.metric import Metric
+    from headlight.analysis.interventions.source_runs import Pairing
+    from headlight.analysis.trace.model_run import ModelRun
     from transformer_core.text.interface import Given, Tokenizer
 
 STORE = mark("interventions")
@@ -81,7 +81,7 @@ class InterventionsData:
     @cached_property
     def sources_recipe(self) -> Expression:
         """The runs of other texts that the stack takes values from, as code."""
-        from transformer_core.analysis.interventions.source_runs import SourceRuns
+        from headlight.analysis.interventions.source_runs import SourceRuns
 
         room = _room(self.source)
         return named("sources", cache.kept(STORE, call(SourceRuns, *self.source.recipe(), **room)))
@@ -89,7 +89,7 @@ class InterventionsData:
     @cached_property
     def result_recipe(self) -> Expression:
         """What the stack changes, as code."""
-        from transformer_core.analysis.interventions.comparison import consequences
+        from headlight.analysis.interventions.comparison import consequences
 
         pairs = {"pairs": self.pairs} if self.pairs else {}
         return self._computed("result", consequences, self.base_recipe, self.stack, **pairs)
@@ -97,7 +97,7 @@ class InterventionsData:
     @cached_property
     def output_recipe(self) -> Expression:
         """What the model writes by itself with the stack, as code."""
-        from transformer_core.analysis.interventions.comparison import free_output
+        from headlight.analysis.interventions.comparison import free_output
 
         return self._computed("output", free_output, self.base_recipe, self.result_recipe)
 
@@ -132,7 +132,7 @@ class InterventionsData:
         Raises:
             HeadlightError: the model cannot read that text.
         """
-        from transformer_core.analysis.interventions.context import prepare
+        from headlight.analysis.interventions.context import prepare
 
         model, tokenizer = self.source.recipe()
         stack, run = Stack(entries=(entry,)), self.base_recipe.run
@@ -149,7 +149,7 @@ class InterventionsData:
             text: that the source run reads.
             kind: of the components that are compared.
         """
-        from transformer_core.analysis.interventions.run_comparison import compare_with_source
+        from headlight.analysis.interventions.run_comparison import compare_with_source
 
         model, tokenizer = self.source.recipe()
         found = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
@@ -198,7 +198,7 @@ class InterventionsData:
     @cached_property
     def usual_other_text(self) -> str:
         """The text that values are taken from until a person types one."""
-        from transformer_core.analysis.interventions.other_texts import usual_other_text
+        from headlight.analysis.interventions.other_texts import usual_other_text
 
         return usual_other_text(
             self.model()[1],
@@ -279,7 +279,7 @@ class InterventionsData:
 
 def base_recipe(source: Source, view: View) -> Expression:
     """Return the unchanged run of a text as code."""
-    from transformer_core.analysis.interventions.comparison import read_base
+    from headlight.analysis.interventions.comparison import read_base
 
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}

@@ -6,18 +6,18 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.heatmaps.head_grid import head_grid
+from headlight.figures.heatmaps.number_panels import number_panels
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.drawing import looks
 from pages.shared.lines import output_in_a_line
 from pages.shared.recipe import Print, call, literal, named
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.figures.heatmaps.head_grid import head_grid
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
 
 HEIGHT, BARS = 340, 190  # px
@@ -54,7 +54,7 @@ def outputs(data: InterventionsData) -> None:
 
 def tokens(data: InterventionsData) -> None:
     """Draw how each token of the base output changes."""
-    from transformer_core.analysis.interventions.tables import token_numbers
+    from headlight.analysis.interventions.tables import token_numbers
 
     result, title = data.result_recipe, _title(data)
     drawn = call(

@@ -4,13 +4,13 @@ from functools import partial
 
 import streamlit as st
 
+from headlight.analysis.heads.table import pattern_arrays, pattern_csv
+from headlight.figures.heatmaps.attention import attention_heatmap
 from pages.components import figures
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.drawing import looks
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
-from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.language import say
 
 HEIGHT = 380  # px

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
+from headlight.analysis.interventions.run_comparison import RunComparison
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.investigate.interventions import adding, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
-from transformer_core.analysis.interventions.run_comparison import RunComparison
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 from transformer_core.text.interface import in_one_line

@@ -8,17 +8,17 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.analysis.interventions.checking import check_stack
+from headlight.analysis.interventions.records import Entry, Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.figures import isolate
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import export, prose
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions.checking import check_stack
-from transformer_core.analysis.interventions.records import Entry, Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
-from transformer_core.figures import isolate
 from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.interventions.records import OF_HEADS, Kind, Patch
 from pages.investigate.interventions import adding
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.recipe import Expression, Unwritten, call, named, through
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions.records import OF_HEADS, Kind, Patch
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.interventions.attributing import Estimate
-    from transformer_core.analysis.interventions.sweeping import SweepResult
+    from headlight.analysis.interventions.attributing import Estimate
+    from headlight.analysis.interventions.sweeping import SweepResult
 
 SITES: tuple[tuple[Kind, bool], ...] = (  # which kinds of components are swept, and whether by position
     ("head", True),
@@ -71,10 +71,10 @@ class SweepRecipes:
 
 def recipes_of(data: InterventionsData) -> SweepRecipes:
     """Return the sweep that is chosen as code."""
-    from transformer_core.analysis.interventions.attributing import attribution, exact_top
-    from transformer_core.analysis.interventions.source_runs import SourceRuns
-    from transformer_core.analysis.interventions.sweeping import source_difference, sweep_components
-    from transformer_core.analysis.interventions.sweeping import sweep as sweep_over
+    from headlight.analysis.interventions.attributing import attribution, exact_top
+    from headlight.analysis.interventions.source_runs import SourceRuns
+    from headlight.analysis.interventions.sweeping import source_difference, sweep_components
+    from headlight.analysis.interventions.sweeping import sweep as sweep_over
 
     model, tokenizer = data.source.recipe()
     base, (kind, by_position) = data.base_recipe, site_of(data)

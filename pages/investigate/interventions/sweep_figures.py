@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.interventions.checking import side_of
+from headlight.analysis.interventions.records import OF_STACK, Component
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.heatmaps.number_panels import number_panels
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.investigate.interventions.sweep_data import Sweep, found_by, recipes_of, settings_of
 from pages.shared.drawing import looks
 from pages.shared.recipe import call, named, value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.interventions.checking import side_of
-from transformer_core.analysis.interventions.records import OF_STACK, Component
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.interventions.tables import SweepMap
+    from headlight.analysis.interventions.tables import SweepMap
 
 BARS = 230  # px
 COMPONENTS = {  # all of a kind
@@ -47,7 +47,7 @@ ESTIMATED = {
 
 def checked(data: InterventionsData, sweep: Sweep) -> None:
     """Draw the largest estimates beside the exact changes."""
-    from transformer_core.analysis.interventions.tables import sieve_numbers
+    from headlight.analysis.interventions.tables import sieve_numbers
 
     estimates, results, divided = found_by(recipes_of(data), sweep)
     labels = [_label(data, result.component) for result in sweep.results]
@@ -97,7 +97,7 @@ def _side(data: InterventionsData, component: Component) -> Sequence[str]:
 
 def picture(data: InterventionsData, sweep: Sweep) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
-    from transformer_core.analysis.interventions.tables import sweep_maps
+    from headlight.analysis.interventions.tables import sweep_maps
 
     recipes = recipes_of(data)
     estimates, results, divided = found_by(recipes, sweep)

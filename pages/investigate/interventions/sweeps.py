@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.analysis.interventions.records import Component, Kind
+from headlight.figures.quantities import rounded
 from pages.investigate.interventions import adding, sweep_figures
 from pages.investigate.interventions.data import InterventionsData
 from pages.investigate.interventions.sweep_data import (
@@ -21,14 +23,12 @@ from pages.investigate.interventions.sweep_data import (
 )
 from pages.shared import forwards, models, prose, ticking
 from pages.shared.recipe import Print, each, value_of
-from transformer_core.analysis.interventions.records import Component, Kind
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.quantities import rounded
 from transformer_core.language import say
 from transformer_core.text.interface import in_one_line
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.interventions.sweeping import SweepResult
+    from headlight.analysis.interventions.sweeping import SweepResult
 
 SLICE = 0.7  # s of one draw of the page that a sweep takes
 BY_POSITION, BY_HEAD = mark("{components} × positions"), mark("{components}: layer × head")

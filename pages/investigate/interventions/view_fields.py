@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from headlight.analysis.interventions.records import Entry, Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.shared.view import stack_history
 from pages.shared.view.fields import Field, Kept, number, one_of
 from pages.shared.view.state import STACK
-from transformer_core.analysis.interventions.records import Entry, Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.language import say
 
 PAGE = "interventions"

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pages.investigate.interventions.data import InterventionsData
-from transformer_core.analysis.interventions.records import (
+from headlight.analysis.interventions.records import (
     OF_HEADS,
     Ablation,
     CellEdit,
@@ -12,9 +11,10 @@ from transformer_core.analysis.interventions.records import (
     Patch,
     TokenSwap,
 )
-from transformer_core.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import isolate
+from pages.investigate.interventions.data import InterventionsData
 from transformer_core.errors import mark
-from transformer_core.figures import isolate
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import in_one_line
 

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
+from headlight.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.architecture.activation import activation_figure
 from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
@@ -14,11 +18,7 @@ from pages.learn.architecture.labels import name_of
 from pages.shared import export, prose
 from pages.shared.recipe import Print, named, script
 from pages.shared.view import state
-from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
-from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.architecture.activation import activation_figure
 from transformer_core.language import grouped, percent, say
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from functools import partial
 
 import streamlit as st
 
+from headlight.analysis.blueprint.code import code_of
+from headlight.analysis.blueprint.shapes import in_numbers, input_site, stages
+from headlight.analysis.blueprint.weights import weights_of
 from pages.learn.architecture import activation, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of, parameters_in_words, shape_in_words, table
 from pages.learn.architecture.words import does, sources
 from pages.shared import prose
-from transformer_core.analysis.blueprint.code import code_of
-from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
-from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import grouped, say
 
@@ -73,7 +73,7 @@ def _shapes(data: ArchitectureData) -> None:
 
 def _convolutions(data: ArchitectureData) -> None:
     """Compute the network on this text as convolutions too, and say how far both are apart."""
-    from transformer_core.analysis.blueprint.convolution import convolution_error
+    from headlight.analysis.blueprint.convolution import convolution_error
     from transformer_core.model.feed_forward import FeedForward
 
     config, box = data.card.config, data.box

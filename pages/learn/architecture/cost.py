@@ -6,12 +6,7 @@ from operator import attrgetter
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
-from pages.learn.architecture.data import ArchitectureData
-from pages.shared import export, prose
-from pages.shared.recipe import Print, call, each, named, script
-from pages.shared.view import state
-from transformer_core.analysis.blueprint.forward_cost import (
+from headlight.analysis.blueprint.forward_cost import (
     PARTS,
     crossing,
     memory,
@@ -20,12 +15,17 @@ from transformer_core.analysis.blueprint.forward_cost import (
     several_lengths,
     writing_cost,
 )
-from transformer_core.analysis.blueprint.weights import n_parameters
-from transformer_core.analysis.heads.table import matrix_csv
+from headlight.analysis.blueprint.weights import n_parameters
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.architecture.cost import cost_curves, share_areas
+from headlight.figures.architecture.hues import COST_HUES
+from headlight.figures.hues import FAINT, STRONG, WARM
+from pages.components import figures
+from pages.learn.architecture.data import ArchitectureData
+from pages.shared import export, prose
+from pages.shared.recipe import Print, call, each, named, script
+from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.figures.architecture.cost import cost_curves, share_areas
-from transformer_core.figures.architecture.hues import COST_HUES
-from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.language import grouped, percent, say
 
 NAMES = {

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.blueprint.plan import Blueprint, Box, blueprint_of
+from headlight.analysis.blueprint.shapes import sizes
 from pages.learn.architecture import view_fields
 from pages.shared import cache, models, readings
 from pages.shared.models import ModelCard
@@ -12,8 +14,6 @@ from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
-from transformer_core.analysis.blueprint.shapes import sizes
 from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
@@ -21,8 +21,8 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis.blueprint.stream import Stream
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.blueprint.stream import Stream
+    from headlight.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
 KIND = mark("captured activations")
@@ -148,7 +148,7 @@ class ArchitectureData:
     @cached_property
     def captured(self) -> Expression:
         """The one capture of this text, which all who read it share, as code."""
-        from transformer_core.analysis.blueprint.capture import CapturedText
+        from headlight.analysis.blueprint.capture import CapturedText
 
         inputs: Any = self.recipe.inputs
         if self.is_cut:

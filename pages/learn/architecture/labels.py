@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from headlight.analysis.blueprint.plan import Box
+from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
+from headlight.analysis.blueprint.weights import weights_of
+from headlight.analysis.trace.residual_stream import has_added_positions
 from pages.learn.architecture.components.drawing import BoxLabel
 from pages.learn.architecture.words import does, title
 from pages.shared import prose
-from transformer_core.analysis.blueprint.plan import Box
-from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
-from transformer_core.analysis.blueprint.weights import weights_of
-from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.language import grouped, say, say_number

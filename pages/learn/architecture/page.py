@@ -2,6 +2,9 @@
 
 import streamlit as st
 
+from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
+from headlight.analysis.blueprint.weights import weights_of
 from pages.learn.architecture import block, cost, parameters, stream, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
@@ -11,9 +14,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
-from transformer_core.analysis.blueprint.plan import blueprint_of
-from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
-from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

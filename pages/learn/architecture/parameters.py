@@ -7,6 +7,9 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.inventory import parameters_by_part, parameters_of_parts
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
 from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
@@ -15,11 +18,8 @@ from pages.shared import export, prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, call, literal, named, script, through, value_of
 from pages.shared.view import state
-from transformer_core.analysis.heads.inventory import parameters_by_part, parameters_of_parts
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
 from transformer_core.language import grouped, percent, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
@@ -194,7 +194,7 @@ def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
 @lru_cache(maxsize=32)
 def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
     """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
-    from transformer_core.analysis.heads.inventory import parameters_by_part
+    from headlight.analysis.heads.inventory import parameters_by_part
 
     return parameters_by_part(config)
 

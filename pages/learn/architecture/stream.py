@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.architecture.hues import PART_HUES
+from headlight.figures.architecture.stream import stream_figure
 from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
@@ -13,14 +16,11 @@ from pages.shared import export, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.architecture.hues import PART_HUES
-from transformer_core.figures.architecture.stream import stream_figure
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.blueprint.stream import Stream
+    from headlight.analysis.blueprint.stream import Stream
 
 HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
 LOOK_PRE = mark(

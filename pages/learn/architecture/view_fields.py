@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from headlight.analysis.blueprint.plan import STACKS, Blueprint, Box
 from pages.learn.architecture.components.drawing import sent_block
 from pages.shared.view.fields import Field, Kept, one_of
-from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
 from transformer_core.language import say
 
 PAGE = "architecture"

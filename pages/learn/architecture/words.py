@@ -1,7 +1,7 @@
 """What is said of every box of the plan: its name, what it does, and where the paper has it. English, marked."""
 
-from transformer_core.analysis.blueprint.plan import Box, is_normalized
-from transformer_core.analysis.trace.residual_stream import has_added_positions
+from headlight.analysis.blueprint.plan import Box, is_normalized
+from headlight.analysis.trace.residual_stream import has_added_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headlight.analysis.heads.measures import HeadName
 from pages.learn.build import view_fields
 from pages.learn.build.engine.judging import Verdict, judge
 from pages.learn.build.engine.step import Step
@@ -14,12 +15,11 @@ from pages.shared.recipe import Expression, call, literal, named, through, value
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.cached_property import cached_property
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
-    from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
+    from headlight.analysis.trace.model_run import ModelRun
+    from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +43,7 @@ class BuildData:
             HeadlightError: the model cannot be loaded, the text cannot be read by it, or its attention has parts that
                 the paper's has not.
         """
-        from transformer_core.analysis.walkthrough.attention_inputs import attention_inputs
+        from headlight.analysis.walkthrough.attention_inputs import attention_inputs
 
         state.fit(card)
         view = state.current()

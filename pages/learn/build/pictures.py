@@ -5,14 +5,14 @@ from math import prod
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import judge
 from pages.shared import prose
 from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Expression, Print, call, through
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
 
 SHARES = ("weights", "pattern")  # from 0 to 1; all else has both signs

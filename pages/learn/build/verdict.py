@@ -2,13 +2,13 @@
 
 import math
 
+from headlight.analysis.walkthrough.records import PLACE_WORDS
+from headlight.figures import isolate
+from headlight.figures.quantities import MINUS
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import Cell, Verdict
 from pages.shared import prose
-from transformer_core.analysis.walkthrough.records import PLACE_WORDS
 from transformer_core.errors import mark
-from transformer_core.figures import isolate
-from transformer_core.figures.quantities import MINUS
 from transformer_core.language import say
 
 ASK = mark("Write the line and press Enter.")

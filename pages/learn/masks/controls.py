@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from headlight.analysis.masks.presets import MOST_PADDING
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from transformer_core.analysis.masks.presets import MOST_PADDING
 from transformer_core.language import say
 
 

@@ -4,6 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.masks.presets import (
+    N_PADDING,
+    PRESETS,
+    Preset,
+    padded_sides,
+    presets_of,
+)
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.masks import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
@@ -11,14 +19,6 @@ from pages.shared.recipe import Expression, call, literal, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.masks.presets import (
-    N_PADDING,
-    PRESETS,
-    Preset,
-    padded_sides,
-    presets_of,
-)
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -26,9 +26,9 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis.masks.rules import MaskChoice
-    from transformer_core.analysis.masks.run import MaskOutcome
-    from transformer_core.analysis.masks.text import MaskText
+    from headlight.analysis.masks.rules import MaskChoice
+    from headlight.analysis.masks.run import MaskOutcome
+    from headlight.analysis.masks.text import MaskText
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
@@ -106,7 +106,7 @@ class MasksData:
     @property
     def choice(self) -> "MaskChoice":
         """The masks that were chosen."""
-        from transformer_core.analysis.masks.rules import MaskChoice
+        from headlight.analysis.masks.rules import MaskChoice
 
         return MaskChoice(
             preset=self.preset.name,
@@ -130,7 +130,7 @@ class MasksData:
     @cached_property
     def outcome_recipe(self) -> Expression:
         """The model run with its own masks and with the chosen ones, as code."""
-        from transformer_core.analysis.masks.run import run_masked
+        from headlight.analysis.masks.run import run_masked
 
         head = {"layer": self.view.layer, "head": self.view.head}
         made = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
@@ -144,13 +144,13 @@ class MasksData:
 
     def written(self, choice: "Expression | MaskChoice") -> Expression:
         """Return what the model writes by itself under some masks, as code."""
-        from transformer_core.analysis.masks.run import write_masked
+        from headlight.analysis.masks.run import write_masked
 
         return _kept(self.source, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask that each preset puts on the chosen attention."""
-        from transformer_core.analysis.masks.run import preset_masks
+        from headlight.analysis.masks.run import preset_masks
 
         attention = self.view.attention
         alone = _alone(self.source, self.view, self.card, N_PADDING)
@@ -161,7 +161,7 @@ class MasksData:
 
     def own_masks(self) -> Expression:
         """Return the mask of each attention under the chosen ones, with padding behind all sides, as code."""
-        from transformer_core.analysis.masks.run import masks_of
+        from headlight.analysis.masks.run import masks_of
 
         n_padding = self.n_padding or N_PADDING
         alone = _alone(self.source, self.view, self.card, n_padding)
@@ -177,7 +177,7 @@ class MasksData:
             replacements: what each token is changed into.
             choice: the masks; None: the model's own.
         """
-        from transformer_core.analysis.masks.leak import leak
+        from headlight.analysis.masks.leak import leak
 
         model, text = self.source.recipe()[0], self.alone_recipe
         if choice is not None and not PRESETS[choice.preset].is_shifted:
@@ -190,21 +190,21 @@ class MasksData:
 
     def changed(self, place: int, token: int) -> Expression:
         """Return what the model says of its target tokens, before and after one token is changed, as code."""
-        from transformer_core.analysis.masks.leak import changed_token
+        from headlight.analysis.masks.leak import changed_token
 
         made = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
         return named("changed", _kept(self.source, made))
 
     def steps(self) -> Expression:
         """Return what the decoder says in one pass, and step by step, as code."""
-        from transformer_core.analysis.masks.inference import steps
+        from headlight.analysis.masks.inference import steps
 
         made = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
         return named("found", _kept(self.source, made))
 
     def dropped(self, probability: float, seed: int) -> Expression:
         """Return what dropout on all patterns does to the chosen head and to the output, as code."""
-        from transformer_core.analysis.masks.dropout import run_dropout
+        from headlight.analysis.masks.dropout import run_dropout
 
         head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
         options = {**head, "probability": probability, "seed": seed}
@@ -213,7 +213,7 @@ class MasksData:
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
-        from transformer_core.analysis.masks.inference import write_four_ways
+        from headlight.analysis.masks.inference import write_four_ways
 
         model, tokenizer = self.loaded
         text = self.alone
@@ -252,7 +252,7 @@ def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str
 
 def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expression:
     """Return the text without padding, as far as there is room for it and for so much padding, as code."""
-    from transformer_core.analysis.masks.text import mask_text
+    from headlight.analysis.masks.text import mask_text
 
     options: dict[str, Any] = {} if view.target is None else {"target": view.target}
     options["max_tokens"] = min(MOST_TOKENS, card.config.max_seq_len) - n_padding

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
@@ -13,14 +16,11 @@ from pages.shared.answer import NO_HEAD
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.masks.dropout import DropoutOutcome
+    from headlight.analysis.masks.dropout import DropoutOutcome
 
 CLAIM = mark(
     "In training, dropout sets each attention weight to 0 with probability p and multiplies the others by 1 / (1 − p), "

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.analysis.masks.presets import presets_of
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.masks import controls, view_fields
 from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
@@ -15,13 +17,11 @@ from pages.shared.glossary.links import definitions
 from pages.shared.predictions import box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
-from transformer_core.analysis.masks.presets import presets_of
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.masks.run import MaskOutcome
+    from headlight.analysis.masks.run import MaskOutcome
 
 GALLERY, MATRIX = "masks-gallery", "masks-matrix"
 LOOK_FOR = mark(
@@ -246,7 +246,7 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
         if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
             return []  # no blank: the chips say it all
         return [(with_own, before, False), (with_these, now, now != before)]
-    from transformer_core.analysis.masks.rules import MaskChoice
+    from headlight.analysis.masks.rules import MaskChoice
 
     before = value_of(data.written(MaskChoice(attention=data.view.attention)))
     if not data.preset.is_shifted:

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.masks.inference import Steps
+    from headlight.analysis.masks.inference import Steps
 
 CLAIM = mark(
     "During generation, future tokens do not exist yet, so what is left to mask? With a KV cache, nothing: each step "

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.masks.presets import PRESETS
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
+from headlight.figures.labels import isolate
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
@@ -13,17 +18,12 @@ from pages.shared.glossary.links import definitions
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.errors import mark
-from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
-from transformer_core.figures.labels import isolate
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.masks.leak import Change, Leak
-    from transformer_core.analysis.masks.rules import MaskChoice
+    from headlight.analysis.masks.leak import Change, Leak
+    from headlight.analysis.masks.rules import MaskChoice
     from transformer_core.text.interface import Tokenizer
 
 MOST_TURNED = 6  # outputs that are named
@@ -139,7 +139,7 @@ def _controls(data: MasksData) -> int:
 
 def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
     """Return what stands in the place of each token, and what is to be said of a typed one."""
-    from transformer_core.analysis.masks.leak import other_tokens
+    from headlight.analysis.masks.leak import other_tokens
 
     tokens = data.alone.inputs[data.alone.output_side]
     others = other_tokens(tokens)
@@ -160,7 +160,7 @@ def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
 
 def _other(data: MasksData) -> "MaskChoice":
     """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
-    from transformer_core.analysis.masks.rules import MaskChoice
+    from headlight.analysis.masks.rules import MaskChoice
 
     if not data.is_own:
         return data.choice

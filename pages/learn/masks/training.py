@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
+from headlight.experiments.experiment import ExperimentRequest
+from headlight.figures.curves.experiment_curves import variant_hues
 from pages.learn import experiments
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.language import percent, say
-from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
     "A wrong mask in training does not raise an error: it looks like success. A decoder that sees the token it has to "

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from pages.learn import experiment_runs
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
 

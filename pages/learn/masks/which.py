@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.masks import view_fields
 from pages.learn.masks.components.masks.pictures import Miniature, mask_which, sent_name
 from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script, value_of
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -3,18 +3,18 @@
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.heatmaps.position_matrix import Side
+from headlight.figures.hues import layer_hues
+from headlight.figures.theme import KEY, QUERY
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.curves.position_curves import Line, position_curves
-from transformer_core.figures.heatmaps.position_matrix import Side
-from transformer_core.figures.hues import layer_hues
-from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 
 HEIGHT = 400  # px
@@ -64,7 +64,7 @@ def _sides(n: int) -> tuple[Side, Side]:
 
 def _alibi(data: PositionsData) -> None:
     """Draw the slopes of all heads, and the bias of one."""
-    from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+    from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
     n, n_heads = data.n, recipes.n_heads(data)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)

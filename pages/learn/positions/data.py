@@ -15,8 +15,8 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.tables import PositionTable, Stack
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.positions.tables import PositionTable, Stack
+    from headlight.analysis.trace.model_run import ModelRun
 
 TERMS = {  # of each encoding, in the glossary
     "sinusoidal_halves": "sinusoidal-encoding",
@@ -137,7 +137,7 @@ class PositionsData:
     @cached_property
     def table_recipe(self) -> Expression:
         """The table of the encoding as code."""
-        from transformer_core.analysis.positions import tables
+        from headlight.analysis.positions import tables
 
         if self.encoding == "learned":
             whole = call(tables.learned_table, self.source.recipe()[0], self.stack)

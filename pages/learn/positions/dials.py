@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.curves.position_curves import Line, position_curves
 from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.components import dials as component
@@ -14,13 +16,11 @@ from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.curves.position_curves import Line, position_curves
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.dials import Dials
+    from headlight.analysis.positions.dials import Dials
 
 KEY_OF_DIALS = "positions-dials"
 USUAL_PLACES = (24, 12)

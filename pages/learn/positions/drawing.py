@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import Figure
+from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from pages.components import figures
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.recipes import lines_of
 from pages.shared import export
 from pages.shared.view import state
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.figures import Figure
-from transformer_core.figures.curves.position_curves import Line, position_curves
-from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import head_grid
+from headlight.figures.curves.position_parts import part_shares, position_parts
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
 from pages.learn.positions import recipes, shuffle, view_fields
@@ -14,15 +18,11 @@ from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures import head_grid
-from transformer_core.figures.curves.position_parts import part_shares, position_parts
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.share import PartName, ScoreParts
+    from headlight.analysis.positions.share import PartName, ScoreParts
 
 MOST_DRAWN = 64  # tokens of a side, whose cells can be seen in small matrices
 MOST_TOKENS = 512  # of a side, whose scores are taken apart

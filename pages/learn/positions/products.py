@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from headlight.figures.curves.position_curves import Line
+from headlight.figures.heatmaps.position_matrix import Side
+from headlight.figures.hues import FAINT, STRONG
+from headlight.figures.theme import KEY, QUERY
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import TERMS, PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
@@ -9,10 +13,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.figures.curves.position_curves import Line
-from transformer_core.figures.heatmaps.position_matrix import Side
-from transformer_core.figures.hues import FAINT, STRONG
-from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 
 HEIGHT = 440  # px

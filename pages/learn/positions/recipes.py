@@ -50,8 +50,8 @@ def lines_of(data: PositionsData) -> str:
 
 def products(data: PositionsData) -> Expression:
     """Return the dot products of all positions, or of one vector that is rotated to each two of them."""
-    from transformer_core.analysis.positions.products import table_products, turned_products
-    from transformer_core.analysis.positions.tables import rotary_config
+    from headlight.analysis.positions.products import table_products, turned_products
+    from headlight.analysis.positions.tables import rotary_config
 
     if not data.is_rotary:
         return named("products", call(table_products, data.table_recipe.values))
@@ -61,21 +61,21 @@ def products(data: PositionsData) -> Expression:
 
 def by_distance(of: Expression) -> Expression:
     """Return how products fall with the distance."""
-    from transformer_core.analysis.positions import products
+    from headlight.analysis.positions import products
 
     return named("decay", call(products.by_distance, of))
 
 
 def shift(data: PositionsData) -> Expression:
     """Return the matrix that takes every position k places on, and what it leaves."""
-    from transformer_core.analysis.positions import shift
+    from headlight.analysis.positions import shift
 
     return named("found", call(shift.shift, data.table_recipe, data.shift))
 
 
 def dials(data: PositionsData) -> Expression:
     """Return a query and a key of the chosen head, or one vector as both."""
-    from transformer_core.analysis.positions.dials import head_vectors, same_vector
+    from headlight.analysis.positions.dials import head_vectors, same_vector
 
     if not is_of_model(data):
         return named("dials", call(same_vector, data.encoding, data.width, *data.like))
@@ -97,21 +97,21 @@ def n_heads(data: PositionsData) -> int:
 
 def learned_bias(data: PositionsData) -> Expression:
     """Return what the model learned for its buckets."""
-    from transformer_core.analysis.positions import bias
+    from headlight.analysis.positions import bias
 
     return named("found", call(bias.learned_bias, data.source.recipe()[0], data.stack, data.n))
 
 
 def buckets(data: PositionsData) -> Expression:
     """Return which distance falls in which bucket."""
-    from transformer_core.analysis.positions import bias
+    from headlight.analysis.positions import bias
 
     return named("found", call(bias.buckets, data.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
 
 
 def parts(data: PositionsData) -> Expression:
     """Return the chosen head's scores as a sum."""
-    from transformer_core.analysis.positions.share import score_parts
+    from headlight.analysis.positions.share import score_parts
 
     view = data.view
     head = {"attention": view.attention, "layer": view.layer, "head": view.head}
@@ -121,7 +121,7 @@ def parts(data: PositionsData) -> Expression:
 
 def shares_of_heads(data: PositionsData) -> Expression:
     """Return the share of positions in the scores of every head."""
-    from transformer_core.analysis.positions import share
+    from headlight.analysis.positions import share
 
     view = data.view
     made = call(share.shares_of_heads, data.source.recipe()[0], run(data).inputs, attention=view.attention)
@@ -130,7 +130,7 @@ def shares_of_heads(data: PositionsData) -> Expression:
 
 def shuffled(data: PositionsData) -> Expression:
     """Return what the model makes of the words in another order."""
-    from transformer_core.analysis.positions.shuffled_words import shuffle_words
+    from headlight.analysis.positions.shuffled_words import shuffle_words
 
     view, seed = data.view, view_fields.SEED.value
     made = call(shuffle_words, *data.source.recipe(), run(data), attention=view.attention, seed=seed)
@@ -160,7 +160,7 @@ def _shuffled(data: PositionsData) -> list[Print | Lines]:
 
 
 def _bias(data: PositionsData) -> list[Print | Lines]:
-    from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+    from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
     head = view_fields.BIAS_HEAD.value
     if data.encoding == "alibi":

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 from pages.components.figures import live_figure
 from pages.learn import experiment_runs, experiments
 from pages.learn.experiment_runs import Experiment
@@ -10,10 +11,9 @@ from pages.shared import export, prose
 from pages.shared.recipe import Print, literal, script
 from transformer_core.errors import mark
 from transformer_core.language import say
-from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
     "What is a positional encoding worth? Train the same small model with different encodings: same initialization, "
@@ -67,7 +67,7 @@ def show() -> None:
 
 def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     """Draw how far each encoding carries."""
-    from transformer_core.figures.curves.experiment_lengths import experiment_lengths
+    from headlight.figures.curves.experiment_lengths import experiment_lengths
 
     assert experiment.request is not None, "what was measured was asked for"
     names = LABORATORY.names(experiment.request)

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import attention_heatmap, head_grid
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.recipe import value_of
-from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
-from transformer_core.figures import attention_heatmap, head_grid
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.shuffled_words import ShuffledWords
+    from headlight.analysis.positions.shuffled_words import ShuffledWords
 
 HEIGHT = 430  # px
 LOOK = mark(
@@ -46,7 +46,7 @@ def choose_order() -> None:
 
 def show(data: PositionsData) -> None:
     """Draw both patterns, what the model says to both, and the number of every head."""
-    from transformer_core.analysis.positions.shuffled_words import N_ORDERS
+    from headlight.analysis.positions.shuffled_words import N_ORDERS
 
     view = data.view
     found: ShuffledWords = value_of(recipes.shuffled(data))

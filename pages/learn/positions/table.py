@@ -4,17 +4,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from pages.learn.positions.data import TERMS, PositionsData, in_words
 from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.tables import Column
+    from headlight.analysis.positions.tables import Column
 
 LOOK = {
     "sinusoidal_halves": mark(

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.hues import STRONG, WARM, category_hues
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData
 from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.curves.position_curves import Line, position_curves
-from transformer_core.figures.hues import STRONG, WARM, category_hues
 from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.positions.tables import PositionTable
+    from headlight.analysis.positions.tables import PositionTable
 
 HEIGHT = 360  # px
 LOOK = mark(
@@ -57,7 +57,7 @@ def show(data: PositionsData) -> None:
 
 def _dimensions(table: "PositionTable") -> tuple[int, ...]:
     """Return the dimensions whose waves are drawn: the chosen ones that there are, or some of all speeds."""
-    from transformer_core.analysis.positions.tables import spread_dimensions
+    from headlight.analysis.positions.tables import spread_dimensions
 
     width = table.values.shape[1]
     chosen = tuple(place for place in view_fields.DIMENSIONS.value or () if place < width)

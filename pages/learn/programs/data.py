@@ -4,17 +4,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
+from headlight.programs.functions import excerpt
+from headlight.programs.language import MOST_LINES, Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from pages.shared import cache
 from pages.shared.recipe import Expression, call, named, value_of
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, ProgramError, TextError, mark
-from transformer_core.programs.functions import excerpt
-from transformer_core.programs.language import MOST_LINES, Program
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.programs.program_run import LineRun, ProgramRun
+    from headlight.analysis.programs.program_run import LineRun, ProgramRun
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.tokenizer import OwnTokenizer
 
@@ -33,7 +33,7 @@ class CompiledProgram:
     @cached_property
     def model_recipe(self) -> tuple[Expression, Expression]:
         """The model and its tokenizer as code; `value_of` raises HeadlightError where it cannot be compiled."""
-        from transformer_core.programs import compile as compile_program
+        from headlight.programs import compile as compile_program
 
         compiling = call(compile_program, self.program)
         model, tokenizer = named(
@@ -44,7 +44,7 @@ class CompiledProgram:
     @cached_property
     def run_recipe(self) -> Expression:
         """Both on the input, as code."""
-        from transformer_core.analysis.programs.program_run import program_run
+        from headlight.analysis.programs.program_run import program_run
 
         running = call(program_run, *self.model_recipe, list(self.tokens))
         run: Expression = named(f"run{self.side}", cache.kept(mark("program runs"), running))

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.programs.layout import Subspace
+from headlight.programs.mutations import mutations
+from headlight.programs.roles import roles
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import CompiledProgram, ProgramsData
 from pages.shared import prose
 from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Print, call, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.attention import attention_heatmap
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
-from transformer_core.programs.layout import Subspace
-from transformer_core.programs.mutations import mutations
-from transformer_core.programs.roles import roles
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.programs.program_run import LineRun
+    from headlight.analysis.programs.program_run import LineRun
 
 HEIGHT = 360  # px of a figure
 ROW, AROUND = 16, 110  # px of a direction of the residual stream, and around all of them

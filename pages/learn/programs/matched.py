@@ -6,6 +6,9 @@ import numpy as np
 import streamlit as st
 
 import transformer_core as tc
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.programs.language import Program
 from pages.learn.programs import training, view_fields
 from pages.learn.programs.training import Shown
 from pages.shared import analyses, cache, models, prose, run_models, runs
@@ -14,15 +17,12 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.language import percent, say
-from transformer_core.programs.language import Program
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.heads.program_heads import ProgramMatch
+    from headlight.analysis.heads.program_heads import ProgramMatch
 
 HEIGHT, WIDTH = 360, 440  # px of a figure
 COLUMNS = (
@@ -84,14 +84,14 @@ def show(data: Shown) -> None:
 
 def verdict(match: "ProgramMatch") -> str:
     """Say whether the trained model has learned the task, and so what a head without a partner means."""
-    from transformer_core.analysis.heads.program_heads import LEAST_ACCURACY
+    from headlight.analysis.heads.program_heads import LEAST_ACCURACY
 
     return say(LEARNED if match.is_learned else NOT_LEARNED, accuracy=match.accuracy, least=LEAST_ACCURACY)
 
 
 def recipe(program: Program, run: Run) -> Expression:
     """Return the matching as code."""
-    from transformer_core.analysis.heads.program_heads import match_program
+    from headlight.analysis.heads.program_heads import match_program
 
     compiled, tokenizer = _compiled(program)
     model, _ = _trained(run)
@@ -184,7 +184,7 @@ def _pattern(
     model: str | None = None,
 ) -> None:
     """Draw what a head attends to on the input."""
-    from transformer_core.analysis.trace.model_run import run_text
+    from headlight.analysis.trace.model_run import run_text
 
     run = named("run", call(run_text, *source, " ".join(data.tokens), max_new_tokens=0))
     attention = "decoder" if data.program.is_causal else "encoder"

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
+from headlight.programs.examples import EXAMPLES, example_of
+from headlight.programs.language import Program
+from headlight.programs.training import STEPS, train_arguments
 from pages.shared import models, prose, run_models, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
@@ -12,11 +15,8 @@ from pages.train.train import keep
 from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.errors import HeadlightError, RunError, mark
 from transformer_core.language import say
-from transformer_core.programs.examples import EXAMPLES, example_of
-from transformer_core.programs.language import Program
 from transformer_core.reasons import reason
 from transformer_core.training.config import MOST_SEED
-from transformer_core.training.program_task import STEPS, train_arguments
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
@@ -124,7 +124,7 @@ def _write(corpus: str, program: Program) -> None:
     Raises:
         RunError: the folder cannot be written.
     """
-    from transformer_core.checkpoints.compiled import write_program
+    from headlight.programs.checkpoint import write_program
 
     place = corpus.removeprefix(PROGRAM)
     if place in EXAMPLES:

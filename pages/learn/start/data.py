@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.blueprint.shapes import PROBABILITIES
+from headlight.analysis.flow.divergence import entropy
+from headlight.analysis.stage import first_view
+from headlight.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
+from headlight.analysis.stage.stage_text import StageText
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.components.sampling import NextTokenDistribution
 from pages.learn.start import view_fields
 from pages.learn.steps.data import StepsData
@@ -16,12 +22,6 @@ from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.blueprint.shapes import PROBABILITIES
-from transformer_core.analysis.flow.divergence import entropy
-from transformer_core.analysis.stage import first_view
-from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
-from transformer_core.analysis.stage.stage_text import StageText
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
@@ -29,7 +29,7 @@ from transformer_core.errors import mark
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.stage.first_view import FirstView
+    from headlight.analysis.stage.first_view import FirstView
 
 KIND = mark("stage activations")
 MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions of all steps are sent at once
@@ -129,7 +129,7 @@ class StageData:
     @cached_property
     def captured(self) -> Expression:
         """What passes the hook points while the model reads the text, as code."""
-        from transformer_core.analysis.blueprint.capture import CapturedText
+        from headlight.analysis.blueprint.capture import CapturedText
 
         made = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
         captured: Expression = named("captured", cache.kept(KIND, made))
@@ -253,7 +253,7 @@ class StageData:
 
 def _generated(source: Source, text: Given) -> Expression:
     """Return the text with what is generated, as code."""
-    from transformer_core.analysis.stage.generating import generate
+    from headlight.analysis.stage.generating import generate
 
     model, tokenizer = source.recipe()
     options = {"chosen": view_fields.TOKENS.value} if view_fields.TOKENS.value else {}

@@ -162,7 +162,7 @@ def _remarks(data: StageData) -> list[str]:
 
 def _code(data: StageData) -> str:
     """Return the lines that generate the text and capture what the stage shows."""
-    from transformer_core.analysis.stage.panels import Zoom, lanes_of
+    from headlight.analysis.stage.panels import Zoom, lanes_of
 
     zoom = Lines(f"zoom = Zoom.of({str(data.zoom)!r})", (Zoom,))
     return script(zoom, Lines(CODE, (data.source.recipe()[0], data.captured, lanes_of)))

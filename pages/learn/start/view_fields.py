@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable
 
+from headlight.analysis.stage.panels import Zoom
 from pages.components.sampling import SLIDERS, sent_sampling
 from pages.components.sampling.fields import sampling_fields, sampling_of
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, number
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.stage.panels import Zoom
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import ConfigError

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.cells import strongest_cell
 from pages.learn.steps import view_fields, walkthroughs
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared.models import ModelCard
@@ -12,17 +15,14 @@ from pages.shared.recipe import Expression, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.cached_property import cached_property
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.stage.stage_text import StageText
-    from transformer_core.analysis.trace.model_run import ModelRun
-    from transformer_core.analysis.walkthrough.records import Number, Quantity
-    from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
+    from headlight.analysis.stage.stage_text import StageText
+    from headlight.analysis.trace.model_run import ModelRun
+    from headlight.analysis.walkthrough.records import Number, Quantity
+    from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
 MOST_SHOWN = 24  # queries, and keys
 HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on

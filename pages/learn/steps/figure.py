@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.data import StepsData
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Choice
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -1,9 +1,9 @@
 """What has no room in the figure of a head: tokens that were not read, and those that are not shown."""
 
+from headlight.figures import isolate
 from pages.learn.steps.data import MOST_SHOWN, StepsData
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.figures import isolate
 from transformer_core.language import say
 
 CUT = mark("This text is long: {n} of its tokens are left out here.")

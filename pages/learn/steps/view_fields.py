@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from headlight.analysis.heads.measures import HeadName
 from pages.learn.steps.step_texts import TITLES
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field, number, one_of
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.language import say
 
 PAGE = "steps"

@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING
 
+from headlight.analysis.heads.measures import HeadName
 from pages.shared import cache, readings
 from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
 
@@ -48,7 +48,7 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
         source: the model.
         head: which one; `value_of` raises HeadlightError where the model has no such head.
     """
-    from transformer_core.analysis.walkthrough import walkthrough
+    from headlight.analysis.walkthrough import walkthrough
 
     model, labels = source.recipe()[0], model_run.labels(head.attention)
     made = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
@@ -57,7 +57,7 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
 
 def sources(model_run: Expression, source: Source, head: HeadName) -> Expression:
     """Return what the scores of a head are made of, as code; arguments as for `walk`."""
-    from transformer_core.analysis.flow.score_sources import score_sources
+    from headlight.analysis.flow.score_sources import score_sources
 
     model = source.recipe()[0]
     made = source.forward(call(score_sources, model, model_run.inputs, **head._asdict()))

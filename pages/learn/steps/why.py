@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import isolate
+from headlight.figures.bars.score_sources import score_sources_heatmap
+from headlight.figures.quantities import rounded
 from pages.learn.steps.data import StepsData
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Print, call, named, value_of
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import isolate
-from transformer_core.figures.bars.score_sources import score_sources_heatmap
-from transformer_core.figures.quantities import rounded
 from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.flow.sources import ScoreSources
+    from headlight.analysis.flow.sources import ScoreSources
 
 ABOUT = mark(
     "The query’s and the key’s inputs are sums: token embedding, position, and the outputs of all earlier heads and "

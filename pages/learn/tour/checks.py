@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour import lessons
 from pages.shared import code_expander, prose, readings
 from pages.shared.recipe import Lines, script
 from pages.shared.sources import Source
 from pages.shared.view import state
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
 
@@ -102,8 +102,8 @@ def _flips(lesson: "Lesson", source: Source) -> list[Lines]:
     figures = [part for part in lesson.parts if isinstance(part, FigureSpec)]
     if not any("flips[" in value for figure in figures for value in figure.parameters.values()):
         return []
+    from headlight.analysis.pronouns.pronoun_heads import pronoun_heads
     from pages.learn.tour.lesson_engine.pronoun_experiment import N_PAIRS
-    from transformer_core.analysis.pronouns.pronoun_heads import pronoun_heads
 
     return [Lines(FLIPS.format(n_pairs=N_PAIRS), (*source.recipe(), pronoun_heads))]
 

@@ -5,6 +5,7 @@ from operator import attrgetter
 import numpy as np
 import streamlit as st
 
+from headlight.figures.curves.calibration import calibration
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.predictions import answers
@@ -12,7 +13,6 @@ from pages.shared.predictions.prediction import Prediction
 from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
 from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.figures.curves.calibration import calibration
 from transformer_core.language import say, say_number
 
 FEW = 10  # predictions below which nothing can be said of calibration

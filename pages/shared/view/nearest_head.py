@@ -1,8 +1,8 @@
 """The head that a link names, or the nearest one that the model has."""
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.shared.models import ModelCard
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.language import say, say_number
 
 

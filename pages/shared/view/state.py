@@ -14,6 +14,8 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
@@ -21,8 +23,6 @@ from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, TextField, one_of
 from pages.shared.view.nearest_head import nearest_head
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message
 from transformer_core.text.interface import WRITTEN_MASK, Given
@@ -34,7 +34,7 @@ def _stack(text: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    from transformer_core.analysis.interventions.stack_json import from_json, to_json
+    from headlight.analysis.interventions.stack_json import from_json, to_json
 
     try:
         return to_json(from_json(text))
@@ -113,8 +113,8 @@ def current() -> View:
 
 def misfit(card: ModelCard) -> HeadlightError | None:
     """Return why a model has no place for the interventions of the view; None where it has, or there are none."""
-    from transformer_core.analysis.interventions.checking import check_stack
-    from transformer_core.analysis.interventions.stack_json import from_json
+    from headlight.analysis.interventions.checking import check_stack
+    from headlight.analysis.interventions.stack_json import from_json
 
     try:
         check_stack(card.config, from_json(STACK.value or "[]"))

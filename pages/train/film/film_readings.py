@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
+from headlight.analysis.trace.cells import strongest_cells
+from headlight.figures import isolate
 from pages.shared import cache, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
-from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
-from transformer_core.analysis.trace.cells import strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError, mark
-from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.texts.fixed_text import FixedText
-    from transformer_core.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
+    from headlight.analysis.texts.fixed_text import FixedText
+    from headlight.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
 LEAST_TOKENS = 8  # however many heads there are
@@ -48,13 +48,13 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     Raises:
         HeadlightError: no snapshot can be read, or the text cannot.
     """
-    from transformer_core.analysis.training.film_reading import (
+    from headlight.analysis.training.film_reading import (
         DamagedSnapshot,
         FilmReading,
         SnapshotReading,
         read_snapshots,
     )
-    from transformer_core.figures.frames import fit_frames, thinned_places
+    from headlight.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
     config = runs.configurations(run)[0]
@@ -140,7 +140,7 @@ def room(config: ModelConfig, n_snapshots: int) -> int:
 
 @cache.by_arguments(mark("fixed texts"))
 def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: int) -> "FixedText":
-    from transformer_core.analysis.texts.fixed_text import fix_text
+    from headlight.analysis.texts.fixed_text import fix_text
 
     model, tokenizer = run_models.load_at(path, version, step)
     takes_target = model.config.architecture == "encoder_decoder"
@@ -157,7 +157,7 @@ def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: 
 
 @cache.by_arguments(mark("snapshots of films"))
 def _read_one(path: str, version: str, step: int, tokens: "FixedText") -> "SnapshotReading":
-    from transformer_core.analysis.training.film_reading import SnapshotReading, read_snapshots
+    from headlight.analysis.training.film_reading import SnapshotReading, read_snapshots
     from transformer_core.training.run.film import Film
 
     run = Path(path).name
@@ -172,7 +172,7 @@ def _read_one(path: str, version: str, step: int, tokens: "FixedText") -> "Snaps
 
 
 def _pictures(read: FilmRead) -> Pictures:
-    from transformer_core.figures.frames import pooled_levels
+    from headlight.figures.frames import pooled_levels
 
     groups, cells, strongest = [], [], []
     for name, patterns in read.reading.patterns.items():

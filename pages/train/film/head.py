@@ -4,6 +4,13 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.cells import strongest_cell
+from headlight.figures import attention_heatmap, isolate
+from headlight.figures.heatmaps.attention import heatmap_frame
+from headlight.figures.heatmaps.cells import FORBIDDEN
+from headlight.figures.hues import NOT_FINITE
+from headlight.figures.quantities import QUANTITIES
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
 from pages.shared.lines import output_in_a_line
@@ -11,14 +18,7 @@ from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
 from pages.train.film import recipes
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import attention_heatmap, isolate
-from transformer_core.figures.heatmaps.attention import heatmap_frame
-from transformer_core.figures.heatmaps.cells import FORBIDDEN
-from transformer_core.figures.hues import NOT_FINITE
-from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import grouped, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")

@@ -20,13 +20,13 @@ from transformer_core.language import say, say_message
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.curves import Curve
-    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
+    from headlight.analysis.training.curves import Curve
+    from headlight.analysis.training.head_history import Appearance, HeadHistory
 
 
 def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
     """Return what was measured of the heads, and when they took up habits; nothing where it cannot be read."""
-    from transformer_core.analysis.training.head_history import HeadHistory, appearances
+    from headlight.analysis.training.head_history import HeadHistory, appearances
 
     try:
         history = HeadHistory.from_records(runs.head_records(run))
@@ -38,7 +38,7 @@ def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
 
 def losses(run: Run) -> "dict[str, Curve]":
     """Return the loss of the batches and of what was held out, as far as it was logged and can be read."""
-    from transformer_core.analysis.training.curves import curves_of
+    from headlight.analysis.training.curves import curves_of
 
     try:
         curves = curves_of(runs.records(run))
@@ -50,8 +50,8 @@ def losses(run: Run) -> "dict[str, Curve]":
 
 def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float]]]:
     """Return what is drawn above the slider: the loss, and the probability of the target."""
-    from transformer_core.analysis.training.curves import smoothed
-    from transformer_core.analysis.training.film_reading import values_at
+    from headlight.analysis.training.curves import smoothed
+    from headlight.analysis.training.film_reading import values_at
 
     reading, curve, found = data.read.reading, losses(data.run).get("loss"), {}
     if curve is not None:
@@ -64,8 +64,8 @@ def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float
 
 def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
-    from transformer_core.analysis.training.curves import curves_of
-    from transformer_core.figures import training_curves
+    from headlight.analysis.training.curves import curves_of
+    from headlight.figures import training_curves
 
     prose.subheading(say("Loss"), say("and head emergence"), definitions("cross-entropy", "head-emergence"))
     curves = losses(data.run)
@@ -92,8 +92,8 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
 
 def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
     """Draw one measure of every head over the steps, with the chosen snapshot and head."""
-    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
-    from transformer_core.figures import heads_over_time as figure_of
+    from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
+    from headlight.figures import heads_over_time as figure_of
 
     prose.subheading(say("Heads over time"), say("one line per head, measured on held-out texts"))
     measures = [measure for measure in MEASURES if history.by_attention(measure)]
@@ -136,7 +136,7 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
 
 def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
-    from transformer_core.analysis.training.head_history import rule
+    from headlight.analysis.training.head_history import rule
 
     prose.subheading(say("Head emergence"), say("{n} times", n=len(found)) if found else "")
     terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")

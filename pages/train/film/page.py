@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from headlight.analysis.trace.attentions import attentions_of
 from pages.shared import prose, run_readings, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import stage
 from pages.train.film.data import far_in_words
-from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_number

@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.figures import attention_heatmap, difference_heatmap
 from pages.shared import prose
 from pages.shared.recipe import Unwritten
 from pages.shared.run_figures import weights_of
@@ -11,7 +12,6 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import recipes
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.language import say
 
 _OTHER_STEP = Kept("film-other-step")

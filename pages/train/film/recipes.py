@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from pages.shared import drawing, models, runs
 from pages.shared.readings import MAX_NEW_TOKENS
 from pages.shared.recipe import Expression, Print, call, each, literal, named, through
@@ -13,7 +14,6 @@ from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film import film_readings
 from pages.train.film.data import SnapshotData
-from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 
 
 def film(run: Run, name: str = "film") -> Expression:
@@ -26,7 +26,7 @@ def film(run: Run, name: str = "film") -> Expression:
 
 def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
     """Return the tokens that all snapshots read: of the text that is shown, or of another one."""
-    from transformer_core.analysis.texts.fixed_text import fix_text
+    from headlight.analysis.texts.fixed_text import fix_text
 
     reading, view = data.read.reading, data.view
     config = runs.configurations(data.run)[0]
@@ -48,7 +48,7 @@ def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
 
 def snapshot(data: SnapshotData, step: int, name: str, *, run: Run | None = None) -> Expression:
     """Return what a snapshot made of the text that is shown, under a name; `run`: the training, where it is another."""
-    from transformer_core.analysis.training.film_reading import read_snapshots
+    from headlight.analysis.training.film_reading import read_snapshots
 
     of = film(data.run) if run is None else film(run, "other_film")
     found: Expression = named(name, call(next, call(read_snapshots, of, [step], named("fixed", fixed_text(data)))))
@@ -113,8 +113,8 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], fo
         texts: beside the one that is shown.
         found: the same, which is not computed again.
     """
-    from transformer_core.analysis.heads.matching import match_heads
-    from transformer_core.analysis.training.film_reading import read_snapshots
+    from headlight.analysis.heads.matching import match_heads
+    from headlight.analysis.training.film_reading import read_snapshots
 
     fixed = named("fixed", literal([fixed_text(data), *(fixed_text(data, text) for text in texts)]))
     attention = data.view.attention

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import attention_heatmap, head_matrix
 from pages.shared import drawing, export, prose, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, Unwritten, call
@@ -16,14 +18,12 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import film_readings, recipes
 from pages.train.film.data import SnapshotData, far_in_words
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import attention_heatmap, head_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.heads.matching import HeadMatching
-    from transformer_core.analysis.training.film_reading import SnapshotReading
+    from headlight.analysis.heads.matching import HeadMatching
+    from headlight.analysis.training.film_reading import SnapshotReading
 
 _OTHER_RUN = Kept("film-other-run")
 TICK = 4.0  # seconds between two looks at a training that is not over
@@ -44,7 +44,7 @@ def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run
         found: all runs.
         wanted: one that was begun from here; it counts before its folder says what it is.
     """
-    from transformer_core.analysis.training.film_reading import reads_like
+    from headlight.analysis.training.film_reading import reads_like
 
     film, others = run_readings.film(run), {}
     for name, other in found.items():
@@ -122,7 +122,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
 
 def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, list[str]]":
     """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
-    from transformer_core.analysis.heads.matching import match_heads
+    from headlight.analysis.heads.matching import match_heads
 
     attention, own = data.view.attention, data.read.reading
     texts = [text for text in run_readings.examples(data.run) if text != data.view.text][: N_TEXTS - 1]

@@ -21,7 +21,7 @@ from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.language import grouped, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.head_history import Appearance
+    from headlight.analysis.training.head_history import Appearance
 
 TEXTS = {
     "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),

@@ -32,7 +32,7 @@ def show(
     training: TrainingConfig,
 ) -> None:
     """Run a model on the whole batch, and draw what it says in one cell."""
-    from transformer_core.analysis.trace.batch_predictions import predict
+    from headlight.analysis.trace.batch_predictions import predict
 
     n_rows, n_pos = batch.targets.shape
     prose.subheading(say("Probabilities"))
@@ -135,7 +135,7 @@ def _load(
 
 @cache.by_arguments(mark("models"))
 def _untrained(config: ModelConfig, seed: int) -> "Transformer":
-    from transformer_core.analysis.heads.inventory import parameters_by_part
+    from headlight.analysis.heads.inventory import parameters_by_part
     from transformer_core.model.transformer import build
 
     n = sum(parameters_by_part(config).values())

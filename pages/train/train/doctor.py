@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def show(run: Run) -> None:
     """Draw what stands out of a training, the worst first."""
-    from transformer_core.training.diagnosis import Case, diagnose
+    from headlight.diagnosis import Case, diagnose
 
     try:
         model, training = runs.configurations(run)

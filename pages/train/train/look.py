@@ -9,7 +9,7 @@ from pages.shared.runs import Run
 from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.model_run import ModelRun
 
 N_SAMPLES = 4
 Sample = tuple[str, str]

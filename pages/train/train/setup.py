@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from headlight.analysis.heads.inventory import parameters_by_part
 from pages.shared import corpora, models, prose, runs
 from pages.shared.corpora import MADE_HERE, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import batch_view, own_text, settings
 from pages.train.train.words import duration, epochs_in_words
-from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_message

@@ -24,10 +24,10 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.model_run import ModelRun
-    from transformer_core.analysis.training.curves import Curve
-    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
-    from transformer_core.figures import Figure
+    from headlight.analysis.trace.model_run import ModelRun
+    from headlight.analysis.training.curves import Curve
+    from headlight.analysis.training.head_history import Appearance, HeadHistory
+    from headlight.figures import Figure
 
 _TITLE = Kept("train-title")  # of the run, as the list says it, which is not drawn each second
 TICK = 1.0  # seconds between two looks at a run that is trained
@@ -99,8 +99,8 @@ def _follow(run: Run) -> None:
 
 def _curves(run: Run) -> None:
     """Draw loss, accuracy, learning rate and gradient."""
-    from transformer_core.analysis.training.curves import curves_of
-    from transformer_core.figures.curves.training import training_curves
+    from headlight.analysis.training.curves import curves_of
+    from headlight.figures.curves.training import training_curves
 
     def drawn() -> "tuple[Figure, Mapping[str, Curve]]":
         curves = curves_of(runs.records(run))
@@ -187,8 +187,8 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
 
 def _heads_over_time(run: Run) -> None:
     """Draw one measure of every head over the steps, with the snapshots at which heads took up habits."""
-    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
-    from transformer_core.figures.curves.heads_over_time import heads_over_time
+    from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
+    from headlight.figures.curves.heads_over_time import heads_over_time
 
     try:
         history, found = throttled("train-history", _seen_of(run), lambda: _history(run))
@@ -241,7 +241,7 @@ def _heads_over_time(run: Run) -> None:
 
 def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
     """Return what was measured of the heads, and which of them took up a habit."""
-    from transformer_core.analysis.training.head_history import HeadHistory, appearances
+    from headlight.analysis.training.head_history import HeadHistory, appearances
 
     history = HeadHistory.from_records(runs.head_records(run))
     return history, appearances(history)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from transformer_core.figures import Figure
+from headlight.figures import Figure
 
 Files = Callable[[], Mapping[str, bytes]]
 

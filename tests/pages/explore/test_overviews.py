@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from headlight.analysis.heads.text_measures import MEASURES
+from headlight.analysis.trace.model_run import run_text
 from pages.explore import overviews
 from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
-from transformer_core.analysis.heads.text_measures import MEASURES
-from transformer_core.analysis.trace.model_run import run_text
 
 TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from transformer_core.training.experiments import variants as experiment_variants
-from transformer_core.training.experiments.directory import ExperimentDirectory
-from transformer_core.training.experiments.experiment import ExperimentRequest
-from transformer_core.training.experiments.work import work
+from headlight.experiments import variants as experiment_variants
+from headlight.experiments.directory import ExperimentDirectory
+from headlight.experiments.experiment import ExperimentRequest
+from headlight.experiments.work import work
 from transformer_core.training.run.launch import Launcher
 
 OpenApp = Callable[..., AppTest]

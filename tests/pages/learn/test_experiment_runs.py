@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from headlight.experiments.directory import ExperimentDirectory
+from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
 from pages.learn import experiment_runs
 from pages.shared import runs
 from transformer_core.errors import RunError
-from transformer_core.training.experiments.directory import ExperimentDirectory
-from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
 from transformer_core.training.run import commands
 from transformer_core.training.run.launch import Launcher
 from transformer_core.training.run.status import RunState

@@ -20,6 +20,7 @@ import streamlit as st
 import torch
 
 import transformer_core as tc
+from headlight.analysis.training.head_history import HeadHistory
 from pages.explore import overviews
 from pages.learn.steps import walkthroughs
 from pages.learn.tour.lessons import evidence_of
@@ -34,7 +35,6 @@ from pages.train.train import watch
 from pages.train.train.look import look_at
 from tests.pages.learn.bare import drawn_bare
 from tests.pages.train.small_films import TEXTS, save_run, small_config
-from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.checkpoints.checkpoint import CARD
 from transformer_core.training.run.film import Film
 

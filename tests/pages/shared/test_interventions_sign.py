@@ -10,15 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.standing import with_interventions
+from headlight.analysis.trace.model_run import ModelRun, run_text
 from pages.shared.models import PAPER_BASE
 from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import stack_history
 from tests.pages.conftest import figure_of, url_of, values_of, words_of
-from transformer_core.analysis.interventions.records import Ablation, Component, Patch, Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
-from transformer_core.analysis.interventions.standing import with_interventions
-from transformer_core.analysis.trace.model_run import ModelRun, run_text
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]

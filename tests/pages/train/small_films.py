@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis.heads.measures import HeadMeasures, Share
-from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.training.head_history import HeadHistory
+from headlight.analysis.heads.measures import HeadMeasures, Share
+from headlight.analysis.trace.attentions import attentions_of
+from headlight.analysis.training.head_history import HeadHistory
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig

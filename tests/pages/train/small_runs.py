@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_core.analysis.heads.meter import HeadMeter
-from transformer_core.analysis.training.head_history import HeadHistory
+from headlight.analysis.heads.meter import HeadMeter
+from headlight.analysis.training.head_history import HeadHistory
 from transformer_core.training.run.begin import begin
 from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import work

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from headlight.analysis.heads.table import pattern_csv
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import attention_heatmap, bipartite_lines, head_grid
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.bars.row_bars import row_bars
+from headlight.figures.heatmaps.all_heads import all_heads
+from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.figures.token_axes import HEIGHT
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.evaluation import plain_number
 from pages.learn.tour.lesson_engine.value import Values
-from transformer_core.analysis.heads.table import pattern_csv
-from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.figures import attention_heatmap, bipartite_lines, head_grid
-from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.figures.bars.row_bars import row_bars
-from transformer_core.figures.heatmaps.all_heads import all_heads
-from transformer_core.figures.heatmaps.number_panels import number_panels
-from transformer_core.figures.token_axes import HEIGHT
 from transformer_core.language import say
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows

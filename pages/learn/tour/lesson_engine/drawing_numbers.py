@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Strip, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.evaluation import plain_number
@@ -14,8 +16,6 @@ from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.syntax import Quantity
 from pages.learn.tour.lesson_engine.value import Values
 from transformer_core.errors import HeadlightError, Message
-from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import grouped, say, say_number
 from transformer_core.model.positions import sinusoidal_table
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures.bars.label_bars import label_bars
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
 from pages.learn.tour.lesson_engine.effects import next_tokens
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.evaluation import plain_number
 from pages.learn.tour.lesson_engine.getters import probabilities
 from pages.learn.tour.lesson_engine.run import Run
-from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.language import say
 
 SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures import Figure
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.evaluation import in_words
 from pages.learn.tour.lesson_engine.evidence import Evidence
@@ -16,7 +17,6 @@ from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Values
 from transformer_core.errors import HeadlightError
-from transformer_core.figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expression import parse
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 
 @dataclass(frozen=True)

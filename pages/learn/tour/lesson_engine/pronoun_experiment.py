@@ -5,13 +5,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from headlight.analysis.pronouns.agreement import Agreement, agreement
+from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.getters import Parts, attention_site
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
-from transformer_core.analysis.pronouns.agreement import Agreement, agreement
-from transformer_core.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.model.transformer import Transformer
 
 N_PAIRS = 80  # half of them to search a set, the other half to measure it: some seconds

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.blocks import Block, Entry, divide
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
@@ -20,7 +21,6 @@ from pages.learn.tour.lesson_engine.lesson import (
     Told,
 )
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 MOST_LETTERS = 60_000  # of a lesson
 _TOLD = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { gridOf, plain, readGrids } from "../../../../pages/components/figures/numbers.js";
-import { fillInWords } from "../../../../transformer_core/figures/cell_words.js";
+import { fillInWords } from "../../../../headlight/figures/cell_words.js";
 
 const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
 const cells = (more = {}) => ({ data: [{ type: "scatter", z: [[1]] }, { type: "heatmap", z: [[1, 2, 3], [4, 5, 6]], ...more }], layout: {} });

@@ -10,6 +10,9 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.flow.divergence import js_distance
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import Stack
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, Weights
 from pages.shared.recipe import Expression, named
@@ -17,9 +20,6 @@ from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES
 from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
-from transformer_core.analysis.flow.divergence import js_distance
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import Stack
 
 HEAD = HeadName("encoder", 0, 0)
 NUMBERS = count()

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import changed, view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.shared.recipe import value_of
 from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import Patterns, comparison, distance, patterns, run, shown
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.measures import HeadName
 
 
 def cross(*looked_at: int) -> Patterns:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import CellEdit, Stack
 from pages.explore.compare import controls, view_fields
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side
@@ -16,8 +18,6 @@ from pages.shared import runs
 from pages.shared.sources import Source
 from tests.pages.explore.compare.compare_parts import run, shown
 from tests.pages.explore.compare.test_sides import side, weights
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import CellEdit, Stack
 
 SNAPSHOTS = {"pairs": [0, 20, 40, 60], "short": [0], "none": []}
 

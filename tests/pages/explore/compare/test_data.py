@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.figures import Figure
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared.recipe import Print, call, literal, value_of
 from tests.pages.explore.compare.compare_parts import comparison, patterns, run, shown
 from tests.pages.explore.compare.test_sides import side, weights
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.figures import Figure
 
 ENCODER = HeadName("encoder", 0, 0)
 ZEROED = ablation("zero", [("cross", 0, 0)])

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
 from pages.explore.compare import layers
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData
@@ -19,7 +20,6 @@ from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import comparison, loaded, run, shown
 from tests.pages.explore.compare.test_sides import side
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
 
 
 def test_models_with_other_stacks_are_compared_by_their_last(drawings: dict[str, Drawing]):

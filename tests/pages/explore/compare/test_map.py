@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import map as compare_map
 from pages.explore.compare import mapped, view_fields
 from pages.explore.compare.data import ComparisonData
@@ -15,7 +16,6 @@ from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import Patterns, comparison, patterns, run, shown
 from tests.pages.explore.compare.test_sides import side
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.measures import HeadName
 
 FIRST, LAST = (np.tile(np.eye(3)[key], (3, 1)) for key in (0, 2))
 NAMES = ["A L0.H0", "A L0.H1", "A L1.H0", "A L1.H1", "B L0.H0", "B L0.H1"]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import mapped, view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
 from pages.shared.recipe import literal, value_of
 from tests.pages.explore.compare.compare_parts import Patterns, comparison, distance, patterns, run
 from tests.pages.explore.compare.test_sides import side
-from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import ConfigError
 
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.flow.divergence import js_distance
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.texts.token_alignment import align_tokens
+from headlight.analysis.trace.model_run import run_text
 from pages.explore.compare import samples, texts
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.view_fields import CHANGE_B
 from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
 from tests.pages.explore.compare.compare_page import OpenApp, cells_of, figures_of, open_compare
-from transformer_core.analysis.flow.divergence import js_distance
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.texts.token_alignment import align_tokens
-from transformer_core.analysis.trace.model_run import run_text
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OTHER = EXAMPLES[0].replace("cat", "dog")

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import CellEdit, Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.explore.compare import sides, view_fields
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
 from pages.explore.compare.view_fields import CHANGE_B
 from pages.shared.sources import Source
 from tests.pages.train.small_films import save_run
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import CellEdit, Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.config import Architecture, ModelConfig
 
 OFF, EVEN = ablation("zero", [("cross", 0, 0)]), ablation("uniform", [("cross", 1, 0)])

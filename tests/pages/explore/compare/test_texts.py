@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.many_texts import HeadOnText, HeadOverTexts
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.trace.cells import Cell
 from pages.explore.compare import texts, view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
@@ -15,9 +18,6 @@ from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import comparison, run, shown
 from tests.pages.explore.compare.test_sides import side, weights
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.trace.cells import Cell
 from transformer_core.errors import CorpusError, TextError
 
 TEXTS = ("one", "two", "three", "four", "five")

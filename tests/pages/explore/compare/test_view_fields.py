@@ -7,9 +7,9 @@ import streamlit as st
 from hypothesis import example, given
 from hypothesis import strategies as st_
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.interventions.records import Ablation, Component, Stack
 from pages.explore.compare import ablation, view_fields
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.interventions.records import Ablation, Component, Stack
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.figures import Figure
 from pages.explore.decoding.data import DecodingData
 from pages.shared import models
 from pages.shared.models import ROOT
 from tests.pages.conftest import EXAMPLES
 from tests.pages.explore.parts import shown
-from transformer_core.figures import Figure
 
 VIEW = {"model": "en-fr", "text": EXAMPLES[0], "attention": "cross", "layer": 1, "head": 0, "continues": True}
 N_NEW = 4  # tokens that `drawn` has written

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from headlight.figures.alignment import MOST, TRUE
 from tests.pages.conftest import save_model, words_of
 from tests.pages.explore.decoding.decoding_parts import (
     again,
@@ -23,7 +24,6 @@ from tests.pages.explore.decoding.decoding_parts import (
 )
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.analysis import stats_of
-from transformer_core.figures.alignment import MOST, TRUE
 from transformer_core.training.run.launch import Launcher
 
 PART, KEY = "alignment", "decoding-alignment"

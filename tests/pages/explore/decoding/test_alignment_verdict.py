@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.texts.word_alignment import FoundPair, KnownAlignment
 from pages.explore.decoding import alignment, view_fields
 from pages.explore.decoding.alignment import Alignment
 from pages.shared.recipe import literal
-from transformer_core.analysis.texts.word_alignment import FoundPair, KnownAlignment
 from transformer_core.corpora import Pair
 
 WEIGHTS = np.array([[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]], dtype=np.float32)  # most on 0, 0, 2

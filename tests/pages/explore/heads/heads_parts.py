@@ -10,11 +10,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.heads.picture import HeadShare, ViewSpec
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.heads.data import HeadsData
 from pages.shared import models
 from tests.pages.explore import parts
-from transformer_core.analysis.heads.picture import HeadShare, ViewSpec
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 TEXT = "The cat sees the dog."
 TOKENS = ["The", "cat", "sees", "the", "dog", ".", "<eos>"]

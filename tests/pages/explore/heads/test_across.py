@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from headlight.analysis.flow import across_layers
 from pages.explore.heads import across, view_fields
 from tests.pages.conftest import PROMPTS, words_of
 from tests.pages.explore.heads.heads_parts import shown
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.flow import across_layers
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 

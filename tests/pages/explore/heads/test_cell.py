@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.picture import HeadShare
 from pages.components import figures
 from pages.explore.heads import cell, view_fields
 from pages.explore.heads.data import HeadsData
 from tests.pages.conftest import words_of
 from tests.pages.explore.heads.heads_parts import TOKENS, shown, weights
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.picture import HeadShare
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 QUERY, KEY = 2, 4

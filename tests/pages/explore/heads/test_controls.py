@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.analysis.heads.picture import HeadShare
 from pages.explore.heads import controls, view_fields
 from pages.shared.view.fields import Field
 from tests.pages.explore.heads.heads_parts import shown
-from transformer_core.analysis.heads.picture import HeadShare
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 ONE, OTHER = HeadShare(layer=1, head=2), HeadShare(layer=0, head=3, weight=0.5)

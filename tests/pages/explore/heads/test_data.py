@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from headlight.analysis.heads.picture import HeadShare, ViewSpec
 from pages.explore.heads import data as heads_data
 from pages.explore.heads import view_fields
 from tests.pages.explore.heads.heads_parts import heads
-from transformer_core.analysis.heads.picture import HeadShare, ViewSpec
 
 ONE, OTHER = HeadShare(layer=1, head=2), HeadShare(layer=0, head=3, weight=0.5)
 

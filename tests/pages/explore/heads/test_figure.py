@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, Side
 from pages.components import figures
 from pages.explore.heads import figure, view_fields
 from pages.explore.heads.components import lines
@@ -17,7 +18,6 @@ from pages.explore.heads.data import HeadsData
 from tests.pages.conftest import PROMPTS, words_of
 from tests.pages.explore.heads.heads_parts import TOKENS, shown, weights
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Side
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 HEATMAP = "heatmap"

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import streamlit as st
 
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, Side
 from pages.explore.heads import view_fields
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import written
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Side
 
 
 @pytest.fixture(autouse=True)

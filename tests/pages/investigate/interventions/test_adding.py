@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
 from tests.pages.conftest import figures_of, words_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
@@ -18,7 +19,6 @@ from tests.pages.investigate.interventions.test_page import (
     press,
     stack_of,
 )
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]

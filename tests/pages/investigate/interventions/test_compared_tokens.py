@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Stack
 from tests.pages.conftest import figures_of, shown_code, url_of, words_of
 from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press
-from transformer_core.analysis.interventions.records import Stack
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]

@@ -10,10 +10,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.figures import isolate
 from tests.pages.conftest import shown_code, words_of
 from tests.pages.investigate.interventions.test_page import changes, opened
-from transformer_core.analysis.interventions.records import Ablation, Component, Stack
-from transformer_core.figures import isolate
 
 OpenApp = Callable[..., AppTest]
 

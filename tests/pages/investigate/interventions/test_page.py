@@ -15,18 +15,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
+from headlight.analysis.interventions.constants import corpus_mean
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
+from headlight.analysis.interventions.source_runs import SourceRuns
+from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.sweeping import source_difference, sweep, sweep_components
+from headlight.programs.checkpoint import save_compiled
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
+from tests.headlight.programs.compiled_examples import example
 from tests.pages.conftest import figures_of, shown_code, url_of, values_of, words_of
-from tests.programs.compiled_examples import example
-from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
-from transformer_core.analysis.interventions.constants import corpus_mean
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
-from transformer_core.analysis.interventions.source_runs import SourceRuns
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
-from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
-from transformer_core.checkpoints.compiled import save_compiled
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import ConfigError
 
@@ -341,7 +341,7 @@ def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: 
         given.append(sources)
         return consequences(*arguments, sources=sources, **more)
 
-    monkeypatch.setattr("transformer_core.analysis.interventions.comparison.consequences", noting)
+    monkeypatch.setattr("headlight.analysis.interventions.comparison.consequences", noting)
     resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
     app = opened(open_app, resampled)
     act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))

@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
+from headlight.analysis.interventions.stack_json import from_json
 from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.pages.investigate.interventions.test_page import BOTH, TEXT, opened, swept
 from tests.pages.small_gpt2 import save_small_gpt2
-from transformer_core.analysis.interventions.records import Ablation, Component, Patch, Stack
-from transformer_core.analysis.interventions.stack_json import from_json
 from transformer_core.checkpoints.bring_in import bring_in
 
 HEAD = Component(kind="head", attention="decoder", layer=0, heads=(1,))

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from headlight.analysis.interventions.records import CellEdit
 from pages.investigate.interventions import words
-from transformer_core.analysis.interventions.records import CellEdit
 
 NO_TEXT: Any = None  # of which only swapped tokens say something
 CELLS = ((2, 1), (4, 4), (5, 0), (6, 1), (7, 7))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from headlight.analysis.blueprint.plan import blueprint_of
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared.models import ModelCard
 from tests.pages.learn.bare import Bare
-from transformer_core.analysis.blueprint.plan import blueprint_of
 
 Look = Callable[..., ArchitectureData]
 

@@ -2,12 +2,12 @@
 
 import pytest
 
+from headlight.analysis.blueprint.plan import blueprint_of
 from pages.learn.architecture import data as architecture_data
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.view_fields import TokensShape
 from tests.pages.learn.architecture.conftest import Look
 from tests.pages.learn.bare import Bare
-from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.config import ModelConfig
 
 TEXT = "The cat sleeps."

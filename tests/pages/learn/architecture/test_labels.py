@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from headlight.analysis.blueprint.plan import blueprint_of
 from pages.learn.architecture import labels
 from pages.learn.architecture.words import does, sources, title
 from tests.model.building import each_variation, varied_model
 from tests.pages.learn.bare import Bare
-from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.config import ModelConfig
 
 PAIR: dict[str, Any] = {"vocab_size": 1500, "d_model": 24, "d_ff": 1200, "n_heads": 4, "n_encoder_layers": 2}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
+from headlight.analysis.interventions.stack_json import to_json
 from pages.learn.build import code, pictures, program, verdict
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import Cell
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack
-from transformer_core.analysis.interventions.stack_json import to_json
 
 TEXT = "The red ball rolled away"
 

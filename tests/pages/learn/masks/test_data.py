@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.masks.rules import MaskChoice
 from pages.learn.masks import data as masks_data
 from pages.shared import models, readings
 from pages.shared.models import ModelCard
@@ -17,7 +18,6 @@ from tests.model.building import varied_model
 from tests.pages.conftest import GAPS
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.masks.conftest import Look
-from transformer_core.analysis.masks.rules import MaskChoice
 
 TEXT = "The cat sleeps."
 LONG = " ".join(["the cat sees the dog"] * 15)

@@ -9,6 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.masks.rules import MaskChoice
+from headlight.analysis.masks.run import run_masked
+from headlight.analysis.masks.text import mask_text
 from pages.shared.models import ROOT
 from tests.pages.conftest import (
     EXAMPLES,
@@ -22,9 +25,6 @@ from tests.pages.conftest import (
 )
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers, redrawn
 from tests.pages.learn.bare import run_lines, unpacked
-from transformer_core.analysis.masks.rules import MaskChoice
-from transformer_core.analysis.masks.run import run_masked
-from transformer_core.analysis.masks.text import mask_text
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]

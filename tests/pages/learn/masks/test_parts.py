@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from headlight.analysis.masks.dropout import DropoutOutcome
+from headlight.analysis.masks.leak import Leak
+from headlight.analysis.masks.rules import MaskChoice
+from headlight.analysis.masks.run import Predictions
 from pages.learn.masks import dropout, inference, leak, view_fields, which
 from pages.shared.predictions import answers
 from pages.shared.recipe import value_of
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
 from tests.pages.learn.masks.conftest import Look
-from transformer_core.analysis.masks.dropout import DropoutOutcome
-from transformer_core.analysis.masks.leak import Leak
-from transformer_core.analysis.masks.rules import MaskChoice
-from transformer_core.analysis.masks.run import Predictions
 
 TEXT = "The cat sleeps."
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.experiments.directory import ExperimentDirectory
+from headlight.experiments.experiment import VARIANTS, ExperimentRequest
 from tests.pages.conftest import words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.errors import Message
-from transformer_core.training.experiments.directory import ExperimentDirectory
-from transformer_core.training.experiments.experiment import VARIANTS, ExperimentRequest
 from transformer_core.training.run import commands
 
 pytestmark = pytest.mark.usefixtures("checkpoints")

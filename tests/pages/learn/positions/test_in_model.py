@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.positions import shuffled_words
 from pages.learn.positions import dials, shuffle, view_fields
 from pages.learn.positions import model as positions_model
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.positions.conftest import Look
-from transformer_core.analysis.positions import shuffled_words
 
 TEXT = "The cat sleeps."
 

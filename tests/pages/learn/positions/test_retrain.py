@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
 from pages.learn import experiment_runs
 from pages.shared import code_expander
 from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
-from transformer_core.training.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]

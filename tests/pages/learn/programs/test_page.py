@@ -10,12 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.programs.checkpoint import load_compiled
 from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import figures
-from transformer_core.checkpoints.compiled import load_compiled
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]

@@ -9,6 +9,12 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.heads.program_heads import ProgramMatch
+from headlight.programs import EXAMPLES, Program
+from headlight.programs import compile as compile_program
+from headlight.programs.checkpoint import write_program
+from headlight.programs.examples import example_of
+from headlight.programs.training import program_training, train_arguments
 from pages.learn.programs import matched, training
 from pages.learn.programs.training import corpus_of
 from pages.shared import runs
@@ -16,15 +22,9 @@ from pages.shared.recipe import script, value_of
 from pages.train.train import keep
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import here
-from transformer_core.analysis.heads.program_heads import ProgramMatch
-from transformer_core.checkpoints.compiled import write_program
 from transformer_core.corpora import load_corpus, program_inputs
 from transformer_core.model.transformer import Transformer
-from transformer_core.programs import EXAMPLES, Program
-from transformer_core.programs import compile as compile_program
-from transformer_core.programs.examples import example_of
 from transformer_core.text.tokenizer import OwnTokenizer
-from transformer_core.training.program_task import program_training, train_arguments
 from transformer_core.training.run.begin import begin
 from transformer_core.training.run.worker import work
 

@@ -14,6 +14,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.stage.panels import Panel, Zoom
 from pages.learn.start import view_fields
 from pages.learn.start.components import stage
 from pages.shared.page import pages
@@ -21,10 +25,6 @@ from pages.shared.view import state
 from tests.conftest import ROOT
 from tests.pages.conftest import component, shown_code, url_of, words_of
 from tests.pages.learn.bare import Bare, run_lines, unpacked
-from transformer_core.analysis.blueprint.plan import blueprint_of
-from transformer_core.analysis.interventions.records import Ablation, Component, Stack
-from transformer_core.analysis.interventions.stack_json import to_json
-from transformer_core.analysis.stage.panels import Panel, Zoom
 
 OpenApp = Callable[..., AppTest]
 

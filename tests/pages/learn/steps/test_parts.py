@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.walkthrough.records import Proof
 from pages.learn.steps import figure, number, proof, view_fields, walkthroughs, why
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
 from tests.pages.learn.steps.conftest import Look
-from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.walkthrough.records import Proof
 
 TEXT = "The cat sleeps."
 

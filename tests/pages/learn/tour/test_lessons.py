@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from headlight.analysis.trace.model_run import run_text
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.six_words import train_six_words
 from tests.pages.learn.tour.conftest import MakeLesson
-from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import HeadlightError
 
 

@@ -8,14 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.trace.model_run import run_text
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.lesson import Lesson, Link
 from pages.shared.page import pages
 from pages.shared.view import state
 from tests.pages.conftest import component, words_of
 from tests.pages.learn.bare import unpacked
-from transformer_core.analysis.blueprint.plan import blueprint_of
-from transformer_core.analysis.trace.model_run import run_text
 
 OF_A_WRONG_ADDRESS = ("The address asks for", "showing the first one", "There is no", "is damaged", "does not have")
 LINKS = [

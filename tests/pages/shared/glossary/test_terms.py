@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit
 
+from headlight.analysis.heads import many_texts, text_measures
 from pages.explore.compare import texts
 from pages.explore.heads import terms as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
@@ -20,7 +21,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.page import pages
 from pages.shared.prose import linked, with_links
 from pages.train.train.settings import _TERMS as OF_SETTINGS
-from transformer_core.analysis.heads import many_texts, text_measures
 from transformer_core.config import ModelConfig
 from transformer_core.training.config import TrainingConfig
 

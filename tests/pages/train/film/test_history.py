@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.training.head_history import Appearance
 from pages.shared import runs
 from pages.train.film import data as film_data
 from pages.train.film import film_readings, learning
 from pages.train.film.data import SnapshotData
 from tests.pages.train.small_films import STEPS, TEXTS
-from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.training.head_history import Appearance
 
 
 def appearance(step: int, head: int = 0) -> Appearance:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headlight.analysis.texts.fixed_text import fix_text
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import frames
 from pages.shared.view.long_texts import MAX_PLAIN
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, patterns_by_hand
-from transformer_core.analysis.texts.fixed_text import fix_text
-from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.figures import frames
 from transformer_core.training.run.film import Film
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from headlight.figures import THEMES, sequential_scale
+from headlight.figures.theme import DEEP
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
 from transformer_core.errors import mark
-from transformer_core.figures import THEMES, sequential_scale
-from transformer_core.figures.theme import DEEP
 from transformer_core.language import say
 
 Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]

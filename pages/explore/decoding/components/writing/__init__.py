@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Float32
 
+from headlight.figures import DARK, LIGHT, Theme, isolate, sequential_scale
+from headlight.figures.theme import KEY
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_scale
-from transformer_core.figures.theme import KEY
 
 Kind = Literal["given", "written", "forced"]
 Weights = Float[np.ndarray, " token"] | None

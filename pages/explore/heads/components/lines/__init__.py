@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
+from headlight.figures import isolate
+from headlight.figures.heatmaps.overview import fine_levels
+from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.figures import isolate
-from transformer_core.figures.heatmaps.overview import fine_levels
-from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from headlight.figures import isolate
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
-from transformer_core.figures import isolate
 from transformer_core.text.labels import border_in
 
 

@@ -7,10 +7,10 @@ is one element, since a browser renders all elements of a page again whenever on
 import json
 from collections.abc import Callable, Sequence
 
+from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
-from transformer_core.analysis.interventions.records import Stack
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 
 
 def stack_list(

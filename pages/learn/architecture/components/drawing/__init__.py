@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headlight.analysis.blueprint.plan import Blueprint, Box
+from headlight.analysis.trace.residual_stream import has_added_positions
+from headlight.figures.architecture.hues import PART_HUES
+from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.blueprint.plan import Blueprint, Box
-from transformer_core.analysis.trace.residual_stream import has_added_positions
-from transformer_core.figures.architecture.hues import PART_HUES
-from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import grouped, say
 
 _LONGEST = 100  # characters of a name that a browser may send

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from headlight.figures import isolate
+from headlight.figures.mask_colors import CELL, mask_colors
+from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.learn.masks.view_fields import MOST_CELLS
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.figures import isolate
-from transformer_core.figures.mask_colors import CELL, mask_colors
-from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.text.labels import border_in
 
 

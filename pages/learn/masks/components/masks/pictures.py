@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
+from headlight.figures.mask_colors import mask_colors
+from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.fields import sent
-from transformer_core.figures.mask_colors import mask_colors
-from transformer_core.figures.theme import KEY, QUERY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.figures.theme import KEY, QUERY
 
 
 def turning_dials(

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from headlight.analysis.stage.panels import Lane, Panel, Zoom
+from headlight.analysis.stage.stage_text import StageText
+from headlight.figures import DARK, LIGHT, Theme, isolate
+from headlight.figures.hues import NOT_FINITE
+from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.components.sampling import NextTokenDistribution, distribution_payload
-from transformer_core.analysis.stage.panels import Lane, Panel, Zoom
-from transformer_core.analysis.stage.stage_text import StageText
 from transformer_core.errors import mark
-from transformer_core.figures import DARK, LIGHT, Theme, isolate
-from transformer_core.figures.hues import NOT_FINITE
-from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
 

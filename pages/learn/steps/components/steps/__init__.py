@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from headlight.analysis.walkthrough.formulas import formula_tree
+from headlight.analysis.walkthrough.records import Quantity, Stage
+from headlight.figures import DARK, LIGHT, Theme, isolate
+from headlight.figures.hues import NOT_FINITE
+from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.learn.steps.step_texts import NOTICES, TITLES
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.walkthrough.formulas import formula_tree
-from transformer_core.analysis.walkthrough.records import Quantity, Stage
 from transformer_core.errors import mark
-from transformer_core.figures import DARK, LIGHT, Theme, isolate
-from transformer_core.figures.hues import NOT_FINITE
-from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
 

@@ -3,11 +3,11 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.walkthrough.formulas import formula_tree
+from headlight.analysis.walkthrough.records import Number
+from headlight.figures import isolate
+from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
-from transformer_core.analysis.walkthrough.formulas import formula_tree
-from transformer_core.analysis.walkthrough.records import Number
-from transformer_core.figures import isolate
-from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:

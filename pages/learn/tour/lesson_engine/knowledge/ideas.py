@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
+from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.evaluation import plain_number
 from pages.learn.tour.lesson_engine.knowledge.item import Idea, Item
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair

@@ -10,10 +10,10 @@ import streamlit as st
 from plotly.colors import hex_to_rgb
 from streamlit.testing.v1 import AppTest
 
+from headlight.figures import DARK, LIGHT, sequential_scale
 from pages.explore.decoding.components.writing import Token, sent_at, writing
 from tests.pages.conftest import component
 from tests.test_config import contrast
-from transformer_core.figures import DARK, LIGHT, sequential_scale
 
 
 def three_tokens() -> dict[str, Any]:

@@ -7,17 +7,17 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from headlight.analysis.blueprint.plan import blueprint_of
 from pages.learn.architecture.components.drawing import sent_block
 from tests.model.building import VARIATIONS, odd_config
 from tests.pages.conftest import component
-from transformer_core.analysis.blueprint.plan import blueprint_of
 
 
 def show(variation: str) -> None:
     """The page of these tests."""
+    from headlight.analysis.blueprint.plan import blueprint_of
     from pages.learn.architecture.components.drawing import BoxLabel, drawing
     from tests.model.building import VARIATIONS, odd_config
-    from transformer_core.analysis.blueprint.plan import blueprint_of
 
     plan = blueprint_of(odd_config(**VARIATIONS[variation]))
     drawing(

@@ -5,11 +5,11 @@ from functools import cache
 import pytest
 
 import transformer_core as tc
+from headlight.analysis.trace.model_run import ModelRun, run_text
+from headlight.analysis.walkthrough.attention_inputs import attention_inputs
+from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from pages.learn.build.engine.workbench import Workbench
 from pages.shared import models
-from transformer_core.analysis.trace.model_run import ModelRun, run_text
-from transformer_core.analysis.walkthrough.attention_inputs import attention_inputs
-from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 
 MODELS = ("en-fr", "dates", "stories", "induction", "fill-in")
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from headlight.analysis.trace.attentions import attentions_of
+from headlight.analysis.trace.model_run import run_text
+from headlight.analysis.walkthrough.records import Number, Quantity, Stage, Term
+from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.components.steps.number import number_data
 from pages.shared.view.shared_value import SharedValue
-from tests.analysis.walkthrough.formula_values import values
 from tests.e2e.browser import ROOT
-from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.analysis.walkthrough.records import Number, Quantity, Stage, Term
-from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
+from tests.headlight.analysis.walkthrough.formula_values import values
 
 MODELS = ("dates", "en-fr", "fill-in", "induction", "stories")
 

@@ -1,0 +1,1 @@
+"""The laboratory: questions asked of a model, and figures of the answers."""

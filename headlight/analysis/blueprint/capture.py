@@ -1,0 +1,112 @@
+"""A text on its way through a model, captured on demand: each hook point once, when it is asked for."""
+
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.analysis.blueprint.plan import STACKS
+from headlight.analysis.blueprint.shapes import PROBABILITIES
+from headlight.analysis.blueprint.stream import Stream, stream_of, stream_places
+from headlight.analysis.trace.traced_forward import final_states, tensor_of
+from transformer_core.instrument.capture import capture
+from transformer_core.model.transformer import Transformer
+
+MOST_BYTES = 64 << 20  # of one text's activations that are kept
+
+
+class CapturedText:
+    """What passed the hook points while a model read one text."""
+
+    def __init__(self, model: Transformer, inputs: Sequence[Sequence[int]]) -> None:
+        """Say what is read; nothing runs yet.
+
+        Args:
+            model: in evaluation mode.
+            inputs: as for `final_states`.
+        """
+        self.model = model
+        self._inputs = [tensor_of(tokens, model) for tokens in inputs]
+        self._kept: dict[str, np.ndarray] = {}
+        self._stream: dict[str, Stream] = {}
+        self._lock = Lock()
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many tokens each stack reads, by its name."""
+        config = self.model.config
+        stacks = [*(["encoder"] if config.has_encoder else []), *(["decoder"] if config.has_decoder else [])]
+        return {stack: tokens.shape[1] for stack, tokens in zip(stacks, self._inputs, strict=False)}
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is kept, in bytes."""
+        streams = sum(stream.n_bytes for stream in [*self._stream.values()])
+        return streams + sum(values.nbytes for values in [*self._kept.values()])
+
+    def values(self, site: str) -> np.ndarray:
+        """Return what passed a hook point, without the axis of the batch; booleans stay booleans.
+
+        Args:
+            site: its name, or `PROBABILITIES`.
+
+        Raises:
+            SiteError: the model has no such hook point.
+        """
+        with self._lock:
+            if site not in self._kept:
+                name = "hook_logits" if site == PROBABILITIES else site
+                (value,) = self._captured(name).values()
+                values = probabilities(value) if site == PROBABILITIES else value
+                self._keep(site, values[0].cpu().numpy() if values.dtype == torch.bool else _array(values[0]))
+            return self._kept[site]
+
+    def keep(self, *sites: str) -> None:
+        """Capture what passes some hook points in one forward pass, as far as it is not kept; `values` returns it."""
+        with self._lock:
+            missing = [site for site in sites if site not in self._kept and site != PROBABILITIES]
+            for site, value in (self._captured(*missing) if missing else {}).items():
+                values = value[0]
+                self._keep(site, values.cpu().numpy() if values.dtype == torch.bool else _array(values))
+
+    def streams(self) -> dict[str, Stream]:
+        """Return the residual stream of each stack on its way through the layers."""
+        with self._lock:
+            if not self._stream:
+                places = {stack: stream_places(self.model.config, stack) for stack in self.lengths}
+                activations = self._captured(*{site for each in places.values() for one in each for site in one.sites})
+                norms = {site: _array(value[0].float().norm(dim=-1)) for site, value in activations.items()}
+                self._stream = {stack: stream_of(norms, each) for stack, each in places.items()}
+            return self._stream
+
+    @torch.inference_mode()
+    def _captured(self, *sites: str) -> dict[str, Tensor]:
+        """Run the model once, and return what passed some hook points [1, ...]."""
+        with capture(self.model, *sites) as activations:
+            is_within_stacks = all(site.startswith(STACKS) for site in sites)
+            final = final_states(self.model, self._inputs)
+            if not is_within_stacks:  # logits of a long text are large
+                self.model.logits_of(final)
+        return dict(activations)
+
+    def _keep(self, site: str, values: np.ndarray) -> None:
+        """Keep what was captured; of too much, what was asked for first is left out."""
+        self._kept[site] = values
+        while sum(kept.nbytes for kept in self._kept.values()) > MOST_BYTES and len(self._kept) > 1:
+            del self._kept[next(iter(self._kept))]
+
+
+def probabilities(logits: Float[Tensor, "batch pos vocab"]) -> Float[Tensor, "batch pos vocab"]:
+    """Return softmax(logits) over the vocabulary: each row sums to 1.
+
+    Source: Vaswani et al. 2017, sec. 3.4.
+    """
+    return logits.float().softmax(dim=-1)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    """Return a float32 array, wherever and in whatever precision the tensor is."""
+    return tensor.float().cpu().numpy()

@@ -1,0 +1,194 @@
+"""The plan of a model: the boxes that figure 1 of the paper would have, and the arrows between them.
+
+A box has a name that is short and stable, for addresses: "encoder.embed", "decoder.0.cross_attn", "unembed". Whatever
+the configuration leaves out is not on the plan, and each normalization stands where it is computed: after the sum as
+in the paper ("add & norm"), or before its sub-layer (Xiong et al. 2020).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.residual_stream import Sublayer, has_added_positions, sublayers
+from transformer_core.config import ModelConfig
+
+Kind = Literal[
+    "embedding",
+    "positions",  # added to the embeddings, or acting inside attention
+    "segments",
+    "sum",  # of the embeddings
+    "layer",  # a whole block, which the boxes of its sub-layers lie in
+    "attention",
+    "norm",
+    "add",
+    "add_norm",
+    "feed_forward",
+    "transform",
+    "linear",
+    "softmax",
+]
+Flow = Literal["stream", "residual", "query", "key", "value", "inside"]
+"""What an arrow carries: the stream itself, the stream around a sub-layer, what becomes queries, keys and values, or
+what acts inside attention without being a vector of the stream."""
+
+STACKS = ("encoder", "decoder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """One thing on the plan."""
+
+    name: str
+    kind: Kind
+
+    @property
+    def stack(self) -> str:
+        """The stack that it belongs to, "encoder" or "decoder"; "" after the last stack."""
+        return self.name.partition(".")[0] if "." in self.name else ""
+
+    @property
+    def layer(self) -> int | None:
+        """The layer that it is or lies in."""
+        second = self.name.split(".")[1:2]
+        return int(second[0]) if second and second[0].isdecimal() else None
+
+    @property
+    def part(self) -> str:
+        """The last part of the name, such as "cross_attn"; "" for a layer, and after the last stack."""
+        return self.name.rpartition(".")[2] if self.stack and self.kind != "layer" else ""
+
+    @property
+    def module(self) -> str:
+        """Its path in the model; "" where no module of its own computes it."""
+        if self.kind in ("sum", "add", "softmax") or self.part == "rotary":
+            return ""
+        return self.name if self.layer is None else self.name.replace(".", ".blocks.", 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrow:
+    """What one box hands to another."""
+
+    start: str  # name of a box
+    end: str
+    flow: Flow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blueprint:
+    """All boxes and arrows of a model."""
+
+    config: ModelConfig
+    boxes: Mapping[str, Box]  # in the order of the forward pass
+    arrows: tuple[Arrow, ...]
+
+    def layers(self, stack: str) -> int:
+        """Return how many layers a stack has; 0 where it is not there."""
+        return ATTENTIONS[stack].n_layers(self.config)
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks that are there."""
+        return tuple(stack for stack in STACKS if self.layers(stack))
+
+    def first_to_look_at(self) -> str:
+        """Return the box to look at first: the attention that says most, in the last layer."""
+        attention = "cross_attn" if self.config.architecture == "encoder_decoder" else "self_attn"
+        stack = self.stacks[-1]
+        return f"{stack}.{self.layers(stack) - 1}.{attention}"
+
+
+@lru_cache(maxsize=64)
+def blueprint_of(config: ModelConfig) -> Blueprint:
+    """Return the plan of a model; no weights are needed."""
+    plan = _Plan(config)
+    memory = plan.stack("encoder") if config.has_encoder else ""
+    last = plan.stack("decoder", memory) if config.has_decoder else memory
+    if config.unembed_transform:
+        last = plan.put("transform", "unembed_transform", (last, "stream"))
+    if config.unembed:
+        last = plan.put("linear", "unembed", (last, "stream"))
+        plan.put("softmax", "softmax", (last, "stream"))
+    return Blueprint(config=config, boxes=plan.boxes, arrows=tuple(plan.arrows))
+
+
+class _Plan:
+    """A plan in the making."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self.config = config
+        self.boxes: dict[str, Box] = {}
+        self.arrows: list[Arrow] = []
+
+    def put(self, kind: Kind, name: str, *arrows: tuple[str, Flow]) -> str:
+        """Put a box on the plan, with the arrows that end there, each by its start; return the box's name."""
+        self.boxes[name] = Box(name=name, kind=kind)
+        self.arrows += [Arrow(start=start, end=name, flow=flow) for start, flow in arrows]
+        return name
+
+    def stack(self, stack: str, memory: str = "") -> str:
+        """Put a stack on the plan; return the box that its final states come from."""
+        config = self.config
+        x = self.embedded(stack)
+        for layer in range(ATTENTIONS[stack].n_layers(config)):
+            begins, block = x, self.put("layer", f"{stack}.{layer}")
+            for sublayer in sublayers(config, stack):
+                is_parallel = sublayer.name == "mlp" and config.parallel_residual
+                x = self.sublayer(block, sublayer, x, reads=begins if is_parallel else x, memory=memory)
+        return self.put("norm", f"{stack}.ln_final", (x, "stream")) if config.has_final_norm else x
+
+    def embedded(self, stack: str) -> str:
+        """Put what a stack begins with on the plan; return the box that its first layer reads from."""
+        config = self.config
+        x = self.put("embedding", f"{stack}.embed")
+        added: dict[str, Kind] = {f"{stack}.pos_embed": "positions"} if has_added_positions(config) else {}
+        if config.n_segments:
+            added[f"{stack}.segment_embed"] = "segments"
+        if added:
+            x = self.put("sum", f"{stack}.sum", *((name, "stream") for name in (x, *added)))
+        for name, kind in added.items():
+            self.put(kind, name)
+        if config.embedding_norm:
+            x = self.put("norm", f"{stack}.embedding_norm", (x, "stream"))
+        if part := _positions_inside(config):
+            self.put("positions", f"{stack}.{part}")
+        return x
+
+    def sublayer(self, block: str, sublayer: Sublayer, x: str, *, reads: str, memory: str) -> str:
+        """Put a sub-layer with its residual connection on the plan; return what its sum comes out of.
+
+        Args:
+            block: the box of the layer.
+            sublayer: of that layer.
+            x: the box of the stream that the sub-layer adds to.
+            reads: the box that the sub-layer reads.
+            memory: the box of the encoder's output, which cross-attention reads, too.
+        """
+        is_pre_norm = self.config.norm_position == "pre"
+        name, norm = f"{block}.{sublayer.name}", f"{block}.{sublayer.norm}"
+        if is_pre_norm:
+            reads = self.put("norm", norm, (reads, "stream" if reads == x else "residual"))
+        if sublayer.name == "mlp":
+            self.put("feed_forward", name, (reads, "stream"))
+        elif sublayer.name == "cross_attn":
+            self.put("attention", name, (memory, "key"), (memory, "value"), (reads, "query"))
+        else:
+            self.put("attention", name, (reads, "key"), (reads, "value"), (reads, "query"))
+            if part := _positions_inside(self.config):
+                self.arrows.append(Arrow(start=f"{block.partition('.')[0]}.{part}", end=name, flow="inside"))
+        end: tuple[Kind, str] = ("add", norm.replace(".ln", ".add")) if is_pre_norm else ("add_norm", norm)
+        return self.put(*end, (x, "residual"), (name, "stream"))
+
+
+def is_normalized(config: ModelConfig, box: Box) -> bool:
+    """Whether a normalization's box changes anything: the model, or what its first attention reads, may have none."""
+    return config.norm != "none" and (config.first_norm or (box.layer, box.part) != (0, "ln1"))
+
+
+def _positions_inside(config: ModelConfig) -> str:
+    """Return the part of a stack that tells attention of positions from within; "" where none does."""
+    if config.has_rotary_positions:
+        return "rotary"
+    return "position_bias" if config.positions in ("alibi", "relative_buckets") else ""

@@ -1,0 +1,246 @@
+"""Why this cell? One head's scores, split into what earlier parts of the model wrote on both sides of the product.
+
+What a query and a key are read from is a sum: of the token's embedding, its position, and what each head and each
+feed-forward network before has added. Projections keep sums apart, so that each score is a sum over pairs of a source
+of the query and a source of the key.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from headlight.analysis.flow.sources import ScoreSources, SourceName
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
+from headlight.analysis.trace.traced_forward import captured
+from headlight.analysis.walkthrough.outline import Outline
+from headlight.analysis.walkthrough.recomputing import distance_bias
+from headlight.analysis.walkthrough.weights import Weights
+from transformer_core.config import ModelConfig
+from transformer_core.model.rotary import RotaryPositions
+from transformer_core.model.transformer import Transformer
+
+Captured = Mapping[str, Float[np.ndarray, "..."]]
+Sides = dict[str, tuple[tuple[SourceName, ...], Float[np.ndarray, "source pos d_head"]]]
+BIAS = SourceName(kind="bias")
+Until = Literal["self_attn", "cross_attn", "end"]
+"""Which reader the stream is followed to: a block's self-attention, its cross-attention, or who reads the stack."""
+
+
+@torch.inference_mode()
+def score_sources(
+    model: Transformer, inputs: Sequence[Sequence[int]], *, attention: str, layer: int, head: int
+) -> ScoreSources:
+    """Run the model once over a text, and split one head's scores into their sources.
+
+    Exact, but that a normalization on the way is taken as a division by a fixed number, the one that it did divide by:
+    had a source not been there, that number would have been another. Heads and feed-forward networks count as they were
+    on this text. All biases on the way together are one source; those of values and inside feed-forward networks belong
+    to the head and the network.
+
+    Args:
+        model: in evaluation mode, on any device and in any precision.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks: `ModelRun.inputs`.
+        attention: "encoder", "decoder" or "cross".
+        layer: from 0.
+        head: from 0.
+
+    Raises:
+        SiteError: an attention, a layer or a head that the model has not.
+        TextError: tokens that the model cannot take.
+
+    Source: Elhage et al. 2021, "A mathematical framework for Transformer circuits", for scores as sums over pairs of
+    sources; Dai et al. 2019, "Transformer-XL", sec. 3.3, for content and position.
+    """
+    config = model.config
+    outline = Outline.of(config, attention=attention, layer=layer, head=head)
+    steps_q = stream_to(config, outline.stack, layer=layer, until="cross_attn" if outline.is_cross else "self_attn")
+    steps_k = stream_to(config, "encoder", layer=layer, until="end") if outline.is_cross else steps_q
+    steps = (*steps_q, *steps_k)
+    scores_site = outline.attention.site(layer, "hook_attn_scores")
+    sites = {site for step in steps for site in (step.sites if isinstance(step, Normed) else (step.site,)) if site}
+    activations = captured(model, inputs, scores_site, *sorted(sites))
+    arrays = {site: value[0].double().cpu().numpy() for site, value in activations.items()}
+    modules = {step.module for step in steps if step.module is not None}
+    weights = Weights.of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
+    scores = arrays.pop(scores_site)[head]
+    heads = {"q": head, "k": outline.key_value_head}
+    read = _Split(outline, weights, arrays, steps_q).read_by({"q": head} if outline.is_cross else heads)
+    if outline.is_cross:
+        read |= _Split(outline, weights, arrays, steps_k).read_by({"k": heads["k"]})
+    (sources_q, parts_q), (sources_k, parts_k) = read["q"], read["k"]
+    bias = distance_bias(model, outline, scores.shape[0])
+    return ScoreSources(
+        sources_of_query=sources_q,
+        sources_of_key=sources_k,
+        parts_q=parts_q,
+        parts_k=parts_k,
+        bias=None if bias is None else bias[head].double().numpy(),
+        scale=float(1 / np.sqrt(config.d_head)) if config.scale_scores else 1.0,
+        scores=scores,
+        has_frozen_norms=config.qk_norm or any(isinstance(step, Normed) for step in steps),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Something is added to the stream."""
+
+    source: SourceName
+    site: str | None  # where it was captured; of a head its z; None: a bias
+    module: str | None = None  # path of the projection that a head writes by, or that has the bias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normed:
+    """The stream, or what is read of it, is normalized."""
+
+    module: str
+    sites: tuple[str, ...]  # what was normalized is the sum of these
+
+
+def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> tuple[Written | Normed, ...]:
+    """Return what happens to the stream of a stack before it is read there, in order.
+
+    Args:
+        config: of the model.
+        stack: "encoder" or "decoder".
+        layer: of the block whose attention reads; with "end" it does not count.
+        until: the reader.
+    """
+    embedded = embedding_sites(config, stack)
+    steps: list[Written | Normed] = [
+        Written(source=SourceName(kind=kind), site=site) for kind, site in embedded.items()
+    ]
+    if config.embedding_norm:
+        steps.append(Normed(module=f"{stack}.embedding_norm", sites=tuple(embedded.values())))
+    is_pre_norm, has_norm = config.norm_position == "pre", config.norm != "none"
+    read = ""
+    for i in range(ATTENTIONS[stack].n_layers(config)):
+        block = f"{stack}.blocks.{i}"
+        read = f"{block}.hook_resid_pre"
+        for part in sublayers(config, stack):
+            norm = f"{block}.{part.norm}"
+            if (i, part.name) == (layer, until):
+                is_normalized = has_norm and is_pre_norm and (config.first_norm or (i, part.name) != (0, "self_attn"))
+                return (*steps, *([Normed(module=norm, sites=(read,))] if is_normalized else []))
+            steps += _written_by(config, stack, i, part.name)
+            read = f"{block}.{part.sum}"
+            if not is_pre_norm:
+                steps.append(Normed(module=norm, sites=(read,)))
+                read = f"{norm}.hook_normalized"
+    if config.has_final_norm and has_norm:
+        steps.append(Normed(module=f"{stack}.ln_final", sites=(read,)))
+    return tuple(steps)
+
+
+def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Iterator[Written]:
+    """Yield what a sub-layer of a block adds."""
+    block = f"{stack}.blocks.{layer}"
+    if part == "mlp":
+        yield Written(source=SourceName(kind="feed_forward", layer=layer), site=f"{block}.hook_mlp_out")
+        return
+    module, attention = f"{block}.{part}", "cross" if part == "cross_attn" else stack
+    for head in range(config.n_heads):
+        source = SourceName(kind="head", layer=layer, head=head, attention=attention)
+        yield Written(source=source, site=f"{module}.hook_z", module=f"{module}.out")
+    if config.attention_bias == "all":
+        yield Written(source=SourceName(kind="bias"), site=None, module=f"{module}.out")
+
+
+class _Split:
+    """The stream that queries, or keys, are read from, as what was written into it."""
+
+    def __init__(
+        self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Written | Normed, ...]
+    ) -> None:
+        """Hold the steps, and find what each normalization divided by."""
+        self._outline, self._config = outline, outline.config
+        self._weights, self._captured, self._steps = weights, captured, steps
+        self._deviations = {
+            step.module: _deviation(np.sum([captured[site] for site in step.sites], axis=0), self._config)
+            for step in steps
+            if isinstance(step, Normed)
+        }
+
+    def read_by(self, heads: Mapping[str, int]) -> Sides:
+        """Return the sources, and what each makes of a head's queries ("q") or keys ("k").
+
+        Args:
+            heads: whose queries, and whose keys.
+        """
+        d_head, module = self._config.d_head, self._outline.module
+        rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
+        read = np.concatenate([self._weights[f"{module}.{name}.weight"][rows[name]] for name in heads]).T
+        written = [(i, step) for i, step in enumerate(self._steps) if isinstance(step, Written) and step.source != BIAS]
+        parts = [self._passed_on(self._written(step), self._steps[i + 1 :]) @ read for i, step in written]
+        biases = self._passed_on(np.zeros((len(parts[0]), len(read))), self._steps, with_biases=True)
+        split = np.stack([*parts, biases @ read])  # [source, pos, d_head of each]
+        sources = tuple(step.source for _, step in written)
+        sides = np.split(split, len(heads), axis=-1)
+        return {name: self._finished(name, rows[name], sources, side) for name, side in zip(heads, sides, strict=True)}
+
+    def _finished(
+        self, name: str, rows: slice, sources: tuple[SourceName, ...], split: Float[np.ndarray, "source pos d_head"]
+    ) -> tuple[tuple[SourceName, ...], Float[np.ndarray, "_ pos d_head"]]:
+        """Return queries or keys by their sources, after all that follows the product with the weights."""
+        module = f"{self._outline.module}.{name}"
+        bias = self._weights.bias(module)
+        if bias is not None:
+            split[-1] += bias[rows]
+        if self._config.qk_norm:
+            split = self._through(split, f"{module}_norm", _deviation(split.sum(axis=0), self._config))
+            bias = self._weights.bias(f"{module}_norm")
+            split[-1] += 0 if bias is None else bias
+        if self._outline.is_rotated:
+            rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
+            split = rotation.rotate(torch.from_numpy(split)[None])[0].numpy()
+        return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
+
+    def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
+        """Return what was added to the stream."""
+        assert step.site is not None, "a bias is no vector of its own"
+        value = self._captured[step.site]
+        if step.module is None:
+            return value
+        assert step.source.head is not None, "what is written by a projection is a head's"
+        d_head, head = self._config.d_head, step.source.head
+        return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
+
+    def _passed_on(
+        self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Written | Normed], *, with_biases: bool = False
+    ) -> Float[np.ndarray, "pos d_model"]:
+        """Return what is left of a part of the stream after some steps, each norm dividing by what it did divide by.
+
+        Args:
+            part: of the stream before the steps.
+            steps: in their order; what they write is left out.
+            with_biases: the biases of projections and normalizations on the way are added.
+        """
+        for step in steps:
+            if isinstance(step, Normed):
+                part = self._through(part, step.module, self._deviations[step.module])
+            if with_biases and step.module is not None and (isinstance(step, Normed) or step.source == BIAS):
+                bias = self._weights.bias(step.module)
+                part = part if bias is None else part + bias
+        return part
+
+    def _through(
+        self, part: Float[np.ndarray, "*source pos width"], module: str, deviation: Float[np.ndarray, "pos 1"]
+    ) -> Float[np.ndarray, "*source pos width"]:
+        """Return a part of what was normalized, after the normalization, but for its bias."""
+        return _centred(part, self._config.norm) / deviation * self._weights[f"{module}.weight"]
+
+
+def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Float[np.ndarray, "*axes 1"]:
+    """Return what a normalization divides vectors by."""
+    return np.sqrt((_centred(x, config.norm) ** 2).mean(axis=-1, keepdims=True) + config.layer_norm_eps)
+
+
+def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray, "*axes width"]:
+    """Return vectors without their mean, where the normalization takes it away: that keeps sums apart too."""
+    return x if norm == "rms" else x - x.mean(axis=-1, keepdims=True)

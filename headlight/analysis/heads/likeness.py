@@ -1,0 +1,221 @@
+"""How alike all heads of one model or of two are: in where they look, and in what they write; and which form groups."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
+from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
+
+from headlight.analysis.flow.divergence import entropy
+from transformer_core.errors import NotFiniteError, mark
+
+MIXED = mark("mixed")
+
+_ROUNDING = 1e-9  # of the greatest distance: a gap below it is none
+_STRIP_CELLS = 2**23  # of Gram matrices at a time: 64 MiB
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeadMap:
+    """Heads as points of a plane, as far from each other as their distances say, as well as a plane can."""
+
+    points: Float[np.ndarray, "head 2"]  # in the unit of the distances, centred
+    kept: float  # share, in [0, 1], of the squared distances that these two axes keep, of what all axes together would
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterName:
+    """What a group of heads has in common."""
+
+    habit: str  # in plain words; "mixed" where none is above the threshold
+    mean: float | None  # over the heads, of the score of that habit; of "mixed" the highest of any; None: none known
+    n_heads: int
+
+
+def pattern_distances(
+    heads: Float[np.ndarray, "head_a query key"],
+    others: Float[np.ndarray, "head_b query key"] | None = None,
+    mask: Bool[np.ndarray, "query key"] | None = None,
+) -> Float[np.ndarray, "head_a head_b"]:
+    """Return the mean Jensen-Shannon distance of each two heads' rows, over the queries that have a choice.
+
+    Args:
+        heads: attention weights.
+        others: those of another model's heads on the same text; None: each head is compared with each other one.
+        mask: True = may attend; None: everything is allowed. A query has a choice where at least two keys are.
+
+    Returns:
+        in [0, 1], to base 2; 0 where no query has a choice. Among themselves: symmetric, 0 on the diagonal, and
+        no way round is shorter (a mean of metrics is a metric).
+
+    Source: Endres and Schindelin 2003 for the distance; Clark et al. 2019, sec. 6, compare heads so.
+    Differs: they sum divergences over the words of a corpus.
+    """
+    allowed = np.ones(heads.shape[1:], dtype=bool) if mask is None else mask
+    queries = np.flatnonzero(allowed.sum(axis=-1) >= 2)
+    total = np.zeros((len(heads), len(heads if others is None else others)))
+    for query in queries:
+        total += _row_distances(heads[:, query], None if others is None else others[:, query])
+    if others is None:
+        total += total.T
+    return total / max(len(queries), 1)
+
+
+def cka_matrix(
+    xs: Sequence[Float[np.ndarray, "pos _"]], ys: Sequence[Float[np.ndarray, "pos _"]] | None = None
+) -> Float[np.ndarray, "x y"]:
+    """Return the linear centred kernel alignment of each of some activations with each of some others.
+
+    CKA(X, Y) = ||Y^T X||_F^2 / (||X^T X||_F ||Y^T Y||_F), with the columns of X and Y centred.
+
+    Args:
+        xs: activations, all at the same positions; their widths may differ.
+        ys: others at those positions; None: the same.
+
+    Returns:
+        in [0, 1]: 1 where one is the other turned, scaled or shifted; 0 where one is the same at all positions.
+
+    Source: Kornblith et al. 2019, sec. 3.
+    """
+    a = [_centred(x) for x in xs]
+    if ys is None:
+        products = _products(a)
+        norms_a = norms_b = np.sqrt(products.diagonal())
+    else:
+        b = [_centred(y) for y in ys]
+        products = _products(a, b)
+        norms_a, norms_b = (np.sqrt([_products([x])[0, 0] for x in side]) for side in (a, b))
+    scale = norms_a[:, None] * norms_b
+    _refuse_not_finite(scale)
+    return np.divide(products, scale, out=np.zeros_like(products), where=scale > 0).clip(0, 1)
+
+
+def _refuse_not_finite(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise NotFiniteError("some heads have weights or outputs that are NaN or infinite, so they cannot be compared")
+
+
+def head_map(distances: Float[np.ndarray, "head head"]) -> HeadMap:
+    """Lay heads out in a plane by classical multidimensional scaling.
+
+    The eigenvectors of -1/2 J D^2 J (J centres rows and columns), each times the root of its eigenvalue; of the two
+    directions that an axis may have, the one in which the farthest head, the first of several, is positive.
+
+    Args:
+        distances: symmetric, 0 on the diagonal.
+
+    Returns:
+        The two axes that keep most of the squared distances, and how much that is.
+
+    Source: Torgerson 1952.
+    """
+    n_heads = len(distances)
+    points = np.zeros((n_heads, 2))
+    _refuse_not_finite(distances)
+    squares = distances.astype(np.float64) ** 2
+    squares -= squares.mean(axis=0)
+    squares -= squares.mean(axis=1, keepdims=True)
+    values, axes = np.linalg.eigh(-squares / 2)
+    values, axes = values[::-1].clip(min=0), axes[:, ::-1]  # the largest first; below 0, no plane can show them
+    for axis in range(min(2, n_heads)):
+        lengths = np.abs(axes[:, axis])
+        farthest = int((lengths > (1 - 1e-9) * lengths.max()).argmax())
+        points[:, axis] = axes[:, axis] * np.sign(axes[farthest, axis]) * np.sqrt(values[axis])
+    return HeadMap(points=points, kept=float(values[:2].sum() / values.sum()) if values.any() else 1.0)
+
+
+def clusters(distances: Float[np.ndarray, "head head"], *, n_most: int = 8) -> Int[np.ndarray, " head"]:
+    """Return which group each head belongs to, groups numbered from 0 in the order of their first heads.
+
+    Heads and groups are merged, the nearest first, by the mean distance between them; the tree is cut where the next
+    merge would be farthest from the last, among the cuts that leave 2 to `n_most` groups.
+
+    Args:
+        distances: symmetric, 0 on the diagonal.
+        n_most: groups at most.
+
+    Returns:
+        One group for all where no merge is farther than the one before, as with fewer than three heads.
+
+    Source: Sokal and Michener 1958 for the average linkage.
+    """
+    n_heads = len(distances)
+    if n_heads < 3:
+        return np.zeros(n_heads, dtype=int)
+    _refuse_not_finite(distances)
+    tree = linkage(squareform(distances, checks=False), method="average")
+    gaps = np.diff(tree[:, 2])[::-1][: n_most - 1]  # [i]: between the merges that leave i + 2 and i + 1 groups
+    if not (gaps > _ROUNDING * tree[-1, 2]).any():
+        return np.zeros(n_heads, dtype=int)
+    labels = fcluster(tree, int(gaps.argmax()) + 2, criterion="maxclust")
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
+    return first.argsort().argsort()[group]
+
+
+def name_clusters(
+    labels: Int[np.ndarray, " head"], scores: Mapping[str, Float[np.ndarray, " head"]], threshold: float
+) -> tuple[ClusterName, ...]:
+    """Name each group of heads by the habit that its heads have most of.
+
+    Args:
+        labels: the group of each head, from `clusters`.
+        scores: by habit in plain words ("looks at the token before") how much of it each head has; NaN: not known.
+        threshold: a mean that is not above it makes no name.
+
+    Returns:
+        A name for each group, in their order; of equal means the first habit.
+    """
+    names = []
+    for label in range(int(labels.max(initial=-1)) + 1):
+        members = labels == label
+        known = {habit: values[members & ~np.isnan(values)] for habit, values in scores.items()}
+        means = {habit: float(values.mean()) for habit, values in known.items() if len(values)}
+        best = max(means, key=means.__getitem__, default=MIXED)
+        mean = means.get(best)
+        habit = best if mean is not None and mean > threshold else MIXED
+        names.append(ClusterName(habit=habit, mean=mean, n_heads=int(members.sum())))
+    return tuple(names)
+
+
+def _row_distances(
+    rows: Float[np.ndarray, "head_a key"], others: Float[np.ndarray, "head_b key"] | None
+) -> Float[np.ndarray, "head_a head_b"]:
+    """Return the distance of one query's rows of each two heads; of the same heads only those above the diagonal."""
+    looked_at = rows.any(axis=0) if others is None else rows.any(axis=0) | others.any(axis=0)
+    p = np.ascontiguousarray(rows[:, looked_at], dtype=np.float64)
+    q = p if others is None else np.ascontiguousarray(others[:, looked_at], dtype=np.float64)
+    own_p, own_q = entropy(p, unit="bits"), entropy(q, unit="bits")
+    divergences = np.zeros((len(p), len(q)))
+    for head, row in enumerate(p):
+        first = head + 1 if others is None else 0
+        both = entropy((row + q[first:]) / 2, unit="bits")
+        divergences[head, first:] = both - (own_p[head] + own_q[first:]) / 2
+    return np.sqrt(divergences.clip(0, 1))
+
+
+def _centred(x: Float[np.ndarray, "pos d"]) -> Float[np.ndarray, "pos d"]:
+    """Return the columns about their means; exactly 0 where all positions are alike."""
+    shifted = x - x[:1].astype(np.float64)
+    return shifted - shifted.mean(axis=0)
+
+
+def _products(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray] | None = None) -> Float[np.ndarray, "x y"]:
+    """Return ||Y^T X||_F^2 of each two, from features or as products of Gram matrices: whichever is less work."""
+    is_same, ys = ys is None, xs if ys is None else ys
+    n_positions = len(xs[0])
+    width_x, width_y = sum(x.shape[1] for x in xs), sum(y.shape[1] for y in ys)
+    by_features = width_x * width_y * n_positions
+    by_grams = (width_x + width_y + len(xs) * len(ys)) * n_positions**2
+    if by_features < by_grams:
+        return np.array([[np.square(y.T @ x).sum() for y in ys] for x in xs])
+    total = np.zeros((len(xs), len(ys)))
+    n_grams = len(xs) if is_same else len(xs) + len(ys)
+    step = max(1, _STRIP_CELLS // (n_positions * n_grams))
+    for start in range(0, n_positions, step):
+        strip = slice(start, start + step)
+        grams_x = np.stack([(x[strip] @ x.T).ravel() for x in xs])
+        grams_y = grams_x if is_same else np.stack([(y[strip] @ y.T).ravel() for y in ys])
+        total += grams_x @ grams_y.T
+    return total

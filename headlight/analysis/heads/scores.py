@@ -1,0 +1,133 @@
+"""What a head is good for, in two numbers that need each other: where it looks, and what is lost without it.
+
+Looking is measured against what is known to be right (a corpus's true alignment) and against the simplest habits; being
+needed is measured by taking the head away. A head may look at the right place and change nothing, or the other way
+round.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch.nn import functional as F
+
+from headlight.analysis.heads.habits import (
+    aligned_cells,
+    antecedent_cells,
+    first_cells,
+    mean_share,
+    near_cells,
+    previous_cells,
+)
+from headlight.analysis.heads.words import HeadScore
+from headlight.analysis.trace.attentions import Attention, attentions_of
+from headlight.analysis.trace.cases import Case, case_of
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.instrument.capture import capture
+from transformer_core.instrument.intervene import intervene
+from transformer_core.instrument.interventions import zero_heads
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+
+
+@torch.inference_mode()
+def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] | Sequence[Text]) -> list[HeadScore]:
+    """Measure every head.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own; one token a unit, where alignments are to count.
+        items: texts to measure on, held out; some dozens give two digits.
+
+    Returns:
+        The heads in the order of the forward pass. The encoder's have no alignment of their own: theirs is None.
+    """
+    cases = [case_of(model.config, tokenizer, item) for item in items]
+    whole = _mean_loss(model, cases)
+    shares = [_shares(model, case) for case in cases]
+    scores = []
+    for name, attention in attentions_of(model.config).items():
+        for layer in range(attention.n_layers(model.config)):
+            for head in range(model.config.n_heads):
+                with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
+                    effect = _mean_loss(model, cases) - whole
+                by_layer = [share[name, layer] for share in shares]
+                aligned, previous, first, near, antecedent = (_mean([f[i] for f in by_layer], head) for i in range(5))
+                scores.append(
+                    HeadScore(
+                        attention=name,
+                        layer=layer,
+                        head=head,
+                        aligned=aligned,
+                        previous=previous,
+                        first=first,
+                        near=near,
+                        antecedent=antecedent,
+                        effect=effect,
+                    )
+                )
+    return scores
+
+
+def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[str, Any]]:
+    """Return what a card says of heads: those with a habit, and two of those that are needed without one.
+
+    The most needed come first.
+    """
+    telling = (score for score in scores if np.isfinite(score.effect) and score.in_words())
+    needed = sorted(telling, key=lambda score: -score.effect)
+    without_habit = [score for score in needed if not score.habit][:2]
+    return [
+        {
+            "does": str(s.sentence()),  # a card is read by everybody
+            **{k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(s).items()},
+        }
+        for s in [score for score in needed if score.habit or score in without_habit][:n_most]
+    ]
+
+
+def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
+    """Return the loss in nats per determined token, over all cases; 0 where no token is determined."""
+    device = next(model.parameters()).device
+    total, n_tokens = 0.0, 0
+    for case in cases:
+        logits = model(*case.tensors(device))[0, list(case.determined)].float()
+        targets = torch.tensor([case.targets[place] for place in case.determined], device=device)
+        total += float(F.cross_entropy(logits, targets, reduction="sum"))
+        n_tokens += len(case.determined)
+    return total / max(1, n_tokens)
+
+
+def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], tuple[np.ndarray | None, ...]]:
+    """Return, by attention and layer, what each head's habits are."""
+    with capture(model, "*.hook_pattern") as acts:
+        model(*case.tensors(next(model.parameters()).device))
+    return {
+        (name, layer): _habits(attention, acts[attention.site(layer)][0].float().cpu().numpy(), case)
+        for name, attention in attentions_of(model.config).items()
+        for layer in range(attention.n_layers(model.config))
+    }
+
+
+def _habits(
+    attention: Attention, pattern: Float[np.ndarray, "head query key"], case: Case
+) -> tuple[np.ndarray | None, ...]:
+    """Return the five shares [head] of one layer's patterns; None where one cannot be known."""
+    aligned = previous = first = near = antecedent = None
+    n_queries, n_keys = pattern.shape[1:]
+    if attention.name == case.aligned_attention:
+        aligned = mean_share(pattern, aligned_cells(case, n_queries, n_keys))
+    if attention.queries_from == attention.keys_from:
+        previous, first, near = (mean_share(pattern, c(n_queries)) for c in (previous_cells, first_cells, near_cells))
+    if attention.name == "encoder":
+        antecedent = mean_share(pattern, antecedent_cells(case, n_keys))
+    return aligned, previous, first, near, antecedent
+
+
+def _mean(shares: Sequence[np.ndarray | None], head: int) -> float | None:
+    """Return the mean over cases of one head's share; None where none is known."""
+    known = [float(share[head]) for share in shares if share is not None]
+    return sum(known) / len(known) if known else None

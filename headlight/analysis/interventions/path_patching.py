@@ -1,0 +1,223 @@
+"""Exact path patching over edges: a receiver reads the residual stream with one sender's term replaced.
+
+In pre-norm, and without normalization, the residual stream is a sum of what senders wrote: the embeddings, z W_O of
+each head, the output of each feed-forward network. (The biases of W_O belong to no sender and always stay.) Receivers
+read it: the queries, keys and values of each head, each feed-forward network, and the logits. To ablate an edge, the
+sender's term is replaced in what this receiver reads, before its normalization; all other receivers read the stream
+unchanged. Everything after that is recomputed, and nothing is linearised.
+
+>>> circuit = {edge for edge in edges(model.config) if is_part(edge)}
+>>> logits = run_with_edges(model, [tokens], ablated=set(edges(model.config)) - circuit, other=[other_tokens])
+
+Source: Elhage et al. 2021, for the sum; Wang et al. 2022, "Interpretability in the Wild", app. B, and Goldowsky-Dill et
+al. 2023, "Localizing model behavior with path patching", for the method; Conmy et al. 2023 for circuits as sets of
+edges.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
+from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError
+from transformer_core.instrument.capture import capture
+from transformer_core.instrument.intervene import intervene
+from transformer_core.instrument.sites import Site
+from transformer_core.model.transformer import Transformer
+
+Inputs = Sequence[Int[Tensor, "_ _"]]
+"""What a model reads, [batch, pos]: one text, or source and target."""
+
+
+class Node(NamedTuple):
+    """A sender or a receiver, by the site where its value passes.
+
+    Senders: an embedding (`hook_embed`, `hook_pos_embed`, ...; with `embedding_norm` what enters the first block), a
+    head (`hook_result`), a feed-forward network (`hook_mlp_out`). Receivers: a head's queries, keys or values
+    (`hook_q`, `hook_k`, `hook_v`), a feed-forward network (`hook_mlp_out`), or the logits (`hook_logits`).
+    """
+
+    site: str
+    head: int | None = None  # of an attention; of keys and values one that several heads may share
+
+    def __str__(self) -> str:
+        """Return the site, with the head in brackets."""
+        return self.site if self.head is None else f"{self.site}[{self.head}]"
+
+    def of(self, value: Tensor) -> Tensor:
+        """Return what belongs to this node: a view of the value at its site, [batch, ...]."""
+        return value if self.head is None else value[:, self.head]
+
+
+LOGITS = Node("hook_logits")
+
+
+class Edge(NamedTuple):
+    """From a sender to a receiver that reads it."""
+
+    sender: Node
+    receiver: Node
+
+
+def edges(config: ModelConfig) -> tuple[Edge, ...]:
+    """Return all edges of a model, in the order of the forward pass; one for each sender and receiver after it.
+
+    Raises:
+        ConfigError: the model is post-norm.
+    """
+    return tuple(
+        Edge(sender, receiver)
+        for reading in _readings(config)
+        for receiver in reading.receivers
+        for sender in reading.senders
+    )
+
+
+def run_with_edges(
+    model: Transformer, inputs: Inputs, *, ablated: Collection[Edge], other: Inputs | None = None
+) -> Float[Tensor, "batch out vocab"]:
+    """Return the logits with some edges ablated.
+
+    Cost: one forward pass over n copies of the batch, and one of the other run; n is 1 plus the most different sets of
+    ablated senders that the receivers at one place of the residual stream have: queries, keys and values of a layer.
+
+    Args:
+        model: in evaluation mode.
+        inputs: tokens, one batch of texts, or of sources and of targets.
+        ablated: edges of `edges(model.config)`.
+        other: another run, from which an ablated edge takes its sender's term; None: the term is 0.
+
+    Returns:
+        those of `model(*inputs)` where nothing is ablated; those of `model(*other)` where all edges are, if the same
+        positions are padding.
+
+    Raises:
+        ConfigError: the model is post-norm, or has no such edge; or the other run has another shape.
+        TextError: what the model cannot read.
+    """
+    readings = _readings(model.config)
+    _check(ablated, readings, inputs, other)
+    ablated = set(ablated)
+    groups: dict[str, dict[tuple[Node, ...], int]] = {}  # by place: senders that are replaced together
+    group_of: dict[Node, int] = {}
+    for reading in readings:
+        of_senders = groups[reading.site] = {(): 0}
+        for receiver in reading.receivers:
+            replaced = tuple(sender for sender in reading.senders if Edge(sender, receiver) in ablated)
+            group_of[receiver] = of_senders.setdefault(replaced, len(of_senders))
+    n_groups = max(map(len, groups.values()))
+    senders = {edge.sender for edge in ablated}
+    replacements = _terms(model, senders, other)
+    terms: dict[Node, Tensor] = {}
+
+    def act(value: Tensor, site: Site) -> Tensor:
+        """Let receivers take what their group has computed, note what senders write, and change what groups read.
+
+        Group 0 is the run itself; the others only carry what single receivers read instead.
+        """
+        by_group = value.unflatten(0, (n_groups, -1))
+        for receiver, group in group_of.items():
+            if receiver.site == site.name and group:
+                receiver.of(by_group[0]).copy_(receiver.of(by_group[group]))
+        terms.update({sender: sender.of(by_group[0]) for sender in senders if sender.site == site.name})
+        for replaced, group in groups.get(site.name, {}).items():
+            changes = [replacements.get(sender, 0) - terms[sender] for sender in replaced]
+            by_group[group] = sum(changes, start=by_group[0].clone())
+        return value
+
+    changed = {reading.site for reading in readings if len(groups[reading.site]) > 1}
+    taking = {receiver.site for receiver, group in group_of.items() if group and receiver != LOGITS}
+    sites = dict.fromkeys([*changed, *taking, *(sender.site for sender in senders)], act)
+    with intervene(model, sites):
+        states = model.final_states(*(tokens.repeat(n_groups, 1) for tokens in inputs))
+    return model.logits_of(states.unflatten(0, (n_groups, -1))[group_of[LOGITS]])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Reading:
+    """A place where the residual stream is read."""
+
+    site: str
+    senders: tuple[Node, ...]  # whose terms are in the sum
+    receivers: list[Node]
+
+
+def _readings(config: ModelConfig) -> list[_Reading]:
+    """Return where the residual streams are read, in the order of the forward pass.
+
+    Raises:
+        ConfigError: the model is post-norm.
+    """
+    if config.norm_position == "post":
+        raise ConfigError(
+            "in post-norm, every sub-layer normalizes the residual stream, so it is not the sum of what heads wrote; "
+            "edges need a pre-norm model or one without normalization"
+        )
+    readings: dict[str, _Reading] = {}
+    for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+        if not n_layers:
+            continue
+        senders = [Node(site) for site in embedding_sites(config, stack).values()]
+        if config.embedding_norm:
+            senders = [Node(f"{stack}.blocks.0.hook_resid_pre")]
+
+        def read(site: str, receivers: Collection[Node], senders: list[Node] = senders) -> None:
+            reading = readings.setdefault(site, _Reading(site=site, senders=tuple(senders), receivers=[]))
+            reading.receivers.extend(receivers)
+
+        for layer in range(n_layers):
+            block = f"{stack}.blocks.{layer}"
+            site = before = f"{block}.hook_resid_pre"
+            for part in sublayers(config, stack):
+                if part.name == "mlp":
+                    read(before if config.parallel_residual else site, [Node(f"{block}.hook_mlp_out")])
+                    senders.append(Node(f"{block}.hook_mlp_out"))
+                else:
+                    attention = f"{block}.{part.name}"
+                    read(site, _heads(config, attention, "qkv" if part.name == "self_attn" else "q"))
+                    senders += [Node(f"{attention}.hook_result", head) for head in range(config.n_heads)]
+                site = f"{block}.{part.sum}"
+        memory = [
+            node
+            for layer in range(config.n_decoder_layers)
+            for node in _heads(config, f"decoder.blocks.{layer}.cross_attn", "kv")
+        ]
+        read(site, memory if stack == "encoder" and config.has_decoder else [LOGITS])
+    return [*readings.values()]
+
+
+def _heads(config: ModelConfig, attention: str, stems: str) -> list[Node]:
+    """Return queries, keys or values of the heads of an attention."""
+    return [
+        Node(f"{attention}.hook_{stem}", head)
+        for stem in stems
+        for head in range(config.n_heads if stem == "q" else config.n_kv_heads)
+    ]
+
+
+def _terms(model: Transformer, senders: Collection[Node], other: Inputs | None) -> dict[Node, Tensor]:
+    """Return what some senders write in another run [batch, pos, d_model]; without one, nothing."""
+    if other is None or not senders:
+        return {}
+    with capture(model, *{sender.site for sender in senders}) as acts:
+        model.final_states(*other)
+    return {sender: sender.of(acts[sender.site]) for sender in senders}
+
+
+def _check(ablated: Collection[Edge], readings: Sequence[_Reading], inputs: Inputs, other: Inputs | None) -> None:
+    """Check that a model has some edges, and that two runs have the same shape."""
+    read_by = {receiver: reading.senders for reading in readings for receiver in reading.receivers}
+    for edge in ablated:
+        if edge.sender not in read_by.get(edge.receiver, ()):
+            raise ConfigError("this model has no edge from {sender} to {receiver}; see edges(config)", **edge._asdict())
+    shapes, there = ([tuple(tokens.shape) for tokens in run] for run in (inputs, other or inputs))
+    if shapes != there:
+        raise ConfigError(
+            "the other run has the shape {there} and this one {here}; ablated edges need texts of the same lengths",
+            there=there,
+            here=shapes,
+        )

@@ -1,0 +1,205 @@
+"""Source runs: other texts that interventions take values from, each run once, without the stack."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+from torch import Tensor
+
+from headlight.analysis.interventions.records import Continuation
+from headlight.analysis.texts.token_alignment import align_tokens
+from headlight.analysis.trace.model_run import ModelRun, run_text
+from headlight.analysis.trace.traced_forward import EncodedInput, captured
+from transformer_core.errors import InterventionError
+from transformer_core.hooks import active_hooks, named_hook_points
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Given, Tokenizer
+
+_MOST_RUNS = 64
+_MOST_BYTES = 128 << 20  # of activations
+
+_Key = tuple[Given, tuple[int, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRun:
+    """The tokens of a run: what it was given and what it wrote."""
+
+    inputs: tuple[tuple[int, ...], ...]  # as `ModelRun.inputs`
+    labels: Mapping[str, tuple[str, ...]]  # of "source" and "target", () where there is no such side
+    n_given: int  # tokens at the beginning of the target that were not written: <bos>, or a prompt
+    border: int | None = None  # in the source, the first token of the second text; None where there is one text
+
+    @classmethod
+    def of(cls, run: ModelRun) -> "SourceRun":
+        """Return the tokens of a model run."""
+        is_pair = run.architecture == "encoder_decoder"
+        return cls(
+            inputs=run.inputs,
+            labels={"source": run.source, "target": run.target},
+            n_given=min(1, len(run.target)) if is_pair else run.n_given,
+            border=run.border,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairing:
+    """Which position of a source run stands for which position here, and why."""
+
+    positions: Mapping[int, int]  # here -> there
+    n_here: int  # positions of the side
+    n_there: int
+    is_by_position: bool  # both sides have the same lengths; else tokens were aligned
+
+    @property
+    def unpaired(self) -> tuple[int, ...]:
+        """The positions here without a counterpart: their values are drawn from random positions of the source run."""
+        return tuple(position for position in range(self.n_here) if position not in self.positions)
+
+
+def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
+    """Pair the positions of two runs: what they were given, and what was written after it, each part by itself.
+
+    Of two runs that each read two texts, the first texts are paired, and the second ones.
+
+    Parts of the same length are paired position by position; of others, equal tokens are, and those that were replaced
+    one for one (`align_tokens`).
+
+    Args:
+        here: the run that values are put into.
+        there: the run that they come from.
+        side: "source" or "target".
+    """
+    a, b = here.labels[side], there.labels[side]
+    cut_a, cut_b = here.n_given, there.n_given
+    if side == "source":
+        cut_a, cut_b = len(a), len(b)
+        if here.border is not None and there.border is not None:
+            cut_a, cut_b = here.border, there.border
+    positions: dict[int, int] = {}
+    is_by_position = True
+    for (from_a, to_a), (from_b, to_b) in (((0, cut_a), (0, cut_b)), ((cut_a, len(a)), (cut_b, len(b)))):
+        if to_a - from_a == to_b - from_b:
+            positions |= dict(zip(range(from_a, to_a), range(from_b, to_b), strict=True))
+        else:
+            is_by_position = False
+            pairs = align_tokens(a[from_a:to_a], b[from_b:to_b]).pairs
+            positions |= {from_a + pair.a: from_b + pair.b for pair in pairs}
+    return Pairing(positions=positions, n_here=len(a), n_there=len(b), is_by_position=is_by_position)
+
+
+class SourceRuns:
+    """The source runs of one model, with the activations that were asked for; threads may share it."""
+
+    def __init__(
+        self, model: Transformer, tokenizer: Tokenizer, *, max_tokens: int = 64, max_new_tokens: int = 24
+    ) -> None:
+        """Start with none.
+
+        Args:
+            model: in evaluation mode.
+            tokenizer: the model's own.
+            max_tokens: at most so many are read on each side, as in `run_text`.
+            max_new_tokens: of what a decoder writes after a text, as in `run_text`.
+        """
+        self.model, self.tokenizer = model, tokenizer
+        self.max_tokens, self.max_new_tokens = max_tokens, max_new_tokens
+        self._runs: dict[_Key, SourceRun] = {}
+        self._acts: dict[tuple[tuple[tuple[int, ...], ...], str], Tensor] = {}
+        self._lock = Lock()
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the activations that are kept, in bytes."""
+        with self._lock:
+            return sum(acts.nbytes for acts in self._acts.values())
+
+    def run(self, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None) -> SourceRun:
+        """Return the run of a text.
+
+        Args:
+            text: that the source run reads, or a pair.
+            continuation: "own": it goes on with what the model writes; "same": with what was written in `here`.
+            here: the run that values are put into; needed for "same".
+
+        Raises:
+            InterventionError: "same" without a run.
+            TextError: a text that the model cannot read.
+        """
+        written: tuple[int, ...] = ()
+        if continuation == "same":
+            if here is None:
+                raise InterventionError(
+                    "a source run with the same continuation needs the run that it is patched into; give run"
+                )
+            written = here.inputs[-1] if here.architecture == "encoder_decoder" else here.inputs[-1][here.n_given :]
+            continuation = "own" if here.architecture == "encoder_only" else "same"
+        key = (text, written if continuation == "same" else (-1,))
+        with self._lock:
+            if key not in self._runs:
+                run = self._own(text) if continuation == "own" else self._same(text, written)
+                self._runs[key] = run
+                while len(self._runs) > _MOST_RUNS:
+                    del self._runs[next(iter(self._runs))]
+            return self._runs[key]
+
+    def activations(self, run: SourceRun, sites: Iterable[str]) -> Mapping[str, Tensor]:
+        """Return what passes some sites in a run [1, ...]; those that are not known yet in one forward pass.
+
+        Raises:
+            SiteError: a site that the model does not have.
+        """
+        sites = tuple(dict.fromkeys(sites))
+        with self._lock:
+            missing = [site for site in sites if (run.inputs, site) not in self._acts]
+            if missing:
+                with stepwise_attention(self.model):
+                    taken = captured(self.model, run.inputs, *missing)
+                for site in missing:
+                    self._acts[run.inputs, site] = taken[site]
+            wanted = {site: self._acts[run.inputs, site] for site in sites}
+            while sum(acts.nbytes for acts in self._acts.values()) > _MOST_BYTES and len(self._acts) > 1:
+                del self._acts[next(iter(self._acts))]
+        return wanted
+
+    def _own(self, text: Given) -> SourceRun:
+        return SourceRun.of(
+            run_text(
+                self.model,
+                self.tokenizer,
+                text,
+                max_tokens=self.max_tokens,
+                max_new_tokens=self.max_new_tokens,
+            )
+        )
+
+    def _same(self, text: Given, written: Sequence[int]) -> SourceRun:
+        """Return the run of a text with the output of another run after it."""
+        config, tokenizer = self.model.config, self.tokenizer
+        most = min(self.max_tokens, config.max_seq_len)
+        room = most if config.has_encoder else max(1, most - len(written))
+        given = EncodedInput.of(tokenizer, text, config.architecture, room)
+        of_written = tuple(tokenizer.target.labels(written))
+        if config.has_encoder:
+            return SourceRun(
+                inputs=(tuple(given.ids), tuple(written)),
+                labels={"source": given.labels, "target": of_written},
+                n_given=1,
+            )
+        return SourceRun(
+            inputs=((*given.ids, *written),),
+            labels={"source": (), "target": (*given.labels, *of_written)},
+            n_given=len(given.ids),
+        )
+
+
+@contextmanager
+def stepwise_attention(model: Transformer) -> Iterator[None]:
+    """Compute every attention step by step while the context lasts, as it is wherever a pattern is edited.
+
+    The fused kernel rounds differently, so that without this an edit that changes nothing would change the last bits.
+    """
+    points = [point for name, point in named_hook_points(model).items() if name.endswith(".hook_pattern")]
+    with active_hooks(dict.fromkeys(points, lambda pattern: pattern)):
+        yield

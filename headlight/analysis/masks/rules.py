@@ -1,0 +1,126 @@
+"""The rule by which a mask is made in place of the model's own, and cells of it turned over by hand."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from headlight.analysis.masks.presets import PRESETS, Kind
+from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.instrument.sites import Site
+from transformer_core.model.masks import block_mask, prefix_mask, sliding_window_mask
+
+MaskCell = tuple[int, int]
+"""Query and key, as places in the whole text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskRule:
+    """How one attention's mask is made; an intervention at `hook_mask`.
+
+    >>> with tc.intervene(model, {"decoder.blocks.*.self_attn.hook_mask": MaskRule(kind="window", size=3)}):
+    ...     logits = model(src, tgt)
+    """
+
+    kind: Kind = "own"
+    size: int = 1  # of the window, the prefix or the blocks
+    looks_back: bool = False  # the attention is one that hides the future: windows and blocks do so, too
+    n_real: int | None = None  # keys that are no padding, from the first on; None: all
+    turned: tuple[MaskCell, ...] = ()  # cells that are allowed where the rule forbids, and forbidden where it allows
+
+    def __call__(self, value: Tensor, site: Site) -> Tensor:
+        """Return the mask that takes the place of the model's own."""
+        return self.write_out(value, first=site.first)
+
+    def write_out(self, own: Bool[Tensor, "*batch query key"], first: int = 0) -> Bool[Tensor, "*batch query key"]:
+        """Return the mask, True = may attend.
+
+        Args:
+            own: the model's, whose shape it takes.
+            first: the place in the whole text of the first query.
+        """
+        n_queries, n_keys = own.shape[-2:]
+        mask = self._base(own, n_queries, n_keys, first)
+        here = [(q - first, k) for q, k in self.turned if first <= q < first + n_queries and k < n_keys]
+        if here:
+            turned = torch.zeros(n_queries, n_keys, dtype=torch.bool, device=own.device)
+            turned[tuple(torch.tensor(here, device=own.device).T)] = True
+            mask = mask ^ turned
+        return mask.expand(own.shape)
+
+    def _base(self, own: Tensor, n_queries: int, n_keys: int, first: int) -> Tensor:
+        """Return the mask before cells are turned over."""
+        device = own.device
+        everything = torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
+        is_real = torch.arange(n_keys, device=device) < (n_keys if self.n_real is None else self.n_real)
+        is_past = prefix_mask(n_queries, n_keys, 0, n_past=first, device=device)
+        match self.kind:
+            case "own":
+                return own
+            case "flipped":
+                return ~own
+            case "padding":
+                return everything & is_real
+            case "look_ahead":
+                return is_past
+            case "padding_look_ahead":
+                return is_past & is_real
+            case "window":
+                near = sliding_window_mask(n_queries, n_keys, self.size, n_past=first, device=device)
+                return near & is_real & (is_past if self.looks_back else everything)
+            case "prefix":
+                return prefix_mask(n_queries, n_keys, self.size, n_past=first, device=device) & is_real
+            case "block":
+                together = block_mask(n_queries, n_keys, self.size, n_past=first, device=device)
+                return together & is_real & (is_past if self.looks_back else everything)
+            case "none":
+                return everything
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskChoice:
+    """What a person chose: a preset, what it is put on, and which cells were turned over."""
+
+    preset: str = "own"
+    size: int = 1
+    attention: str  # that is looked at, and whose cells are turned over
+    layer: int | None = None  # the only one that is changed; None: all layers
+    turned: tuple[MaskCell, ...] = ()
+
+    def rule(self, attention: str, n_real: int | None = None) -> MaskRule:
+        """Return the rule of an attention.
+
+        Args:
+            attention: its name.
+            n_real: keys of it that are no padding; None: all.
+        """
+        return MaskRule(
+            kind=PRESETS[self.preset].kind_at(attention, self.attention),
+            size=self.size,
+            looks_back=attention == "decoder",
+            n_real=n_real,
+            turned=self.turned if attention == self.attention else (),
+        )
+
+    def interventions(self, config: ModelConfig, *, n_source: int | None, n_target: int | None) -> dict[str, MaskRule]:
+        """Return what is done at which site; nothing where the model's own masks stay as they are.
+
+        Args:
+            config: of the model.
+            n_source: tokens of the source that are no padding; None: all.
+            n_target: the same of the target.
+        """
+        n_real = {"source": n_source, "target": n_target}
+        by_site = {}
+        for name, attention in attentions_of(config).items():
+            rule = self.rule(name, n_real[attention.keys_from])
+            if rule.kind == "own" and not rule.turned:
+                continue
+            layers = range(attention.n_layers(config))
+            if self.layer is not None and name == self.attention:
+                layers = range(self.layer, self.layer + 1)
+            for layer in layers:
+                by_site[ATTENTIONS[name].site(layer, "hook_mask")] = rule
+        return by_site

@@ -1,0 +1,161 @@
+"""A text to try masks on: short enough to be drawn, with padding after it, or with targets that are not shifted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from headlight.analysis.texts.fixed_text import fix_text
+from headlight.analysis.trace.attentions import ATTENTIONS, sides_of
+from transformer_core.config import Architecture
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Given, Tokenizer
+
+MOST_TOKENS = 48  # on each side, padding included
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskText:
+    """The tokens that a model is given, and those that it is asked for."""
+
+    architecture: Architecture
+    inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
+    labels: Mapping[str, tuple[str, ...]]  # of these tokens
+    segments: tuple[int, ...] = ()  # of each token, where an encoder reads two texts
+    border: int | None = None  # in "source", the first token of the second text; None where there is one text
+    n_real: Mapping[str, int]  # tokens of each side that are no padding
+    judged: tuple[int, ...]  # positions of the output that have a target token
+    expected: tuple[int, ...]  # the target token of each of them
+    expected_labels: tuple[str, ...]
+    n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
+    left_out: range  # places of the text that were not read, for want of room
+    is_shifted: bool = True
+
+    @property
+    def output_side(self) -> str:
+        """Where the places of the output are counted: on the target's side, or on the one side that there is."""
+        return "source" if self.architecture == "encoder_only" else "target"
+
+    @property
+    def model_inputs(self) -> tuple[tuple[int, ...], ...]:
+        """What the model is given, as `final_states` takes it; padding after two texts is in the first segment."""
+        if not self.segments:
+            return tuple(self.inputs.values())
+        (tokens,) = self.inputs.values()
+        return tokens, (*self.segments[: len(tokens)], *[0] * (len(tokens) - len(self.segments)))
+
+    @property
+    def n_padding(self) -> Mapping[str, int]:
+        """How many tokens of padding stand after each side."""
+        return {side: len(tokens) - self.n_real[side] for side, tokens in self.inputs.items()}
+
+    def sides(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of the queries and of the keys of an attention."""
+        kind = ATTENTIONS[attention]
+        return self.labels[kind.queries_from], self.labels[kind.keys_from]
+
+    def without_padding(self) -> "MaskText":
+        """Return the same text as it is alone in its batch."""
+        return replace(
+            self,
+            inputs={side: tokens[: self.n_real[side]] for side, tokens in self.inputs.items()},
+            labels={side: labels[: self.n_real[side]] for side, labels in self.labels.items()},
+        )
+
+    def padded(self, tokenizer: Tokenizer, pad_id: int | None, sides: Sequence[str], n_padding: int) -> "MaskText":
+        """Return the text with padding after some of its sides; as it is where the model has no padding.
+
+        Args:
+            tokenizer: the model's.
+            pad_id: the token of the padding.
+            sides: "source", "target".
+            n_padding: tokens after each.
+        """
+        if pad_id is None or not n_padding:
+            return self
+        inputs, labels = dict(self.inputs), dict(self.labels)
+        for side in sides:
+            inputs[side] += (pad_id,) * n_padding
+            labels[side] += (_of_side(tokenizer, side).labels([pad_id])[0],) * n_padding
+        return replace(self, inputs=inputs, labels=labels)
+
+    def targeted(self) -> "MaskText":
+        """Return the text up to the last position that has a target; of texts without padding."""
+        n = len(self.expected)
+        if self.architecture == "encoder_only" or n == len(self.inputs["target"]):
+            return self
+        return replace(
+            self,
+            inputs={**self.inputs, "target": self.inputs["target"][:n]},
+            labels={**self.labels, "target": self.labels["target"][:n]},
+            n_real={**self.n_real, "target": n},
+        )
+
+    def unshifted(self) -> "MaskText":
+        """Return the text with the decoder given the very tokens that it is asked for; of texts without padding."""
+        return replace(
+            self,
+            inputs={**self.inputs, "target": self.expected},
+            labels={**self.labels, "target": self.expected_labels},
+            n_real={**self.n_real, "target": len(self.expected)},
+            is_shifted=False,
+        )
+
+
+def mask_text(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: Given,
+    *,
+    target: str | None = None,
+    max_tokens: int = MOST_TOKENS,
+    max_new_tokens: int = 24,
+) -> MaskText:
+    """Return a text and what the model says to it, token for token as `analysis.run_text` reads both.
+
+    A decoder's target is the token after each of its input; after the last one there is none where the text was cut
+    there, and nobody knows how it goes on. An encoder's targets are its blanks, or, where there are none, all tokens.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's.
+        text: the source, the prompt, or a text with blanks.
+        target: for an encoder-decoder, teacher-forced as the decoder's input; None: the model's own output.
+        max_tokens: on each side, what the model wrote included.
+        max_new_tokens: as for `analysis.run_text`.
+
+    Raises:
+        TextError, ConfigError: as `analysis.run_text`.
+    """
+    fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    sides = sides_of(fixed.architecture)
+    inputs = dict(zip((*sides, "segments"), fixed.inputs, strict=False))
+    segments = inputs.pop("segments", ())
+    labels = {side: getattr(fixed, side) for side in sides}
+    if fixed.architecture == "encoder_only":
+        judged = fixed.judged or tuple(range(len(inputs["source"])))
+        expected = fixed.expected or inputs["source"]
+        expected_labels = tuple(tokenizer.labels(expected)) if fixed.expected else labels["source"]
+    else:
+        tokens = inputs["target"]
+        is_whole = bool(fixed.judged) and fixed.judged[-1] == len(tokens) - 1
+        last = fixed.expected[-1:] if is_whole else ()
+        expected = (*tokens[1:], *last)
+        judged = tuple(range(len(expected)))
+        expected_labels = (*labels["target"][1:], *tokenizer.target.labels(last))
+    return MaskText(
+        architecture=fixed.architecture,
+        inputs=inputs,
+        labels=labels,
+        segments=segments,
+        border=fixed.border,
+        n_real={side: len(tokens) for side, tokens in inputs.items()},
+        judged=judged,
+        expected=expected,
+        expected_labels=expected_labels,
+        n_given=fixed.n_given,
+        left_out=fixed.left_out,
+    )
+
+
+def _of_side(tokenizer: Tokenizer, side: str) -> Tokenizer:
+    """Return the tokenizer of a side."""
+    return tokenizer.target if side == "target" else tokenizer

@@ -1,0 +1,130 @@
+"""Rotary positions as dials: a query and a key, pair by pair, and their product wherever they stand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from headlight.analysis.positions.tables import rotary_config
+from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.traced_forward import captured
+from transformer_core.config import ModelConfig, Positions
+from transformer_core.errors import ConfigError
+from transformer_core.model.rotary import RotaryPositions, Rotation
+from transformer_core.model.transformer import Transformer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dials:
+    """A query and a key before they are turned, and how fast each pair of their numbers turns."""
+
+    config: ModelConfig  # with rotary positions
+    query: Float[np.ndarray, " d_head"]
+    key: Float[np.ndarray, " d_head"]
+    scale: float  # of their product, in the score
+
+    @property
+    def speeds(self) -> Float[np.ndarray, " pair"]:
+        """Return the angle of each pair, in radians a position, the fastest first."""
+        return RotaryPositions(self.config).frequencies.numpy()
+
+    @property
+    def hands(self) -> tuple[Float[np.ndarray, "pair 2"], Float[np.ndarray, "pair 2"]]:
+        """Return the two numbers of each pair, of the query and of the key, before they are turned."""
+        n = len(self.speeds)
+        is_halves = self.config.positions == "rotary_halves"
+
+        def paired(vector: Float[np.ndarray, " d_head"]) -> Float[np.ndarray, "pair 2"]:
+            turning = vector[: 2 * n]
+            return turning.reshape(2, n).T if is_halves else turning.reshape(n, 2)
+
+        return paired(self.query), paired(self.key)
+
+    @property
+    def rest(self) -> float:
+        """Return the product of the numbers that are not turned, scaled; 0 where all are."""
+        n_rotated = 2 * len(self.speeds)
+        return self.scale * float(self.query[n_rotated:].astype(np.float64) @ self.key[n_rotated:])
+
+    def products(self, distances: Int[np.ndarray, " distance"]) -> Float[np.ndarray, " distance"]:
+        """Return the scaled product of query and key at each distance, the query's position minus the key's."""
+        n = int(np.abs(distances).max(initial=0)) + 1
+        rotation = RotaryPositions(self.config)(0, n, torch.device("cpu"))
+        query, key = (
+            rotation.rotate(torch.tensor(vector, dtype=torch.float32).expand(1, 1, n, -1))[0, 0].double().numpy()
+            for vector in (self.query, self.key)
+        )
+        ahead, behind = np.maximum(distances, 0), np.maximum(-distances, 0)
+        return self.scale * (query[ahead] * key[behind]).sum(axis=-1)
+
+
+def same_vector(encoding: Positions, width: int, like: ModelConfig | None = None) -> Dials:
+    """Return one vector as query and as key: of length 1, the same in each pair, all hands to the right.
+
+    Their product is the mean over the pairs of the cosine of the angle between both hands.
+
+    Args:
+        encoding: "rotary_halves" or "rotary_interleaved".
+        width: of the head; even.
+        like: a model whose base and scaling are taken, where it is rotary.
+
+    Raises:
+        ConfigError: another encoding, or an odd width.
+    """
+    config = rotary_config(encoding, width, like)
+    vector = np.zeros(width)
+    if encoding == "rotary_halves":
+        vector[: width // 2] = 1
+    else:
+        vector[0::2] = 1
+    vector *= (width // 2) ** -0.5
+    return Dials(config=config, query=vector, key=vector, scale=1.0)
+
+
+@torch.inference_mode()
+def head_vectors(
+    model: Transformer,
+    inputs: Sequence[Sequence[int]],
+    *,
+    attention: str,
+    layer: int,
+    head: int,
+    query: int,
+    key: int,
+) -> Dials:
+    """Return the query of one token and the key of another, as a head has them before it turns them.
+
+    Args:
+        model: with rotary positions, in evaluation mode.
+        inputs: the tokens of the text, as `ModelRun.inputs` has them.
+        attention: "encoder" or "decoder"; in cross-attention nothing is turned.
+        layer: of the head.
+        head: its number.
+        query: the place of the token whose query it is.
+        key: that of the key.
+
+    Raises:
+        ConfigError: the model turns nothing there.
+    """
+    stack = {"encoder": model.encoder, "decoder": model.decoder}.get(attention)
+    rotary = None if stack is None else stack.rotary_in(layer)
+    if rotary is None:
+        raise ConfigError("this attention does not use RoPE; choose a model with rotary positions")
+    kind = ATTENTIONS[attention]
+    sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
+    activations = captured(model, inputs, *sites)
+    group = model.config.n_heads // model.config.n_kv_heads
+    vectors = []
+    for site, number, place in zip(sites, (head, head // group), (query, key), strict=True):
+        turned = activations[site].float().cpu()
+        back = backwards(rotary(0, turned.shape[2], torch.device("cpu")))
+        vectors.append(back.rotate(turned)[0, number, place].numpy())
+    scale = model.config.d_head**-0.5 if model.config.scale_scores else 1.0
+    return Dials(config=model.config.at_layer(layer), query=vectors[0], key=vectors[1], scale=scale)
+
+
+def backwards(rotation: Rotation) -> Rotation:
+    """Return the turns that undo others."""
+    return replace(rotation, sin=-rotation.sin)

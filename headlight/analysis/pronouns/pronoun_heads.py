@@ -1,0 +1,165 @@
+"""Which heads, patched by themselves, turn il into elle and elle into il; and that other heads do not."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.pronouns.head_sets import Heads, SmallestSet, random_sets, smallest_set
+from headlight.analysis.pronouns.pair_batch import pair_batch, right_on_both_sides
+from headlight.analysis.pronouns.patching import FlipRates, PronounRuns, heads_of
+from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
+from transformer_core.errors import CorpusError
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+
+ENOUGH = 0.9  # share of pronouns that must flip, in both directions
+N_RANDOM = 50  # random sets
+MOST_SETS = 300  # sets of one size that are tried one by one: with 24 heads, all of one head and all of two
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetEffect:
+    """What a set of heads does to the pronoun when it is patched from the other side of each pair."""
+
+    heads: Heads
+    rates: FlipRates
+    change: float  # of the logit of the other pronoun minus that of this side's, mean over both directions
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSets:
+    """What random sets of heads do; the shares are those of both directions together, in [0, 1]."""
+
+    size: int  # heads per set
+    n_sets: int
+    mean: float
+    highest: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PronounHeads:
+    """The heads that decide between il and elle, found on one half of the pairs and measured on the other half."""
+
+    n_drawn: int  # held-out minimal pairs
+    n_right: int  # of these, the pairs of which the model translates both sides word for word
+    n_searched: int  # pairs of the half on which the set was searched
+    n_measured: int  # pairs of the half that all rates below are of
+    single: tuple[SetEffect, ...]  # every head by itself, in the order of computation
+    everything: FlipRates  # all heads together
+    smallest: SmallestSet | None  # None: no set was found that flips 90 % in both directions
+    equally_small: tuple[SetEffect, ...]  # the sets of that size that were enough on the searched half, the best first
+    remaining: FlipRates  # all heads together that are in none of these sets
+    same_size: RandomSets  # other sets of the size of the smallest, drawn from all heads
+    remaining_sets: RandomSets  # sets of as many heads as there are in all these sets, drawn from the remaining heads
+
+    @property
+    def share_right(self) -> float:
+        """The share of drawn pairs that the model translates right on both sides, in [0, 1]."""
+        return self.n_right / self.n_drawn
+
+    @property
+    def sufficient(self) -> Heads:
+        """All heads that are in one of the smallest sets, in the order of computation."""
+        members = {head for effect in self.equally_small for head in effect.heads}
+        return tuple(effect.heads[0] for effect in self.single if effect.heads[0] in members)
+
+
+def pronoun_runs(
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+) -> PronounRuns:
+    """Run a model on held-out minimal pairs, those that it translates right on both sides.
+
+    Args:
+        model: a translation model of en-fr, in evaluation mode.
+        tokenizer: the model's own.
+        n_pairs: pairs that are drawn.
+        seed: of the draw.
+        plural: "they", ils and elles in place of "it", il and elle.
+
+    Raises:
+        CorpusError: it translates fewer than two of them right.
+        TextError: a model or tokenizer for which the pairs are not made.
+    """
+    batch = pair_batch(model, tokenizer, draw_minimal_pairs(n_pairs, seed=seed, plural=plural))
+    right = right_on_both_sides(model, batch)
+    if len(right) < 2:
+        raise CorpusError(
+            "this model translates {n} of {n_pairs} minimal pairs right on both sides; choose a model that was trained "
+            "on en-fr, such as checkpoints/en-fr",
+            n=len(right),
+            n_pairs=n_pairs,
+        )
+    return PronounRuns(model, pair_batch(model, tokenizer, right))
+
+
+def pronoun_heads(
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+) -> PronounHeads:
+    """Find the smallest set of heads whose patch turns il into elle and elle into il, and compare it with other sets.
+
+    Args:
+        model: as for `pronoun_runs`.
+        tokenizer: the model's own.
+        n_pairs: minimal pairs that are drawn; with 100 it takes some seconds.
+        seed: of the draw; the random sets are always the same.
+        plural: as for `pronoun_runs`.
+
+    Raises:
+        CorpusError: as for `pronoun_runs`.
+        TextError: as for `pronoun_runs`.
+    """
+    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, seed=seed, plural=plural)
+    pairs, half = runs.batch.pairs, runs.batch.n_pairs // 2
+    searched, measured = (
+        PronounRuns(model, pair_batch(model, tokenizer, part)) for part in (pairs[:half], pairs[half:])
+    )
+    heads = heads_of(model.config)
+
+    def score(chosen: Heads) -> tuple[float, float]:
+        effect = set_effect(searched, chosen)
+        return effect.rates.lower, effect.change
+
+    @cache
+    def effect(chosen: Heads) -> SetEffect:
+        return set_effect(measured, chosen)
+
+    smallest = smallest_set(heads, score, at_least=ENOUGH, most_sets=MOST_SETS)
+    enough = () if smallest is None else (smallest.heads, *(s for s in smallest.equally_small if s != smallest.heads))
+    remaining = tuple(head for head in heads if not any(head in chosen for chosen in enough))
+    size, n_related = len(enough[0]) if enough else 1, max(1, len(heads) - len(remaining))
+    same_size = [chosen for chosen in random_sets(heads, size, N_RANDOM) if chosen not in enough[:1]]
+    remaining_sets = random_sets(remaining, min(n_related, len(remaining)), N_RANDOM)
+    return PronounHeads(
+        n_drawn=n_pairs,
+        n_right=len(pairs),
+        n_searched=searched.batch.n_pairs,
+        n_measured=measured.batch.n_pairs,
+        single=tuple(effect((head,)) for head in heads),
+        everything=effect(heads).rates,
+        smallest=smallest,
+        equally_small=tuple(map(effect, enough)),
+        remaining=effect(remaining).rates,
+        same_size=_of_sets([effect(chosen) for chosen in same_size]),
+        remaining_sets=_of_sets([effect(chosen) for chosen in remaining_sets]),
+    )
+
+
+def set_effect(runs: PronounRuns, heads: Iterable[HeadName]) -> SetEffect:
+    """Return what heads do that are patched together, at all positions."""
+    chosen = tuple(heads)
+    outcome = runs.patched(chosen) if chosen else runs.unpatched
+    change = outcome.difference - runs.unpatched.difference
+    return SetEffect(heads=chosen, rates=outcome.rates, change=float(change.mean()))
+
+
+def _of_sets(effects: Sequence[SetEffect]) -> RandomSets:
+    shares = [float(np.mean(effect.rates)) for effect in effects]
+    return RandomSets(
+        size=len(effects[0].heads) if effects else 0,
+        n_sets=len(effects),
+        mean=float(np.mean(shares)) if shares else 0.0,
+        highest=max(shares, default=0.0),
+    )

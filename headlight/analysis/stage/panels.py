@@ -1,0 +1,216 @@
+"""What the stage shows at each zoom level: lanes, one per stack, of panels in the order of the forward pass.
+
+Zoom levels have the names of the boxes of the blueprint: "" is the overview, "decoder.0" a block,
+"decoder.0.cross_attn" one of its attentions, and "decoder.0.cross_attn.2" one head of it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from headlight.analysis.blueprint.plan import blueprint_of, is_normalized
+from headlight.analysis.blueprint.stream import stream_places
+from headlight.analysis.trace.attentions import ATTENTIONS, Attention
+from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
+from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError, mark
+
+Level = Literal["overview", "block", "attention", "head"]
+Shape = Literal["vectors", "heads", "head vectors"]
+"""How an activation is laid out: [pos, d], [head, query, key], or [head, pos, d_head]."""
+
+_ZOOM = re.compile(r"(encoder|decoder)\.(\d{1,4})(?:\.(self_attn|cross_attn)(?:\.(\d{1,4}))?)?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zoom:
+    """What the stage is zoomed in on."""
+
+    stack: str = ""  # "encoder" or "decoder"; "": the whole model
+    layer: int = 0
+    part: str = ""  # "self_attn" or "cross_attn"; "": the whole block
+    head: int | None = None
+
+    def __str__(self) -> str:
+        """Return the name, such as "decoder.0.cross_attn"."""
+        if not self.stack:
+            return ""
+        parts = [self.stack, str(self.layer), self.part, "" if self.head is None else str(self.head)]
+        return ".".join(filter(None, parts))
+
+    @property
+    def level(self) -> Level:
+        """How far the stage is zoomed in."""
+        if not self.stack:
+            return "overview"
+        return "block" if not self.part else "attention" if self.head is None else "head"
+
+    @property
+    def attention(self) -> str:
+        """The name of the attention, as in `ATTENTIONS`."""
+        return "cross" if self.part == "cross_attn" else self.stack
+
+    @property
+    def path(self) -> "tuple[Zoom, ...]":
+        """The zoom levels from the overview down to this one."""
+        levels = [Zoom()]
+        if self.stack:
+            levels.append(Zoom(stack=self.stack, layer=self.layer))
+        if self.part:
+            levels.append(Zoom(stack=self.stack, layer=self.layer, part=self.part))
+        return (*levels, self) if self.head is not None else tuple(levels)
+
+    @classmethod
+    def of(cls, name: str, config: ModelConfig | None = None) -> "Zoom":
+        """Return the zoom of this name.
+
+        Raises:
+            ConfigError: it is no such name, or the model of this configuration has no such block, attention or head.
+        """
+        if not name:
+            return cls()
+        matched = _ZOOM.fullmatch(name)
+        if not matched:
+            raise ConfigError(
+                "“{name}” is not a zoom level; write a block, attention or head such as decoder.0.cross_attn.2",
+                name=name[:60],
+            )
+        stack, layer, part, head = matched.groups()
+        zoom = cls(stack=stack, layer=int(layer), part=part or "", head=None if head is None else int(head))
+        if config is not None:
+            is_there = str(Zoom(stack=stack, layer=zoom.layer, part=zoom.part)) in blueprint_of(config).boxes
+            if not is_there or (zoom.head is not None and zoom.head >= config.n_heads):
+                raise ConfigError("this model has no {name}", name=name)
+        return zoom
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One activation on the stage."""
+
+    title: str  # in English, marked for translation
+    site: str  # the hook point; unique within a zoom level
+    shape: Shape = "vectors"
+    rows: str  # the side whose tokens are its rows, "source" or "target"
+    columns: str = ""  # of "heads": the side whose tokens are the keys
+    group: str = ""  # the block that it lies in; "" outside of blocks
+    opens: str = ""  # the zoom level that it leads to; of "heads" each head leads one level further
+
+    @property
+    def mask(self) -> str:
+        """The hook point of the mask of a pattern; "" where there is none."""
+        return self.site.replace("hook_pattern", "hook_mask") if self.shape == "heads" else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """The panels of one stack, from left to right."""
+
+    stack: str
+    panels: tuple[Panel, ...]
+
+
+def side_of(stack: str) -> str:
+    """Return the side of the text that a stack reads."""
+    return ATTENTIONS[stack].queries_from
+
+
+def sites_of(lanes: tuple[Lane, ...]) -> tuple[str, ...]:
+    """Return every hook point that the panels of some lanes show, and the masks of their patterns."""
+    panels = [panel for lane in lanes for panel in lane.panels]
+    return tuple(dict.fromkeys(site for panel in panels for site in (panel.site, panel.mask) if site))
+
+
+def lanes_of(config: ModelConfig, zoom: Zoom) -> tuple[Lane, ...]:
+    """Return what the stage shows of a model at a zoom level; of a head nothing, which has a figure of its own."""
+    match zoom.level:
+        case "overview":
+            stacks = blueprint_of(config).stacks
+            return tuple(Lane(stack=stack, panels=tuple(_overview(config, stack))) for stack in stacks)
+        case "block":
+            return (Lane(stack=zoom.stack, panels=tuple(_block(config, zoom))),)
+        case "attention":
+            return (Lane(stack=zoom.stack, panels=tuple(_attention(zoom))),)
+    return ()
+
+
+def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
+    """Yield the panels of a whole stack; of the last one, the logits, too."""
+    rows = side_of(stack)
+    titles = {"token": mark("Embedding"), "position": mark("Positions"), "segment": mark("Segment")}
+    parts = embedding_sites(config, stack)
+    for kind, site in parts.items():
+        yield Panel(title=titles[kind], site=site, rows=rows)
+    if len(parts) > 1 or config.embedding_norm:
+        yield Panel(title=mark("Sum"), site=f"{stack}.blocks.0.hook_resid_pre", rows=rows)
+    is_memory = stack == "encoder" and config.has_decoder
+    has_final_norm = config.has_final_norm and config.norm != "none"
+    n_layers = ATTENTIONS[stack].n_layers(config)
+    ends = {place.name.split(".")[1]: place.read for place in stream_places(config, stack)[1:]}  # the last of a layer
+    for layer in range(n_layers):
+        block = str(Zoom(stack=stack, layer=layer))
+        for sublayer in sublayers(config, stack):
+            yield replace(_core_of(stack, layer, sublayer.name), group=block)
+        is_last = layer == n_layers - 1 and is_memory and not has_final_norm
+        title = mark("Memory (M)") if is_last else mark("Output")
+        yield Panel(title=title, site=ends[str(layer)], rows=rows, group=block, opens=block)
+    if has_final_norm:
+        title = mark("Memory (M)") if is_memory else mark("Final norm")
+        yield Panel(title=title, site=f"{stack}.ln_final.hook_normalized", rows=rows)
+    if config.unembed and not is_memory:
+        yield Panel(title=mark("Logits"), site="hook_logits", rows=rows)
+
+
+def _core_of(stack: str, layer: int, part: str) -> Panel:
+    """Return what a sub-layer is known by: the patterns of its heads, or its hidden units."""
+    if part == "mlp":
+        block = str(Zoom(stack=stack, layer=layer))
+        site = f"{stack}.blocks.{layer}.mlp.hook_post"
+        return Panel(title=mark("FFN"), site=site, rows=side_of(stack), opens=block)
+    zoom = Zoom(stack=stack, layer=layer, part=part)
+    return Panel(
+        title=mark("Cross-attention") if part == "cross_attn" else mark("Self-attention"),
+        site=_kind(zoom).site(layer),
+        shape="heads",
+        rows=_kind(zoom).queries_from,
+        columns=_kind(zoom).keys_from,
+        opens=str(zoom),
+    )
+
+
+def _kind(zoom: Zoom) -> Attention:
+    return ATTENTIONS[zoom.attention]
+
+
+def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
+    """Yield the panels of a block: its input, and of each sub-layer what is read, computed, added and handed on."""
+    stack, layer = zoom.stack, zoom.layer
+    rows, block = side_of(stack), f"{stack}.blocks.{layer}"
+    is_pre = config.norm_position == "pre"
+    yield Panel(title=mark("Input"), site=f"{block}.hook_resid_pre", rows=rows)
+    for sublayer in sublayers(config, stack):
+        norm = Panel(title=mark("Norm"), site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
+        has_norm = is_normalized(config, blueprint_of(config).boxes[f"{zoom}.{sublayer.norm}"])
+        if has_norm and is_pre:
+            yield norm
+        yield _core_of(stack, layer, sublayer.name)
+        added = mark("FFN output") if sublayer.name == "mlp" else mark("Attention output")
+        yield Panel(title=added, site=f"{block}.{sublayer.adds}", rows=rows)
+        yield Panel(title=mark("Add"), site=f"{block}.{sublayer.sum}", rows=rows)
+        if has_norm and not is_pre:
+            yield norm
+
+
+def _attention(zoom: Zoom) -> Iterator[Panel]:
+    """Yield the panels of an attention: queries, keys and values of all heads, their patterns, z, and the output."""
+    kind, layer = _kind(zoom), zoom.layer
+    for stem, title, side in (
+        ("hook_q", mark("Queries"), kind.queries_from),
+        ("hook_k", mark("Keys"), kind.keys_from),
+        ("hook_v", mark("Values"), kind.keys_from),
+    ):
+        yield Panel(title=title, site=kind.site(layer, stem), shape="head vectors", rows=side)
+    yield _core_of(zoom.stack, layer, zoom.part)
+    yield Panel(title="z", site=kind.site(layer, "hook_z"), shape="head vectors", rows=kind.queries_from)
+    yield Panel(title=mark("Attention output"), site=kind.site(layer, "hook_attn_out"), rows=kind.queries_from)

@@ -1,0 +1,202 @@
+"""One text, cut to what the model has room for, and a forward pass that keeps its patterns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headlight.analysis.trace.attention_maps import AttentionMaps
+from headlight.analysis.trace.attentions import Attention, attentions_of
+from transformer_core.config import Architecture
+from transformer_core.errors import TextError
+from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.instrument.finite import first_not_finite
+from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import NO_TOKENS, Given, Tokenizer
+from transformer_core.text.labels import with_border
+
+NOT_FINITE = "⟨NaN⟩"  # in place of a token that would have to be chosen from logits that are not finite
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedInput:
+    """What a person gave a model to read, as far as there was room."""
+
+    ids: list[int]
+    labels: tuple[str, ...]  # that of the second text's first token begins with `BORDER`
+    left_out: range
+    segments: list[int] | None = None  # of each token, where there are two texts
+    border: int | None = None  # place of the first token of the second text, where one of it is read
+
+    @property
+    def inputs(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens as `final_states` takes them, of two texts with their segments."""
+        return (tuple(self.ids),) if self.segments is None else (tuple(self.ids), tuple(self.segments))
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, text: Given, architecture: Architecture, max_tokens: int) -> "EncodedInput":
+        """Return the tokens of a text, or of a pair.
+
+        Of too many, the last are left out, but not the special ones after them.
+
+        Raises:
+            TextError: there is a text, such as a space, and the tokenizer has no tokens for it.
+        """
+        ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
+        template = tokenizer.encode_for("", architecture)
+        if text and ids == template:
+            raise TextError(NO_TOKENS)
+        n_in_front = next((i for i, (a, b) in enumerate(zip(template, ids, strict=False)) if a != b), len(template))
+        end = len(ids) - (len(template) - n_in_front)
+        left_out = range(max(n_in_front, end - max(0, len(ids) - max_tokens)), end)
+        del ids[left_out.start : left_out.stop], labels[left_out.start : left_out.stop]
+        if isinstance(text, str) or not text[1]:
+            return cls(ids=ids, labels=tuple(labels), left_out=left_out)
+        segments, border = tokenizer.segments_for(text)
+        del segments[left_out.start : left_out.stop]
+        if border is not None and border >= left_out.start:  # nothing of the second text is read
+            border = None
+        shown = with_border(labels, border)
+        return cls(ids=ids, labels=shown, left_out=left_out, segments=segments, border=border)
+
+
+class TracedForward:
+    """One forward pass on a single text, with the patterns that were captured in it.
+
+    Attributes:
+        attention_maps: what every head looked at, by name of attention.
+        best: the most probable token at each position; none of a model without a last layer.
+        log_probs: nats, of the token that follows each position; empty where none was given.
+        is_number: whether the logits of each position, or its final states, are finite.
+        not_finite: the first site where a value is NaN or infinite; None where all that is said is finite.
+    """
+
+    def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
+        """Run the model.
+
+        Args:
+            model: in evaluation mode.
+            tokens: [1, pos] each, as `final_states` takes them.
+            following: the token after each position; without the last one, it is the most probable. None: nothing
+                follows, as in an encoder.
+        """
+        self._model = model
+        with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
+            self._final = final_states(model, tokens)  # [1, pos, d_model]
+        self.attention_maps = {
+            name: _attention_maps(model, attention, activations)
+            for name, attention in attentions_of(model.config).items()
+        }
+        self.best, self.log_probs, self.is_number = self._judged(following)
+        n_scores = max(of.shape[1] for of in tokens) ** 2
+        self.not_finite = (
+            None
+            if all(self.is_number)
+            else first_not_finite(model, lambda: self._said(final_states(model, tokens)), n_scores=n_scores)
+        )
+
+    @property
+    def patterns(self) -> dict[str, np.ndarray]:
+        """All patterns [layer, head, query, key], by name of attention."""
+        return {name: attention_maps.full() for name, attention_maps in self.attention_maps.items()}
+
+    @property
+    def masks(self) -> dict[str, np.ndarray]:
+        """The masks [layer, query, key], True = may attend, by name of attention."""
+        return {name: attention_maps.masks for name, attention_maps in self.attention_maps.items()}
+
+    @torch.inference_mode()
+    def log_probs_at(self, positions: Sequence[int]) -> Float[Tensor, "position vocab"]:
+        """Return the log-probabilities, in nats, of all tokens at some positions."""
+        logits = self._model.logits_of(self._final[:, list(positions)])[0]
+        return logits.float().log_softmax(dim=-1)
+
+    def predicted(self, tokenizer: Tokenizer, following: Sequence[int], labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the label of the most probable token after each position; in its context where it is what follows."""
+        return tuple(
+            NOT_FINITE if not is_number else label if best == actual else tokenizer.labels([best])[0]
+            for best, actual, label, is_number in zip(self.best, following, labels, self.is_number, strict=True)
+        )
+
+    def _said(self, final: Tensor) -> Tensor:
+        """Return the logits of final states; of a model without a last layer, these."""
+        return self._model.logits_of(final) if self._model.config.unembed else final
+
+    def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"], list[bool]]:
+        """Return the best token of each position, the log-probability of the one that follows, and whether it is one.
+
+        A part of the positions is in memory at a time.
+        """
+        config = self._model.config
+        suppressed = config.suppressed_token_id
+        if not config.unembed:
+            return [], np.zeros(0, dtype=np.float32), self._final[0].isfinite().all(dim=-1).tolist()
+        n_at_once = max(1, _LOGITS_AT_ONCE // config.vocab_size)
+        best: list[int] = []
+        is_number: list[bool] = []
+        log_probs: list[Tensor] = []
+        for first in range(0, self._final.shape[1], n_at_once):
+            logits = self._model.logits_of(self._final[:, first : first + n_at_once])[0].float()  # [pos, vocab]
+            likely = logits if suppressed is None else logits.clone()
+            if suppressed is not None:
+                likely[:, suppressed] = -torch.inf  # nothing to write
+            highest = likely.max(dim=-1)  # of NaN and a number, NaN
+            best += highest.indices.tolist()
+            is_number += highest.values.isfinite().tolist()
+            if following is not None:
+                behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
+                chosen = torch.tensor(behind, device=logits.device)[:, None]
+                log_probs.append(logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0])
+        return best, torch.cat(log_probs).cpu().numpy() if log_probs else np.zeros(0, dtype=np.float32), is_number
+
+
+_LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision
+
+
+def _attention_maps(model: Transformer, attention: Attention, activations: LazyActivations) -> AttentionMaps:
+    """Return one attention of all layers."""
+    layers = range(attention.n_layers(model.config))
+    modules = [model.get_submodule(attention.module.format(layer=layer)) for layer in layers]
+    return AttentionMaps(
+        [activations.patterns[attention.site(layer)] for layer in layers],
+        [cast(Tensor, activations[attention.site(layer, "hook_v")]) for layer in layers],
+        cast(list[MultiHeadAttention], modules),
+    )
+
+
+@torch.inference_mode()
+def captured(model: Transformer, inputs: Iterable[Sequence[int]], *sites: str) -> Mapping[str, Tensor]:
+    """Return what passes some hook points [1, ...] while a model reads a text; logits are not computed.
+
+    Args:
+        model: in evaluation mode.
+        inputs: as for `final_states`.
+        sites: within the stacks.
+    """
+    with capture(model, *sites) as activations:
+        final_states(model, inputs)
+    return activations
+
+
+def final_states(model: Transformer, inputs: Iterable[Sequence[int] | Tensor]) -> Float[Tensor, "1 pos d_model"]:
+    """Return the final states of what a model is given.
+
+    Args:
+        model: in evaluation mode.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks; of two texts that an encoder
+            reads, their tokens and the segment of each, which a model without segments ignores: `ModelRun.inputs`.
+    """
+    tokens, *others = (ids if isinstance(ids, Tensor) else tensor_of(ids, model) for ids in inputs)
+    if model.config.architecture != "encoder_only":
+        return model.final_states(tokens, *others)
+    return model.final_states(tokens, segments=others[0] if others and model.config.n_segments else None)
+
+
+def tensor_of(ids: Sequence[int], model: Transformer) -> Tensor:
+    """Return tokens [1, pos] where the model reads them."""
+    return torch.tensor([ids], dtype=torch.long, device=next(model.parameters()).device)

@@ -1,0 +1,139 @@
+"""The same attention by torch's own hand: `torch.nn.MultiheadAttention` with the layer's weights."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from headlight.analysis.walkthrough.outline import Outline
+from headlight.analysis.walkthrough.weights import Weights
+from transformer_core.errors import mark
+
+Bias = Float[np.ndarray, "head query key"] | None
+
+MODULE = "torch.nn.MultiheadAttention"
+FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
+
+TURNS = mark("torch.nn.MultiheadAttention does not apply rotary embeddings")
+NORMS = mark("torch.nn.MultiheadAttention does not normalize queries and keys")
+INTERVENED = mark("torch.nn.MultiheadAttention is not compared, as an intervention acts inside this attention")
+WIDTH = mark("torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TorchNumbers:
+    """What torch makes of the same inputs."""
+
+    function: str  # MODULE or FUNCTION
+    reason: str | None  # English, marked: why it is not MODULE, or why there are no values
+    values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity; NaN where a query may look at nothing
+
+
+def torch_numbers(
+    outline: Outline,
+    weights: Weights,
+    values: Mapping[str, Float[np.ndarray, "_ _"]],
+    bias: Bias,
+    *,
+    is_intervened: bool = False,
+) -> TorchNumbers:
+    """Return pattern, z and what comes of them, in float32, as torch computes them.
+
+    `MultiheadAttention` starts from what the model's attention read. Where it has not what the model has, the kernel
+    `scaled_dot_product_attention` starts from the model's queries, keys and values, and gives pattern and z alone.
+
+    Args:
+        outline: of the head.
+        weights: of its block.
+        values: the model's numbers, by quantity.
+        bias: what the distance adds to the scores of all heads, in float64; None: nothing.
+        is_intervened: an intervention acts inside of the attention: torch's gives nothing to compare with.
+    """
+    if is_intervened:
+        return TorchNumbers(function=MODULE, reason=INTERVENED, values={})
+    reason = _why_not(outline)
+    sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
+    with torch.inference_mode():
+        numbers = _by_module(outline, weights, values, bias) if reason is None else _by_kernel(outline, values)
+    arrays = {name: tensor.numpy().copy() for name, tensor in numbers.items()}
+    for array in arrays.values():
+        array[sees_nothing] = np.nan
+    return TorchNumbers(function=MODULE if reason is None else FUNCTION, reason=reason, values=arrays)
+
+
+def _why_not(outline: Outline) -> str | None:
+    """Return what the model's attention has, and torch's has not."""
+    config = outline.config
+    if outline.is_rotated:
+        return TURNS
+    if config.qk_norm:
+        return NORMS
+    return WIDTH if config.d_head * config.n_heads != config.d_model else None
+
+
+def _by_module(
+    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
+) -> dict[str, Tensor]:
+    """Return pattern, z, concat and attn_out."""
+    config, module = outline.config, outline.module
+    group = config.n_heads // config.n_kv_heads
+    d_head, d_model = config.d_head, config.d_model
+    stretch = 1.0 if config.scale_scores else math.sqrt(d_head)  # torch always divides
+
+    def of_all_heads(name: str, parameter: np.ndarray) -> Tensor:
+        each = _tensor(parameter).unflatten(0, (-1, d_head))
+        repeated = each if name == "q" else each.repeat_interleave(group, dim=0)  # what a group of heads shares
+        return repeated.flatten(0, 1) * (stretch if name == "q" else 1.0)
+
+    def bias_of(name: str) -> Tensor:
+        bias = weights.bias(f"{module}.{name}")
+        return torch.zeros(d_model) if bias is None else of_all_heads(name, bias)
+
+    attention = nn.MultiheadAttention(d_model, config.n_heads, batch_first=True).eval()
+    projections = ("q", "k", "v")
+    matrices = [of_all_heads(name, weights[f"{module}.{name}.weight"]) for name in projections]
+    attention.in_proj_weight.copy_(torch.cat(matrices))
+    attention.in_proj_bias.copy_(torch.cat([bias_of(name) for name in projections]))
+
+    read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
+    looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
+    added = _added(outline, values, bias)
+
+    def run(weight: Tensor, bias: Float[np.ndarray, " d_model"] | None) -> tuple[Tensor, Tensor]:
+        attention.out_proj.weight.copy_(weight)
+        attention.out_proj.bias.copy_(torch.zeros(d_model) if bias is None else _tensor(bias))
+        out, pattern = attention(read, looked_at, looked_at, attn_mask=added, average_attn_weights=False)
+        return out[0], pattern[0]
+
+    concat, pattern = run(torch.eye(d_model), None)
+    out, _ = run(_tensor(weights[f"{module}.out.weight"]), weights.bias(f"{module}.out"))
+    z = concat.unflatten(-1, (config.n_heads, d_head))[:, outline.head]
+    return {"pattern": pattern[outline.head], "z": z, "concat": concat, "attn_out": out}
+
+
+def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]]) -> dict[str, Tensor]:
+    """Return pattern and z; the pattern is what comes out where each value is a unit vector of its own."""
+    q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
+    added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
+    scale = None if outline.config.scale_scores else 1.0
+    units = torch.eye(k.shape[2])[None, None]
+    z, pattern = (F.scaled_dot_product_attention(q, k, x, attn_mask=added, scale=scale)[0, 0] for x in (v, units))
+    return {"pattern": pattern, "z": z}
+
+
+def _added(
+    outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
+) -> Float[Tensor, "head query key"]:
+    """Return what is added to the scores of each head: of the distance, and -inf where nobody may look."""
+    mask = values["mask"].astype(bool)
+    added = np.zeros((outline.config.n_heads, *mask.shape)) if bias is None else bias
+    return _tensor(np.where(mask, added, -np.inf))
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))

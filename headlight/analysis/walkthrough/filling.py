@@ -1,0 +1,161 @@
+"""Formulas filled in with numbers: sums of products, normalizations, rotations, and the rest that a block is made of.
+
+A formula is written as `formula_tree` reads it. Each symbol in it has its value beside it: under `constants` by its own
+notation, or, within the sum, in each of the `terms`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from headlight.analysis.walkthrough.records import Formula, Term
+from headlight.analysis.walkthrough.weights import Weights
+from transformer_core.config import Activation, ModelConfig
+from transformer_core.errors import mark
+from transformer_core.model.rotary import rotary_frequencies
+
+SEES_NOTHING = mark("this query may not attend to any key, so its row of the pattern is all 0")
+IS_NOT_ROTATED = mark("RoPE does not rotate this dimension")
+
+Row = Float[np.ndarray, " column"]
+
+_ACTIVATIONS: Mapping[Activation, str] = {
+    "relu": r"\mathrm{max}(0 , H_0)",
+    "gelu": "H_0 · Φ(H_0)",
+    "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
+    "silu": r"\frac{H_0}{1 + e^{-H_0}}",
+}
+
+
+def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[str] = ()) -> Formula:
+    """Return a sum of products.
+
+    Args:
+        a: the first factors.
+        b: the second ones.
+        factors: their symbols.
+        over: what they are counted by.
+        labels: of the summands; none: their numbers.
+    """
+    names = labels or [str(i) for i in range(len(a))]
+    pairs = zip(names, a.tolist(), b.tolist(), strict=True)
+    terms = tuple(Term(label=label, a=left, b=right, value=left * right) for label, left, right in pairs)
+    index = "j" if over == "key" else "i"
+    return Formula(
+        formula=f"∑_{index} {factors[0]}_{index} {factors[1]}_{index}", factors=factors, over=over, terms=terms
+    )
+
+
+def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Formula:
+    """Return a number of a projection: a row times a row of the weights as torch keeps them, plus the bias."""
+    summed = dots(x, weights.row(f"{module}.weight", index), ("x", "w"), over)
+    bias = weights.bias(module)
+    return summed if bias is None else summed.plus("b", float(bias[index]))
+
+
+def normalized(
+    weights: Weights, module: str | None, parts: Mapping[str, Row], index: int, config: ModelConfig
+) -> Formula:
+    """Return a number of the sum of some rows, normalized: LayerNorm, RMSNorm or not at all, as the model has it.
+
+    Args:
+        weights: of the block.
+        module: path of the normalization; None, or one without weights: there is none.
+        parts: the rows that are added up, by their notation.
+        index: which number of the row.
+        config: of the model.
+
+    Source: Ba et al. 2016, eq. (4), with the ε of every implementation; Zhang and Sennrich 2019, eq. (4).
+    """
+    if module is None or module not in weights:
+        return added(parts, index)
+    row, summed = np.sum(list(parts.values()), axis=0), " + ".join(parts)
+    constants = dict(added(parts, index).constants)
+    if config.norm == "rms":
+        length = f"{{‖{summed}‖}}^2"
+        constants |= {length: float((row**2).sum()), "n": float(len(row))}
+        quotient = rf"\frac{{{summed}}}{{\sqrt{{\frac{{{length}}}{{n}} + ε}}}}"
+    else:
+        constants |= {"μ": float(row.mean()), "σ^2": float(row.var())}
+        quotient = rf"\frac{{{summed} - μ}}{{\sqrt{{σ^2 + ε}}}}"
+    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][index])}
+    bias = weights.bias(module)
+    scaled = Formula(formula=f"γ · {quotient}", constants=constants)
+    return scaled if bias is None else scaled.plus("β", float(bias[index]))
+
+
+def added(parts: Mapping[str, Row], index: int) -> Formula:
+    """Return a number of the sum of some rows, by their notation."""
+    constants = {symbol: float(part[index]) for symbol, part in parts.items()}
+    return Formula(formula=" + ".join(parts), constants=constants)
+
+
+def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig) -> Formula:
+    """Return a number of a pair that is rotated by its position p, or one that is left as it is.
+
+    Args:
+        x: the row before.
+        symbol: of its numbers, such as "q".
+        position: p.
+        index: which number of the row.
+        config: of the model.
+
+    Source: Su et al. 2021, eq. (15).
+    """
+    frequencies = rotary_frequencies(config).tolist()  # one a pair
+    n_pairs = len(frequencies)
+    if config.positions == "rotary_halves":
+        first, second = range(n_pairs), range(n_pairs, 2 * n_pairs)
+    else:
+        first, second = range(0, 2 * n_pairs, 2), range(1, 2 * n_pairs, 2)
+    if index not in (*first, *second):
+        one = f"{symbol}_{{{index}}}"
+        return Formula(formula=one, constants={one: float(x[index])}, note=IS_NOT_ROTATED)
+    is_first = index in first
+    pair = (first if is_first else second).index(index)
+    i, j = (f"{symbol}_{{{side[pair]}}}" for side in (first, second))
+    cos, sin = (rf"\mathrm{{{name}}}(p ω)" for name in ("cos", "sin"))
+    return Formula(
+        formula=f"{i} · {cos} - {j} · {sin}" if is_first else f"{i} · {sin} + {j} · {cos}",
+        constants={
+            i: float(x[first[pair]]),
+            j: float(x[second[pair]]),
+            "p": float(position),
+            "ω": frequencies[pair],  # what one position more turns the pair by
+        },
+    )
+
+
+def softmax_share(scores: Row, index: int, labels: Sequence[str], note: str | None) -> Formula:
+    """Return e to a score over the sum of these of a whole row, and the same with the largest score taken away.
+
+    The second is how it is computed, so that no power grows too large.
+    """
+    allowed = np.flatnonzero(np.isfinite(scores)).tolist()
+    if not allowed:
+        return Formula(formula="0", note=SEES_NOTHING)
+    highest = float(scores.max())
+    terms = tuple(
+        Term(label=labels[key], a=float(scores[key]), b=None, value=float(np.exp(float(scores[key]) - highest)))
+        for key in allowed
+    )
+    shifted = r"∑_k e^{S_k - S_{\mathrm{max}}}"
+    return Formula(
+        formula=rf"\frac{{e^{{S_j}}}}{{∑_k e^{{S_k}}}} = \frac{{e^{{S_j - S_{{\mathrm{{max}}}}}}}}{{{shifted}}}",
+        factors=("S",),
+        over="key",
+        terms=terms,
+        constants={
+            "S_j": float(scores[index]),
+            r"S_{\mathrm{max}}": highest,
+            shifted: sum(one.value for one in terms),
+        },
+        note=note,
+    )
+
+
+def activated(pre: float, gated: float | None, config: ModelConfig) -> Formula:
+    """Return a neuron: the activation of a number, times what the gate is for."""
+    gate, constants = ("", {}) if gated is None else (" · H_1", {"H_1": gated})
+    return Formula(formula=f"{_ACTIVATIONS[config.activation]}{gate}", constants={"H_0": pre, **constants})

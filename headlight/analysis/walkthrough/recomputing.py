@@ -1,0 +1,205 @@
+"""The block of a walk again, by a copy of the model's own modules in float64."""
+
+import math
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from headlight.analysis.walkthrough.outline import Origin, Outline
+from transformer_core.instrument.capture import capture
+from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.stack import Stack
+from transformer_core.model.transformer import Transformer
+
+Captured = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AllHeads:
+    """What the formulas need of all heads of one attention."""
+
+    pattern: Float[np.ndarray, "head query key"]
+    v: Float[np.ndarray, "kv_head key d_head"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recomputed:
+    """Every quantity of a walk in float64, and the attentions that they came from."""
+
+    values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity
+    attention: AllHeads
+    cross: AllHeads | None  # the one that comes next in the block
+    bias: Float[np.ndarray, "head query key"] | None  # what the distance adds to the scores; None: there is none
+    intervened: Mapping[str, Bool[np.ndarray, "_ _"]]  # by quantity, where there are any: numbers that a hook set
+    is_attention_intervened: bool  # a hook set numbers inside of the attention, of whichever head
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+        attentions = [heads for heads in (self.attention, self.cross) if heads is not None]
+        parts = [part for one in attentions for part in (one.pattern, one.v)]
+        arrays = [*self.values.values(), *self.intervened.values(), *parts, self.bias]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+
+def sites_to_recompute(outline: Outline) -> set[str]:
+    """Return what has to be captured of a model for its block to be computed once more."""
+    own = outline.self_attention
+    sites = {*own.origin_of_x().sites, f"{own.module}.hook_mask"}
+    if own.is_followed_by_cross:
+        sites |= {*own.origin_of_memory().sites, f"{own.cross}.hook_mask"}
+    return sites
+
+
+def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recomputed:
+    """Return the quantities of a walk as the model's own modules compute them in float64, on the CPU.
+
+    The block starts from the sum of what was captured before it, and so does the encoder's output that it looks at.
+    Interventions that always act in the model (`with_interventions`) act here too.
+
+    Args:
+        model: whose modules are copied.
+        outline: of the head.
+        captured: the model's own activations at `sites_to_recompute`, by site.
+    """
+    own, stack = outline.self_attention, model.get_submodule(outline.stack)
+    assert isinstance(stack, Stack), "a block is part of a stack"
+    origin = own.origin_of_x()
+    handed_on = _origin(model, origin, captured)
+    x = in_float64(model.get_submodule(origin.hook_point))(handed_on) if origin.hook_point else handed_on
+    inputs: list[Tensor | None] = [x, captured[f"{own.module}.hook_mask"].cpu()]
+    memory: dict[str, Tensor] = {}
+    if own.is_followed_by_cross:
+        memory = {outline.memory_site: _origin(model, own.origin_of_memory(), captured)}
+        inputs += [*memory.values(), captured[f"{own.cross}.hook_mask"].cpu()]
+    rotary, bias = stack.rotary_in(outline.layer), stack.bias_at(0, x.shape[1], x.device)
+    rotation = None if rotary is None else rotary(0, x.shape[1], x.device)
+    path = f"{outline.block}."
+    attentions = {outline.module} | ({outline.cross} if outline.is_followed_by_cross else set())
+    sites = {site for site in outline.sites().values() if site is not None and site not in memory}
+    sites |= {f"{module}.hook_{stem}" for module in attentions for stem in ("pattern", "v")}
+    block = in_float64(model.get_submodule(outline.block))
+    before: dict[str, Tensor] = {}  # by site, what the interventions there are given
+    for site in sites:
+        point = block.get_submodule(site.removeprefix(path))
+        point.register_forward_pre_hook(partial(_note, before, site), prepend=True)
+    with capture(block, *(site.removeprefix(path) for site in sites)) as activations:
+        block(*inputs, rotation=rotation, bias=bias)
+    before[f"{outline.block}.hook_resid_pre"] = handed_on
+    known = memory | {f"{path}{site}": value.double() for site, value in activations.items()}
+    biases = distance_bias(model, outline, x.shape[1])
+
+    def of_all_heads(module: str) -> AllHeads:
+        return AllHeads(pattern=known[f"{module}.hook_pattern"][0].numpy(), v=known[f"{module}.hook_v"][0].numpy())
+
+    return Recomputed(
+        values=quantities_of(outline, attention_of(block, outline), biases, known),
+        attention=of_all_heads(outline.module),
+        cross=of_all_heads(outline.cross) if outline.is_followed_by_cross else None,
+        bias=None if biases is None else biases.double().numpy(),
+        intervened=_intervened(outline, before, known),
+        is_attention_intervened=any(
+            not torch.equal(value, known[site])
+            for site, value in before.items()
+            if site.startswith(f"{outline.module}.hook_")
+        ),
+    )
+
+
+def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tensor]) -> None:
+    """Keep what a hook point was given."""
+    before[site] = values[0].double()
+
+
+def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str, Bool[np.ndarray, "_ _"]]:
+    """Return where the numbers of a quantity are not those that its hook point was given."""
+    found = {}
+    for name, site in outline.sites().items():
+        if site is not None and site in before:
+            is_set = of_head(outline, name, before[site]) != of_head(outline, name, after[site])
+            if is_set.any():
+                found[name] = is_set.numpy()
+    return found
+
+
+def in_float64(module: nn.Module) -> nn.Module:
+    """Return a copy of a module that computes in float64, on the CPU: some accelerators have no such numbers."""
+    return deepcopy(module).to("cpu", torch.float64)
+
+
+def _origin(model: Transformer, origin: Origin, captured: Captured) -> Float[Tensor, "1 pos d_model"]:
+    """Return a sum of what was captured, normalized where the model does so."""
+    summed = torch.stack([captured[site].cpu().double() for site in origin.sites]).sum(dim=0)
+    return summed if origin.norm is None else in_float64(model.get_submodule(origin.norm))(summed)
+
+
+def attention_of(block: nn.Module, outline: Outline) -> MultiHeadAttention:
+    """Return the attention that is walked through, of its block or of a copy of it."""
+    attention = block.get_submodule(outline.module.rpartition(".")[2])
+    assert isinstance(attention, MultiHeadAttention), "the outline names an attention"
+    return attention
+
+
+def quantities_of(
+    outline: Outline,
+    attention: MultiHeadAttention,
+    bias: Float[Tensor, "head query key"] | None,
+    captured: Mapping[str, Float[Tensor, "..."]],
+) -> dict[str, Float[np.ndarray, "_ _"]]:
+    """Return every quantity of a walk by name, in the precision of what was captured.
+
+    What is shown though the model never holds it by itself, such as the dot products before they are divided, is
+    computed from what it holds.
+
+    Args:
+        outline: of the head.
+        attention: that is walked through.
+        bias: what the distance adds to the scores; None: nothing.
+        captured: of the first text of a batch, on the CPU, by site.
+    """
+    sites = outline.sites()
+    quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
+    if outline.is_projected_in_steps:
+        parameter = next(attention.parameters())
+        read = captured[sites["x_normalized" if outline.is_pre_norm else "x"] or ""]
+        looked_at = captured[sites["memory"] or ""] if outline.is_cross else read
+        projections = (("q", attention.q, read, outline.head), ("k", attention.k, looked_at, outline.key_value_head))
+        for name, projection, source, head in projections:
+            projected = projection(source.to(parameter)).to(source).unflatten(-1, (-1, attention.d_head))
+            quantities[f"{name}_projected"] = projected[0, :, head]
+    scores = quantities["product"] = quantities["q"] @ quantities["k"].T
+    if outline.config.scale_scores:
+        scores = quantities["scaled"] = scores / math.sqrt(attention.d_head)
+    if bias is not None:
+        quantities["bias"] = bias[outline.head].to(scores)
+        quantities["biased"] = scores + quantities["bias"]
+    return {name: quantities[name].numpy() for name in sites}
+
+
+def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Float[Tensor, "head query key"] | None:
+    """Return what the distance adds to each head's scores, on the CPU; None: there is no such bias."""
+    if not outline.has_bias:
+        return None
+    stack = model.get_submodule(outline.stack)
+    assert isinstance(stack, Stack), "a block is part of a stack"
+    bias = stack.bias_at(0, n_positions, stack.embed.weight.device)
+    assert bias is not None, "the model has such a bias"
+    return bias.write_out()[0].cpu()
+
+
+def of_head(outline: Outline, name: str, captured: Float[Tensor, "..."]) -> Float[Tensor, "_ _"]:
+    """Return what was captured of a text at the site of a quantity, of the walk's head where there are heads."""
+    of_text = captured[0]
+    if name.endswith("concat"):
+        return of_text.transpose(0, 1).flatten(start_dim=1)
+    if of_text.dim() == 2:
+        return of_text
+    if name == "mask":  # one for all heads
+        return of_text[0]
+    return of_text[outline.key_value_head if name.startswith(("k", "v")) else outline.head]

@@ -1,0 +1,66 @@
+"""`python -m transformer_core compile`: make a model from a program, so that the role of each head is known."""
+
+import argparse
+import random
+from pathlib import Path
+
+from transformer_core.errors import ProgramError
+
+N_EXAMPLES = 4
+
+_EXAMPLES = """\
+examples:
+  python -m transformer_core compile reverse checkpoints/reverse
+  python -m transformer_core compile shift.txt checkpoints/shift --causal --vocab "a b c d" --max-len 12
+
+A program is the name of an example or a file of lines such as
+  shifted = aggregate(select(indices, indices, lambda key, query: key == query - 1), tokens, "_")
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `compile` to the commands."""
+    parser = commands.add_parser(
+        "compile",
+        help="compile a program into a model whose heads have known roles",
+        description="Compile a program into a model whose heads have known roles, as a checkpoint that the app opens.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("program", metavar="PROGRAM", help="the name of an example, or a file")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where the checkpoint is written")
+    parser.add_argument("--vocab", help="the tokens that may occur, separated by spaces")
+    parser.add_argument("--max-len", type=int, help="tokens of the longest input")
+    parser.add_argument("--causal", action="store_true", help="of a file: no query sees a later key (decoder-only)")
+    parser.set_defaults(run_command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the checkpoint, and say which head is which line; return 0."""
+    from headlight.programs import EXAMPLES, INPUTS, Program, compile, roles
+    from headlight.programs.checkpoint import save_compiled
+    from headlight.programs.compiler import compiled
+
+    name = str(options.program)
+    if name in EXAMPLES:
+        program = EXAMPLES[name]
+    elif Path(name).is_file():
+        program = Program(source=Path(name).read_text(encoding="utf-8", errors="replace"), is_causal=options.causal)
+    else:
+        raise ProgramError(
+            "“{name}” is neither an example nor a file; the examples are {names}", name=name, names=", ".join(EXAMPLES)
+        )
+    vocab = None if options.vocab is None else options.vocab.split()
+    model, tokenizer = compile(program, vocab=vocab, max_len=options.max_len)
+    origin, rng = compiled(model), random.Random(0)
+    is_usual = name in EXAMPLES and (vocab, options.max_len) == (None, None)
+    inputs = [
+        INPUTS[name](rng) if is_usual else rng.choices(origin.vocab, k=min(origin.max_len, 8))
+        for _ in range(N_EXAMPLES)
+    ]
+    title = Path(name).stem.replace("_", " ").capitalize()
+    save_compiled(options.folder, model, tokenizer, title=title, examples=[" ".join(tokens) for tokens in inputs])
+    for (layer, head), role in roles(model).items():
+        print(f"L{layer}.H{head}  {role.source}")
+    print(f"{options.folder}: {sum(parameter.numel() for parameter in model.parameters()):,} parameters")
+    return 0

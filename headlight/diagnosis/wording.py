@@ -1,0 +1,59 @@
+"""Numbers as a person reads them."""
+
+from headlight.diagnosis.case import Case
+from transformer_core.errors import Message
+
+_LEGIBLE = 1e6  # from here on digits are counted, not read
+
+
+def nats(value: int | float) -> Message:
+    """Write a loss or an entropy, with its unit."""
+    return Message("{number} nats", number=number(value))
+
+
+def number(value: int | float) -> str:
+    """Write a number with the digits that matter: two after the point, or two that are not 0."""
+    if abs(value) >= _LEGIBLE:
+        return f"{value:.1e}"
+    if abs(value) >= 0.1 or value == 0:
+        return f"{value:,.2f}"
+    return f"{value:.1e}" if abs(value) < 1e-4 else f"{value:.2g}"
+
+
+def count(value: int | float) -> Message | str:
+    """Write a count: small ones in full, large ones in thousands, millions or billions."""
+    if value >= 1e9:
+        return Message("{n:,.1f} billion", n=value / 1e9)
+    if value >= 1e6:
+        return Message("{n:,.1f} million", n=value / 1e6)
+    return f"{value:,.0f}"
+
+
+def percent(share: int | float) -> Message:
+    """Write a share in [0, 1]; all and nothing only where it is exactly that."""
+    is_nearly = 0.99 < share < 1 or 0 < share < 0.01
+    return Message("{share:.1%}" if is_nearly else "{share:.0%}", share=share)
+
+
+def times(ratio: int | float) -> Message:
+    """Write how many times."""
+    if ratio >= 10:
+        return Message("{n} times", n=count(ratio))
+    return Message("once") if round(ratio, 1) == 1 else Message("{ratio:.1f} times", ratio=ratio)
+
+
+def setting(value: int | float) -> str:
+    """Write a value to set, with two digits that matter."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def more_steps(case: Case) -> Message:
+    """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
+    steps = case.steps
+    if case.is_stopped and not case.is_over:
+        return Message("Resume the run: {steps:,} steps are planned", steps=steps)
+    return (
+        Message("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
+        if case.is_over
+        else Message("Wait for all {steps:,} steps", steps=steps)
+    )

@@ -1,0 +1,45 @@
+"""Figures: pure functions from numpy arrays to plotly figures.
+
+Data first, the rest by keyword; the input is never changed and nothing is shown. Every color comes from `theme`.
+Figures have the light theme; `figure.update_layout(template=template(DARK))` gives one the dark theme.
+"""
+
+from plotly.graph_objects import Figure
+
+from headlight.figures.bars.row_bars import row_bars
+from headlight.figures.bars.spread import texts_spread
+from headlight.figures.bipartite import bipartite_lines
+from headlight.figures.curves.heads_over_time import heads_over_time
+from headlight.figures.curves.training import training_curves
+from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.figures.heatmaps.difference import difference_heatmap
+from headlight.figures.heatmaps.head_grid import head_grid
+from headlight.figures.heatmaps.head_map import head_map_figure
+from headlight.figures.heatmaps.head_matrix import head_matrix
+from headlight.figures.heatmaps.layer_matrix import layer_matrix
+from headlight.figures.heatmaps.overview import levels
+from headlight.figures.labels import isolate
+from headlight.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "THEMES",
+    "Figure",
+    "Theme",
+    "attention_heatmap",
+    "bipartite_lines",
+    "difference_heatmap",
+    "head_grid",
+    "head_map_figure",
+    "head_matrix",
+    "heads_over_time",
+    "isolate",
+    "layer_matrix",
+    "levels",
+    "row_bars",
+    "sequential_scale",
+    "template",
+    "texts_spread",
+    "training_curves",
+]

@@ -1,0 +1,236 @@
+"""A captured activation: its numbers as cells, how long its vectors are, and how the numbers are spread."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from headlight.figures.heatmaps.cells import FORBIDDEN
+from headlight.figures.hues import FAINT, STRONG, diverging_scale
+from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
+from headlight.figures.layout import HOVER, axis_title, figure_layout, figure_of, hover, label_axis
+from transformer_core.language import say
+
+_TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: what stands above the cells, and the margin below
+_SPREAD = 0.2  # of the height, for how the numbers are spread
+_BETWEEN = 0.07  # of the height, between both
+_BESIDE = 0.2  # of the width, for the lengths
+_FEW = 48  # cells a side up to which they stand apart
+_MANY_LABELS = 24  # columns from which on labels stand upright, so that they do not lie on each other
+_LABEL = 12  # characters of a token
+
+
+def activation_figure(
+    cells: Float[np.ndarray, "row column"],
+    tokens: Sequence[str],
+    *,
+    title: str,
+    subtitle: str = "",
+    rows: Int[np.ndarray, " row"] | None = None,
+    columns: Int[np.ndarray, " column"] | None = None,
+    n_columns: int | None = None,
+    column_name: str = "",
+    column_tokens: Sequence[str] | None = None,
+    row_name: str = "",
+    lengths: Float[np.ndarray, " pos"] | None = None,
+    counts: Int[np.ndarray, " bin"],
+    edges: Float[np.ndarray, " edge"],
+    height: int = 520,
+) -> go.Figure:
+    """Draw an activation of one text.
+
+    Args:
+        cells: the numbers, NaN where there is none; where a cell stands for several, the one of the largest size.
+        tokens: the label of every position.
+        title: names what it is.
+        subtitle: says more, smaller.
+        rows: the first position that each row stands for; None: one each.
+        columns: the first column of the activation that each column stands for; None: one each.
+        n_columns: of the activation; None: as many as there are cells in a row.
+        column_name: what the columns are, for the axis.
+        column_tokens: the label of every column, where they are tokens.
+        row_name: what the rows are, for the axis.
+        lengths: Euclidean, of each position's vector; None where rows are no vectors.
+        counts: how many numbers lie in each bin.
+        edges: of the bins.
+        height: px.
+
+    Raises:
+        ValueError: counts and edges, or tokens and lengths, do not fit.
+    """
+    if len(edges) != len(counts) + 1 or (lengths is not None and len(lengths) != len(tokens)):
+        raise ValueError(
+            f"There are {len(counts)} counts and {len(edges)} edges, {len(tokens)} tokens and "
+            f"{'no' if lengths is None else len(lengths)} lengths; give one edge more than counts, a length a token."
+        )
+    n_rows, n_columns = len(tokens), n_columns or cells.shape[1]
+    row_starts = [*(range(len(cells)) if rows is None else rows.tolist()), n_rows]
+    column_starts = [*(range(cells.shape[1]) if columns is None else columns.tolist()), n_columns]
+    low, high = float(edges[0]), float(edges[-1])
+    colors: dict[str, Any] = {"coloraxis3" if low < 0 else "coloraxis": {"cmin": low, "cmax": high, "showscale": False}}
+    if low < 0:
+        colors["coloraxis3"]["colorscale"] = diverging_scale()
+    axis = next(iter(colors))
+    is_pooled = cells.shape != (n_rows, n_columns)
+    meta: dict[str, Any] = {
+        "words": {
+            "queries": _named_rows(tokens, row_starts),
+            "keys": _named_columns(column_starts, column_tokens),
+            "before": say("at most ") if is_pooled else "",
+            "format": "+.3f" if low < 0 else ".3f",
+            "power": False,
+            "forbidden": say(FORBIDDEN),
+        }
+    }
+    if is_pooled:
+        meta["blocks"] = {"queries": row_starts, "keys": column_starts}
+    bottom = _SPREAD + _BETWEEN
+    across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
+    top = _top(subtitle, column_name, column_tokens)
+    margin = (8, _beside(column_tokens) if lengths is None else 8, top, _BOTTOM)
+    most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
+    labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
+    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
+        "meta": meta,
+        "showlegend": False,
+        "bargap": 0,
+        "xaxis": _columns_axis(column_starts, column_name, column_tokens) | {"domain": across, "anchor": "y"},
+        "yaxis": label_axis(range(n_rows), labels, size=11, title=axis_title(escape(row_name)))
+        | {"range": [n_rows - 0.5, -0.5], "domain": [bottom, 1], "automargin": True},
+        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
+        | {"nticks": 9}
+        | numbers,
+        "yaxis3": {
+            "domain": [0, _SPREAD],
+            "anchor": "x3",
+            "type": "log",
+            "range": [np.log10(0.5), np.log10(max(2, most * 1.6))],
+            "title": axis_title(say("count")),
+            "nticks": 4,
+            "automargin": True,
+            "dtick": 1 if most < 1e4 else 2,
+        }
+        | numbers,
+        **colors,
+    }
+    traces = [*_cells(cells, row_starts, column_starts, axis), _spread(counts, edges, axis)]
+    if lengths is not None:
+        layout["xaxis2"] = numbers | {
+            "domain": [1 - _BESIDE, 1],
+            "anchor": "y",
+            "side": "top",
+            "range": [0, 1.05 * (float(lengths.max(initial=0)) or 1)],
+            "title": axis_title(say("norm")),
+            "nticks": 3,
+        }
+        traces.append(_lengths(lengths, tokens))
+    return figure_of(traces, layout)
+
+
+def _cells(
+    cells: Float[np.ndarray, "row column"], rows: Sequence[int], columns: Sequence[int], axis: str
+) -> list[go.Heatmap]:
+    """Return the cells, and before them those that hold no number."""
+    gap = 1 if max(cells.shape) <= _FEW else 0
+    hover_fields = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
+    where = {"x": [start - 0.5 for start in columns], "y": [start - 0.5 for start in rows]} | hover_fields
+    if cells.shape == (rows[-1], columns[-1]):
+        where = hover_fields
+    z = cells.astype(np.float32)
+    traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **where)]
+    if np.isnan(z).any():
+        blank = np.where(np.isnan(z), 0.0, np.nan).astype(np.float32)
+        traces.insert(0, go.Heatmap(name=FORBIDDEN, z=blank, coloraxis="coloraxis2", **where))
+    return traces
+
+
+def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
+    """Return a bar for each bin, in the color that its numbers have among the cells."""
+    centers = (edges[:-1] + edges[1:]) / 2
+    hover_texts = [
+        say("{n} values from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
+        for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    ]
+    look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
+    axes = {"xaxis": "x3", "yaxis": "y3"}
+    return go.Bar(name="spread", x=centers, y=counts, width=np.diff(edges), marker=look, **hover(hover_texts), **axes)
+
+
+def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
+    """Return a bar for each position, beside its row."""
+    form = say("position {place} '{token}': norm {length}")
+    hover_texts = [
+        form.format(place=place, token=escape(isolate(token)), length=f"{n:.3g}")
+        for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
+    ]
+    return go.Bar(
+        name="lengths",
+        x=lengths.astype(np.float64),
+        y=np.arange(len(lengths)),
+        orientation="h",
+        width=0.7,
+        marker={"color": STRONG, "line": {"width": 0}},
+        xaxis="x2",
+        yaxis="y",
+        **hover(hover_texts),
+    )
+
+
+def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None) -> dict[str, Any]:
+    """Return the axis of the columns: tokens, or numbers."""
+    axis = {"side": "top", "range": [-0.5, starts[-1] - 0.5], "title": axis_title(escape(name))}
+    if tokens is None:
+        return axis | {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
+    labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
+    return axis | label_axis(range(len(tokens)), labels, size=11, tickangle=_angle(tokens))
+
+
+def _angle(column_tokens: Sequence[str]) -> int:
+    """Return by how many degrees the labels of columns are turned."""
+    return -45 if len(column_tokens) <= _MANY_LABELS else -90
+
+
+def _longest(column_tokens: Sequence[str] | None) -> float:
+    """Return the px of the longest label of a column."""
+    return max((text_width(shorten(token, _LABEL)) for token in column_tokens or ()), default=0.0)
+
+
+def _top(subtitle: str, column_name: str, column_tokens: Sequence[str] | None) -> float:
+    """Return the px above the cells: a title, what stands below it, the axis title, and the labels of the columns."""
+    labels = float(LINE)
+    if column_tokens:
+        labels = _longest(column_tokens) / (math.sqrt(2) if _angle(column_tokens) == -45 else 1) + 8
+    return _TITLE + (_SUBTITLE if subtitle else 0) + (_AXIS_TITLE if column_name else 0) + labels
+
+
+def _beside(column_tokens: Sequence[str] | None) -> float:
+    """Return the px on the right of the cells, over which slanted labels of the last columns lean."""
+    if not column_tokens or _angle(column_tokens) == -90:
+        return 8
+    return 8 + _longest(column_tokens[-4:]) / math.sqrt(2)
+
+
+def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
+    """Return each row in words."""
+    return [
+        say("position {place} '{token}'", place=start, token=escape(isolate(tokens[start])))
+        if end - start == 1
+        else say("positions {first} to {last}", first=start, last=end - 1)
+        for start, end in pairwise(starts)
+    ]
+
+
+def _named_columns(starts: Sequence[int], tokens: Sequence[str] | None) -> list[str]:
+    """Return each column in words."""
+    if tokens is not None:
+        return [f"'{escape(isolate(tokens[start]))}'" for start in starts[:-1]]
+    return [
+        say("dimension {place}", place=start)
+        if end - start == 1
+        else say("dimensions {first} to {last}", first=start, last=end - 1)
+        for start, end in pairwise(starts)
+    ]

@@ -1,0 +1,152 @@
+"""The residual stream through the layers: how long its vectors are, and how much each sub-layer adds to them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from headlight.figures.hues import FAINT, STRONG, WARM, translucent
+from headlight.figures.labels import escape, isolate, shorten
+from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
+from transformer_core.language import percent, say
+
+MOST_LINES = 32  # positions up to which each has a line of its own
+_LABEL = 14  # characters of a token
+_MIDDLE = (0.1, 0.9)  # quantiles that the band lies between
+
+
+def stream_figure(
+    sums: Float[np.ndarray, "place pos"],
+    added: Float[np.ndarray, "sublayer pos"],
+    shares: Float[np.ndarray, "sublayer pos"],
+    *,
+    places: Sequence[str],
+    hues: Sequence[str],
+    tokens: Sequence[str],
+    title: str,
+    read: Float[np.ndarray, "place pos"] | None = None,
+    height: int = 470,
+) -> go.Figure:
+    """Draw the lengths of the stream's vectors, and below them what each sub-layer adds, as a part of what was there.
+
+    Args:
+        sums: length of each position's vector after each place.
+        added: length of what each sub-layer added; of all places but the first.
+        shares: the same, as a part of the length of what it was added to.
+        places: what the places are called.
+        hues: of the sub-layers.
+        tokens: the label of every position.
+        title: names the quantity, and the stack.
+        read: length of what the next sub-layer is given, where that is another vector: normalized.
+        height: px.
+
+    Raises:
+        ValueError: there are not as many names and hues as places.
+    """
+    if len(places) != len(sums) or len(hues) != len(added) or len(added) + 1 != len(sums):
+        raise ValueError(
+            f"There are {len(sums)} places with {len(places)} names and {len(added)} sub-layers with {len(hues)} hues; "
+            "give a name a place, a hue a sub-layer, and one place more than sub-layers."
+        )
+    traces: list[Any] = _each(sums, tokens, places) if len(tokens) <= MOST_LINES else _band(sums)
+    traces.append(_median(sums, places, say("median"), say("{place}: median norm {length}"), STRONG))
+    if read is not None:
+        words = say("{place}: median norm {length} after normalization")
+        traces.append(_median(read, places, say("median after normalization"), words, WARM))
+    traces.append(_additions(shares, added, places[1:], hues))
+    top = float(np.quantile(shares, _MIDDLE[1], axis=1).max(initial=0.0)) or 1.0
+    step = -(-len(places) // 26)
+    ends = {"range": [-0.5, len(places) - 0.5]}
+    upright = {"showgrid": True, "tickfont": {"size": 11}, "automargin": True}
+    layout = figure_layout(title, height=height, margin=(8, 12, 74, 8)) | {
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": LEGEND_ABOVE,
+        "bargap": 0.3,
+        "xaxis": ends | {"showticklabels": False, "ticks": "", "anchor": "y"},
+        "xaxis2": label_axis(range(0, len(places), step), map(escape, places[::step]), size=11)
+        | ends
+        | {"matches": "x", "anchor": "y2", "tickangle": -55 if len(places) > 5 else 0, "automargin": True},
+        "yaxis": upright
+        | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("norm of the residual stream"))},
+        "yaxis2": upright
+        | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
+        | {"title": axis_title(say("relative update"))},
+    }
+    return figure_of(traces, layout)
+
+
+def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
+    """Return a thin line for each position."""
+    form = say("{place}: norm {length} at position {position} '{token}'")
+    lines = []
+    for position, token in enumerate(tokens):
+        lengths, label = sums[:, position], escape(isolate(shorten(token, _LABEL)))
+        hover_texts = [
+            form.format(place=escape(place), length=f"{value:.3g}", position=position, token=label)
+            for place, value in zip(places, lengths.tolist(), strict=True)
+        ]
+        look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
+        lines.append(go.Scatter(name="position", x=np.arange(len(sums)), y=lengths, **look, **hover(hover_texts)))
+    return lines
+
+
+def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
+    """Return the band that most positions lie in."""
+    low, high = np.quantile(sums, _MIDDLE, axis=1)
+    x = np.arange(len(sums))
+    edge = {"mode": "lines", "line": {"width": 0, "color": translucent(STRONG, 0)}, "hoverinfo": "skip"}
+    return [
+        go.Scatter(name="low", x=x, y=low, showlegend=False, **edge),
+        go.Scatter(
+            name=say("10th to 90th percentile"),
+            x=x,
+            y=high,
+            fill="tonexty",
+            fillcolor=translucent(STRONG, 0.18),
+            **edge,
+        ),
+    ]
+
+
+def _median(
+    lengths: Float[np.ndarray, "place pos"], places: Sequence[str], name: str, words: str, hue: str
+) -> go.Scatter:
+    """Return the line of a median over all positions; `words` say a point's `place` and `length`."""
+    median = np.median(lengths, axis=1)
+    hover_texts = [
+        words.format(place=escape(place), length=f"{value:.3g}")
+        for place, value in zip(places, median.tolist(), strict=True)
+    ]
+    look = {"mode": "lines+markers", "line": {"color": hue, "width": 2.5}, "marker": {"color": hue, "size": 6}}
+    return go.Scatter(name=name, x=np.arange(len(places)), y=median, **look, **hover(hover_texts))
+
+
+def _additions(
+    shares: Float[np.ndarray, "sublayer pos"],
+    added: Float[np.ndarray, "sublayer pos"],
+    places: Sequence[str],
+    hues: Sequence[str],
+) -> go.Bar:
+    """Return a bar for each sub-layer: the median share, and where most positions lie."""
+    middle = np.median(shares, axis=1)
+    low, high = np.quantile(shares, _MIDDLE, axis=1)
+    form = say("{place} adds a vector of norm {length} (median), {share} of the residual stream’s norm")
+    hover_texts = [
+        form.format(place=escape(name), length=f"{length:.3g}", share=percent(share))
+        for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
+    ]
+    return go.Bar(
+        name="added",
+        x=np.arange(1, len(shares) + 1),
+        y=middle,
+        marker={"color": [*hues], "line": {"width": 0}},
+        error_y={"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
+        | {"color": FAINT, "thickness": 1, "width": 3},
+        showlegend=False,
+        xaxis="x2",
+        yaxis="y2",
+        **hover(hover_texts),
+    )

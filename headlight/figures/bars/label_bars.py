@@ -1,0 +1,108 @@
+"""A bar for each of a few words, one or several beside each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from headlight.figures.hues import FAINT, STRONG, WARM
+from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
+from headlight.figures.layout import figure_layout, figure_of, hover, label_axis
+from headlight.figures.quantities import rounded
+
+_HUES = (FAINT, STRONG, WARM)
+_HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
+_NUMBER, _UPRIGHT = 46, 12  # px that a number above a bar takes: written across, and upwards
+_TICKS, _TITLE = 46, 22  # px that the numbers of the axis take, and its title; plotly, which would measure, draws twice
+
+
+def label_bars(
+    bars: Mapping[str, Float[np.ndarray, " label"]],
+    labels: Sequence[str],
+    *,
+    title: str,
+    label_name: str,
+    value_name: str,
+    limits: tuple[float, float] | None = None,
+    decimals: int = 2,
+    marked: int | None = None,
+    width: int = 560,
+    height: int = 320,
+) -> go.Figure:
+    """Draw bars over labels.
+
+    Args:
+        bars: their heights, by names; one to three of them. -inf is no bar.
+        labels: what each bar is of; repeated ones stay apart.
+        title: names the quantity.
+        label_name: what a label is; "" where the title says it.
+        value_name: what a height is, with its unit.
+        limits: the ends of the axis; None: the numbers' own, from 0.
+        decimals: of the numbers.
+        marked: a label that stands out: the others are faint, where there is one kind of bars.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px.
+
+    Returns:
+        A figure over integer positions.
+
+    Raises:
+        ValueError: no bars, more than three kinds, or labels that do not fit.
+    """
+    if not 1 <= len(bars) <= len(_HUES) or any(len(values) != len(labels) for values in bars.values()):
+        raise ValueError(f"There must be one to three kinds of bars, of {len(labels)} labels each.")
+    seen = np.concatenate([values[np.isfinite(values)] for values in bars.values()])
+    low, high = limits or (float(seen.min(initial=0)), float(seen.max(initial=0)))
+    if low == high:  # nothing but zeros
+        high = 1.0
+    room = (high - low) * _HEAD_ROOM
+    hues = _HUES if len(bars) > 1 else (STRONG,)
+    pitch = (width - 60) / max(len(labels) * len(bars), 1)
+    with_numbers = pitch >= _NUMBER or (limits is not None and pitch >= _UPRIGHT)
+    traces: list[Any] = []
+    for (name, values), hue in zip(bars.items(), hues, strict=False):
+        hover_texts = [
+            f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: " + rounded(value, max(decimals, 3))
+            for label, value in zip(labels, values.tolist(), strict=True)
+        ]
+        color = [FAINT if marked not in (None, place) else hue for place in range(len(labels))]
+        traces.append(
+            go.Bar(
+                name=escape(name),
+                x=list(range(len(labels))),
+                y=np.where(np.isfinite(values), values, np.nan),
+                marker={"color": color, "line": {"width": 0}},
+                text=[rounded(v, decimals) if np.isfinite(v) else "" for v in values.tolist()]
+                if with_numbers
+                else None,
+                textposition="outside",
+                textangle=0 if pitch >= _NUMBER else -90,
+                textfont={"size": 11 if pitch >= _NUMBER else 9},
+                constraintext="none",  # upright ones would be shrunk to the width of their bars
+                cliponaxis=False,
+                **hover(hover_texts),
+            )
+        )
+    longest = max((text_width(shorten(label)) for label in labels), default=0.0)
+    is_slanted = longest > (width - 60) / max(len(labels), 1)
+    texts = [escape(shorten(label)) for label in labels]
+    axis_title = {"text": escape(label_name), "standoff": 6} if label_name else None
+    left, top = _TICKS + (_TITLE if value_name else 0), 62 if len(bars) > 1 else 40
+    bottom = LINE + (longest / 2**0.5 if is_slanted else 4) + (_TITLE if label_name else 0)
+    layout = figure_layout(title, height=height, margin=(left, 8, top, bottom)) | {
+        "barmode": "group",
+        "bargap": 0.28,
+        "showlegend": len(bars) > 1,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
+        "xaxis": label_axis(range(len(labels)), texts, title=axis_title)
+        | {"tickangle": -45 if is_slanted else 0, "range": [-0.5, len(labels) - 0.5]},
+        "yaxis": {
+            "title": {"text": escape(value_name), "standoff": 6},
+            "range": [low - (room if low < 0 else 0), high + room],
+            "showgrid": True,
+            "nticks": 5,
+        },
+    }
+    return figure_of(traces, layout)

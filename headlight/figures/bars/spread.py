@@ -1,0 +1,142 @@
+"""One measure of a head over many texts: each text a point, stacked where they are alike."""
+
+import html
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from headlight.figures.curves.panels import wrapped
+from headlight.figures.hues import FAINT, STRONG, WARM
+from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
+from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
+from headlight.figures.quantities import Limits
+from transformer_core.language import say
+
+_POINT = 8.0  # px: the largest point, and the width of a stack
+_TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
+_LABEL_LINES = 2  # of text, above each other
+_EDGE = 0.02  # of the axis, beyond its ends
+_TEXT_LENGTH = 200  # characters of a text in its hover text
+
+
+def texts_spread(
+    values: Float[np.ndarray, " text"],
+    texts: Sequence[str],
+    *,
+    measure: str,
+    unit: str = "",
+    limits: Limits | None = (0, 1),
+    levels: Mapping[str, float] | None = None,
+    chosen: int | None = None,
+    title: str | None = None,
+    width: int = 560,
+    height: int = 240,
+) -> go.Figure:
+    """Draw a point for each text where its value lies, with the mean as a line.
+
+    Args:
+        values: one a text, NaN where the measure has no meaning.
+        texts: what each text is, for the hover text.
+        measure: what was measured, in words.
+        unit: stands after a number.
+        limits: the ends of the axis; None: those of the values.
+        levels: values to compare with, by their names, such as what shuffled tokens get: dashed lines.
+        chosen: a text to mark.
+        title: None: the measure, over how many texts.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px.
+
+    Returns:
+        A figure whose horizontal axis is the measure; a stack of points is as high as there are texts of that value.
+
+    Raises:
+        ValueError: there are not as many texts as values.
+    """
+    if len(values) != len(texts):
+        raise ValueError(f"There are {len(values)} values and {len(texts)} texts; give each text its value.")
+    known = np.flatnonzero(~np.isnan(values))
+    seen = values[known]
+    low, high = _ends(seen, levels or {}, limits)
+    heights, tallest = _stacked((seen - low) / (high - low) * (width - 2 * _SIDE) / _POINT)
+    size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
+    behind = f" {unit}".rstrip()
+    hover_texts = [_words(text, texts[text], float(values[text]), behind) for text in known.tolist()]
+    looks = {"mode": "markers", "showlegend": False} | hover(hover_texts)
+    dot = {"size": size, "color": STRONG, "opacity": 0.8, "line": {"width": 0}}
+    traces = [go.Scatter(name="texts", x=seen, y=heights + 0.5, marker=dot, **looks)]
+    if chosen is not None and not np.isnan(values[chosen]):
+        at = known == chosen
+        mark = {"size": size + 5, "color": WARM, "symbol": "diamond", "opacity": 1, "line": {"width": 0}}
+        looks |= {"customdata": [hover_texts[int(at.argmax())]]}
+        traces.append(go.Scatter(name="chosen", x=seen[at], y=heights[at] + 0.5, marker=mark, **looks))
+    marks = {escape(level_name): (level, FAINT, "dash") for level_name, level in (levels or {}).items()}
+    if seen.size:
+        marks[f"<b>{say('mean')}</b>"] = (float(seen.mean()), STRONG, "solid")
+    n_unknown = len(values) - len(known)
+    left_out = say("{n} of the texts cannot be measured.", n=n_unknown) if n_unknown else ""
+    name = measure[:1].upper() + measure[1:]
+    title = say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title
+    axis_ends = (low - _EDGE * (high - low), high + _EDGE * (high - low))
+    layout = figure_layout(title, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
+        "hovermode": "closest",
+        "xaxis": {
+            "range": [*axis_ends],
+            "showline": True,
+            "ticks": "outside",
+            "title": axis_title(escape(f"{name} ({unit})" if unit else name), size=13, standoff=6),
+        },
+        "yaxis": {"range": [0, tallest + 1], "visible": False, "fixedrange": True},
+        "shapes": [
+            line_at(x=x, color=color, width=1.5, dash=dash) | {"layer": "below"} for x, color, dash in marks.values()
+        ],
+        "annotations": _labels(marks, axis_ends, width - 2 * _SIDE),
+    }
+    return figure_of(traces, layout)
+
+
+def _ends(seen: Float[np.ndarray, " text"], levels: Mapping[str, float], limits: Limits | None) -> tuple[float, float]:
+    """Return the ends of the axis: those given, further out where a value lies beyond them."""
+    known = np.concatenate([seen, np.array([*levels.values(), *(limits or ())])])
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " text"], int]:
+    """Return how many points lie below each one in its stack, and how high the highest stack is.
+
+    Args:
+        columns: where the points lie, in widths of a stack.
+    """
+    counts: dict[int, int] = {}
+    heights = np.zeros(len(columns), dtype=int)
+    for i in np.argsort(columns, kind="stable").tolist():
+        stack = int(columns[i])
+        heights[i] = counts.get(stack, 0)
+        counts[stack] = int(heights[i]) + 1
+    return heights, max(counts.values(), default=0)
+
+
+def _words(number: int, text: str, value: float, behind: str) -> str:
+    """Return a text's value in words, with the text."""
+    written = say("text {number}: {value}", number=number, value=f"{value:.2f}{escape(behind)}")
+    return f"{written}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
+
+
+def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float], width: int) -> list[dict[str, Any]]:
+    """Return the labels above the lines; one that would touch its neighbour stands a line higher."""
+    low, high = ends
+    labels, line_ends = [], [-math.inf] * _LABEL_LINES
+    for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):
+        text = f"{name} {x:.2f}"
+        half = text_width(html.unescape(re.sub("<.*?>", "", text))) / 2
+        at = min(max((x - low) / (high - low) * width, half), width - half)
+        line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)
+        line_ends[line] = at + half + 6
+        labels.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=("center", "bottom")))
+        labels[-1]["font"]["color"] = color
+    return labels

@@ -1,0 +1,169 @@
+"""A pattern as lines: queries on the left, keys on the right, and a curve for each weight."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from headlight.figures.hues import category_hues
+from headlight.figures.labels import escape, shorten, text_width
+from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, note
+from headlight.figures.theme import KEY, QUERY
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+LEAST = 0.005  # weights below are "0.00", and are not drawn
+_ROW = 19  # px from one token to the next
+_LABEL_LENGTH = 24  # characters of a token
+_TOP, _LEGEND, _BOTTOM = 54, 24, 12  # px: the title and the names of the two sides, the names of the heads, below
+_NUMBER = 34  # px: the width of a written weight
+_MOST_NUMBERS = 3  # heads whose weights are written beside a token; of more, the largest
+_MOST_CURVES = 4000  # of more, the strongest are drawn
+_STEPS = 24  # of opacity
+_EXPONENT = 1 / 1.3  # as colors: weights of 0.05 are common, and must be seen beside one of 0.9
+_THIN, _THICK = 1.1, 3.0  # px: the width of the faintest curve, and of one of weight 1
+
+
+def bipartite_lines(
+    patterns: Sequence[Float[np.ndarray, "query key"]],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    names: Sequence[str] = (),
+    hues: Sequence[str] | None = None,
+    at_least: float = LEAST,
+    chosen: tuple[int | None, int | None] = (None, None),
+    first_query: int = 0,
+    first_key: int = 0,
+    title: str = mark("Attention as lines"),
+    query_name: str = mark("query"),
+    key_name: str = mark("key"),
+) -> go.Figure:
+    """Draw a curve from each query to each key that it looks at: the stronger, the more attention.
+
+    A still picture, for paper and slides, of what `curves.js` draws on the page: it has no hover texts, and it is as
+    high as the longer text needs.
+
+    Args:
+        patterns: one or several heads' attention weights in [0, 1], of the same text.
+        query_tokens: the labels of the left side, from top to bottom.
+        key_tokens: the labels of the right side.
+        names: of the heads, for the legend; as many as patterns, or none.
+        hues: of the heads, "#RRGGBB"; None: hues that are told apart.
+        at_least: weights below this are not drawn.
+        chosen: a query or a key, as a place in the whole text; only its curves are drawn, with its weights beside the
+            tokens of the other side. Of both, the query; None: the curves of all.
+        first_query: the place of the first query in the whole text, where the figure is a window of it.
+        first_key: that of the first key.
+        title: names the quantity, and the head.
+        query_name: what the left side is.
+        key_name: what the right side is.
+
+    Returns:
+        A figure of at most 24 shapes a head, as curves of nearly the same weight share one.
+
+    Raises:
+        ValueError: the labels, the names or the hues do not fit the patterns.
+
+    Source: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model", sec. 3.1.
+    """
+    shape = len(query_tokens), len(key_tokens)
+    if not patterns or any(pattern.shape != shape for pattern in patterns):
+        raise ValueError(
+            f"There are {shape[0]} query labels and {shape[1]} key labels, and the patterns are "
+            f"{', '.join(f'{n} x {m}' for n, m in (pattern.shape for pattern in patterns)) or 'none'}; "
+            "give one pattern at least, and labels for all."
+        )
+    hues = category_hues(len(patterns)) if hues is None else hues
+    if len(hues) != len(patterns) or len(names) not in (0, len(patterns)):
+        raise ValueError(
+            f"There are {len(patterns)} patterns, {len(names)} names and {len(hues)} hues; give one each, or none."
+        )
+    query, key = (
+        None if place is None or not 0 <= place - first < n else place - first
+        for place, first, n in zip(chosen, (first_query, first_key), shape, strict=True)
+    )
+    is_drawn = np.ones(shape, dtype=bool)
+    if query is not None:
+        is_drawn, key = is_drawn & (np.arange(shape[0]) == query)[:, None], None
+    elif key is not None:
+        is_drawn = is_drawn & (np.arange(shape[1]) == key)
+    drawn = np.where(is_drawn, np.stack(patterns).astype(np.float64), 0)
+    left = _labels(query_tokens, query, _weights(drawn[:, :, key], hues) if key is not None else None)
+    right = _labels(key_tokens, key, _weights(drawn[:, query], hues) if query is not None else None)
+    numbers = _NUMBER * min(len(patterns), _MOST_NUMBERS)
+    left_margin, right_margin = (
+        12 + max(text_width(shorten(token, _LABEL_LENGTH)) for token in tokens) + (0 if other is None else numbers)
+        for tokens, other in ((query_tokens, key), (key_tokens, query))
+    )
+    traces: list[Any] = [
+        go.Scatter(
+            name=escape(name), x=[None], y=[None], mode="lines", line={"color": hue, "width": 3}, showlegend=True
+        )
+        for name, hue in zip(names, hues, strict=False)
+    ]
+    traces += [go.Scatter(x=[None], y=[None], yaxis=axis, showlegend=False) for axis in ("y", "y2")]  # else no axes
+    bottom = _BOTTOM + (_LEGEND if names else 0)
+    ends = [max(shape) - 0.5, -0.5]
+    sides = ((0, "left", 4 - left_margin, query_name, QUERY), (1, "right", right_margin - 4, key_name, KEY))
+    notes = [
+        note(f"<b>{escape(say(name))}</b>", x=x, xshift=shift, y=1, anchor=(anchor, "bottom"))
+        | {"font": {"color": hue, "size": 13}}
+        for x, anchor, shift, name, hue in sides
+    ]
+    height = _TOP + _ROW * max(shape) + bottom
+    layout = figure_layout(say(title), height=height, margin=(left_margin, right_margin, _TOP, bottom)) | {
+        "hovermode": False,
+        "showlegend": bool(names),
+        "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
+        "shapes": [*border_lines(query_tokens, ()), *_curves(drawn, hues, at_least)],
+        "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
+        "yaxis": left | {"range": ends},
+        "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},
+        "annotations": notes,
+    }
+    return figure_of(traces, layout)
+
+
+def _curves(
+    patterns: Float[np.ndarray, "head query key"], hues: Sequence[str], at_least: float
+) -> list[dict[str, Any]]:
+    """Return a shape for the curves of each head and step of opacity, the strongest last: on top."""
+    heads, queries, keys = np.nonzero(patterns >= max(at_least, 1e-9))
+    weights = patterns[heads, queries, keys]
+    strongest = np.argsort(-weights, kind="stable")[:_MOST_CURVES]
+    paths: dict[tuple[int, int], list[str]] = {}
+    places = np.stack([heads, queries, keys], axis=1)[strongest].tolist()
+    for (head, query, key), weight in zip(places, weights[strongest].tolist(), strict=True):
+        step = min(int(weight**_EXPONENT * _STEPS), _STEPS - 1)
+        paths.setdefault((step, head), []).append(f"M0,{query}C0.5,{query},0.5,{key},1,{key}")
+    shapes = []
+    for (step, head), segments in sorted(paths.items()):
+        opacity = (step + 0.5) / _STEPS
+        width = _THIN + (_THICK - _THIN) * opacity ** (1 / _EXPONENT)
+        line = {"color": hues[head], "width": width}
+        shapes.append({"type": "path", "path": "".join(segments), "line": line, "opacity": opacity})
+    return shapes
+
+
+def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> list[str]:
+    """Return what is written beside each token: the weight of each head, or, of many, the largest."""
+    written = []
+    for column in weights.T:
+        heads = range(len(column)) if len(column) <= _MOST_NUMBERS else [int(column.argmax())]
+        numbers = [(f"{column[head]:.2f}", hues[head]) for head in heads if column[head] >= LEAST]
+        colored = [f'<span style="color:{hue}">{number}</span>' for number, hue in numbers]
+        written.append(" ".join(colored if len(column) > 1 else [number for number, _ in numbers]))
+    return written
+
+
+def _labels(tokens: Sequence[str], chosen: int | None, weights: Sequence[str] | None) -> dict[str, Any]:
+    """Return an axis of tokens, each of them labelled; the chosen one is bold."""
+    labels = [escape(shorten(token, _LABEL_LENGTH)) for token in tokens]
+    if chosen is not None:
+        labels[chosen] = f"<b>{labels[chosen]}</b>"
+    if weights is not None:
+        labels = [f"{label}  {weight}" if weight else label for label, weight in zip(labels, weights, strict=True)]
+    return label_axis(range(len(tokens)), labels, size=13, ticklabelstandoff=4, automargin=True, fixedrange=True)

@@ -1,0 +1,182 @@
+"""One number for each head: rows of layers, columns of heads, and a scale that all of them share."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
+from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from headlight.figures.hues import CHOSEN, WARM
+from headlight.figures.labels import LINE, escape
+from headlight.figures.layout import (
+    axis_names,
+    axis_title,
+    figure_layout,
+    figure_of,
+    frame_around,
+    label_axis,
+    note,
+)
+from headlight.figures.quantities import Limits, rounded
+from transformer_core.language import say
+
+Groups = Mapping[str, Float[np.ndarray, "_ _"]]
+"""By the title of an attention: [layer, head]."""
+
+_ROW = 26  # px that a layer needs
+_TICKS, _NAME, _GAP = 34, 22, 16  # px: the numbers of the heads, a group's title, and what parts two groups
+_TOP, _LEFT, _RIGHT, _BOTTOM = 34, 48, 76, 8  # px: margins, with the title and the bar of colors
+_NUMBER = 30  # px that a number in a cell takes
+
+
+class Box(NamedTuple):
+    """Where a group's cells lie, in fractions of the figure without its margins."""
+
+    across: tuple[float, float]
+    down: tuple[float, float]  # from the bottom
+
+
+def head_grid(
+    values: Float[np.ndarray, "layer head"] | Groups,
+    *,
+    title: str,
+    what: str = "",
+    unit: str = "",
+    limits: Limits | None = None,
+    diverging: bool = False,
+    decimals: int = 2,
+    chosen: tuple[int, int] | tuple[str, int, int] | None = None,
+    arranged: Literal["below", "beside"] = "below",
+    width: int = 480,
+    height: int | None = None,
+) -> go.Figure:
+    """Draw a cell for each head.
+
+    Args:
+        values: one number a head, NaN where it was not measured; of several attentions, by their titles.
+        title: names the quantity.
+        what: what a number is, before it in the hover text.
+        unit: stands after a number in the hover text, and above the bar of colors.
+        limits: the ends of the range of colors; None: from 0 to the largest size, or as far below 0 as above it.
+        diverging: whether the values are around 0: orange is less, indigo is more.
+        decimals: of a number in words.
+        chosen: layer and head of a head to frame; of several attentions, the title of one before them.
+        arranged: whether several attentions stand below or beside each other.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px; None: what the layers need.
+
+    Returns:
+        A figure over integer positions, layers from top to bottom; all attentions have the same scale.
+
+    Raises:
+        ValueError: there is no attention, or `chosen` is none of the heads.
+    """
+    groups: Groups = values if isinstance(values, Mapping) else {"": values}
+    if not groups:
+        raise ValueError("There is no attention to draw; give one array [layer, head] at least.")
+    place = None if chosen is None else _place(groups, chosen)
+    scale = Scale.of(groups.values(), limits, diverging=diverging, decimals=decimals)
+    is_beside = arranged == "beside"
+    header = _TICKS + (_NAME if any(groups) else 0)
+    needed = [header + _ROW * len(of_heads) for of_heads in groups.values()]
+    room = (max(needed) if is_beside else sum(needed) + _GAP * (len(needed) - 1)) if height is None else 0
+    height = height or room + _TOP + _BOTTOM
+    inner = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
+    boxes = _beside(groups, header, inner) if is_beside else _below(groups, header, inner[1])
+
+    traces: list[Any] = []
+    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
+    layout |= {"annotations": [], "shapes": []} | scale.layout(unit=escape(unit), len=1)
+    pitches = []
+    for i, ((name, of_heads), box) in enumerate(zip(groups.items(), boxes, strict=True)):
+        n_layers, n_heads = of_heads.shape
+        refs = axis_names(i)
+        pitches.append(inner[0] * (box.across[1] - box.across[0]) / max(n_heads, 1))
+        row = inner[1] * (box.down[1] - box.down[0]) / max(n_layers, 1)
+        hover_words = _words(of_heads, name, what, unit, decimals)
+        traces.append(number_heatmap(of_heads, hover_words, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
+        if n_heads <= NUMBERS_UP_TO and row >= LINE:
+            traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
+        layout[f"xaxis{refs['xaxis'][1:]}"] = {
+            **_axis(say("head"), n_heads, pitches[-1]),
+            **{"domain": [*box.across], "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
+        }
+        layout[f"yaxis{refs['yaxis'][1:]}"] = {
+            **_axis(say("layer"), n_layers, row),
+            **{"domain": [*box.down], "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
+        }
+        if name:
+            at = {"x": box.across[0], "y": box.down[1], "yshift": _TICKS}
+            layout["annotations"].append(note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at))
+        if place is not None and place[0] == name:
+            _, layer, head = place
+            cell = (head - 0.5, head + 0.5), (layer - 0.5, layer + 0.5)
+            axes, hue = {"xref": refs["xaxis"], "yref": refs["yaxis"]}, CHOSEN if diverging else WARM
+            layout["shapes"].append(frame_around(*cell, color=hue, width=2.5) | axes)
+    layout["meta"] = {"textFromWidth": round(_LEFT + _RIGHT + inner[0] * _NUMBER / max(min(pitches), 1))}
+    return figure_of(traces, layout)
+
+
+def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tuple[str, int, int]:
+    """Return the group, the layer and the head of the chosen head."""
+    name, layer, head = chosen if len(chosen) == 3 else (next(iter(groups)), *chosen)
+    n_layers, n_heads = groups[name].shape if name in groups else (0, 0)
+    if not (0 <= layer < n_layers and 0 <= head < n_heads):
+        raise ValueError(f"There is no head {chosen} to frame; name one of the heads that are drawn.")
+    return name, layer, head
+
+
+def _below(groups: Groups, header: int, height: int) -> list[Box]:
+    """Return where the groups lie, from top to bottom; a layer has the same height in all of them."""
+    n_layers = [len(of_heads) for of_heads in groups.values()]
+    row = (height - len(n_layers) * header - (len(n_layers) - 1) * _GAP) / max(sum(n_layers), 1)
+    boxes, top = [], float(height)
+    for n in n_layers:
+        bottom = top - header - n * row
+        boxes.append(Box((0.0, 1.0), (max(bottom, 0.0) / height, (top - header) / height)))
+        top = bottom - _GAP
+    return boxes
+
+
+def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
+    """Return where the groups lie, from left to right; a head has the same width in all of them."""
+    width, height = inner
+    n_heads = [of_heads.shape[1] for of_heads in groups.values()]
+    column = (width - (len(n_heads) - 1) * _LEFT) / max(sum(n_heads), 1)
+    boxes, left = [], 0.0
+    for of_heads, n in zip(groups.values(), n_heads, strict=True):
+        tallest = max(len(others) for others in groups.values())
+        top = (height - header) / height
+        across = left / width, min((left + n * column) / width, 1.0)
+        boxes.append(Box(across, (top * (1 - len(of_heads) / tallest), top)))
+        left += n * column + _LEFT
+    return boxes
+
+
+def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str, decimals: int) -> list[list[str]]:
+    """Return the cells of one group in words."""
+    where, before, after = (f"{escape(name)} " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
+    place, unmeasured = say("L{layer}.H{head}: "), say("not measured")
+    return [
+        [
+            where
+            + place.format(layer=layer, head=head)
+            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{after}"))
+            for head, value in enumerate(row)
+        ]
+        for layer, row in enumerate(values.tolist())
+    ]
+
+
+def _short(value: float, decimals: int) -> str:
+    """Return a number without the zero before its point."""
+    return rounded(value, decimals).replace("0.", ".", 1 if abs(value) < 1 else 0)
+
+
+def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:
+    """Return an axis of layers or heads, thinned out where `pitch`, px from one to the next, is too small."""
+    places = range(0, n, max(1, -(-LINE // max(int(pitch), 1))))
+    return label_axis(places, map(str, places), size=11, title=axis_title(kind, standoff=2), ticklabelstandoff=2)

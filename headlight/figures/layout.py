@@ -1,0 +1,135 @@
+"""The parts that figures have in common: their layout, axes with labels, hover texts, lines and notes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from headlight.figures.hues import DIVIDER
+from headlight.figures.labels import heading
+from headlight.figures.theme import LIGHT, template
+from transformer_core.text.labels import border_in
+
+HOVER = "%{customdata}<extra></extra>"
+
+LEGEND_ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 12}}
+LEGEND_BELOW = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"} | {
+    "font": {"size": 12},
+    "itemclick": False,
+    "itemdoubleclick": False,
+}
+
+
+def figure_layout(
+    title: str,
+    *,
+    height: float,
+    margin: tuple[float, float, float, float],
+    subtitle: str = "",
+    **rest: Any,
+) -> dict[str, Any]:
+    """Return the layout of a figure.
+
+    Args:
+        title: plain text; names the quantity.
+        height: px.
+        margin: px on the left, on the right, at the top and at the bottom.
+        subtitle: plain text, below the title.
+        rest: other parts of the layout.
+    """
+    sides = dict(zip("lrtb", margin, strict=True))
+    return {"title": heading(title, subtitle), "height": height, "margin": sides} | rest
+
+
+def figure_of(traces: Iterable[Any], layout: dict[str, Any]) -> go.Figure:
+    """Return a figure of traces and a layout as they are, in the light theme.
+
+    Plotly would check and copy every part once more, the template too, which takes two thirds of the time that a figure
+    needs; the tests check each figure instead.
+    """
+    return go.Figure(data=[*traces], layout={"template": template(LIGHT)} | layout, _validate=False)
+
+
+def axis_title(text: str, *, size: int = 12, standoff: int = 4, hue: str | None = None) -> dict[str, Any]:
+    """Return the title of an axis; `text` may have markup, and `standoff` is px from the labels."""
+    return {"text": text, "standoff": standoff, "font": {"size": size} | ({"color": hue} if hue else {})}
+
+
+def label_axis(
+    places: Iterable[float], labels: Iterable[str], *, size: int | None = None, **rest: Any
+) -> dict[str, Any]:
+    """Return an axis with a label at each place and no ticks; `size` is px, `rest` the other parts of the axis."""
+    font = {"tickfont": {"size": size}} if size else {}
+    return {"tickmode": "array", "tickvals": [*places], "ticktext": [*labels], "ticks": ""} | font | rest
+
+
+def axis_names(number: int) -> dict[str, str]:
+    """Return the names of the axes of a panel, counted from 0, as its traces take them."""
+    suffix = str(number + 1) if number else ""
+    return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def hover(texts: Sequence[Any] | Any) -> dict[str, Any]:
+    """Return the part of a trace that shows a text of its own at each point."""
+    return {"customdata": texts, "hovertemplate": HOVER}
+
+
+def line_at(
+    *, x: float | None = None, y: float | None = None, color: str, width: float = 1, dash: str | None = None
+) -> dict[str, Any]:
+    """Return a line through the whole plot, upright at `x` or level at `y`."""
+    line = {"type": "line", "line": {"color": color, "width": width} | ({"dash": dash} if dash else {})}
+    if x is not None:
+        return line | {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return line | {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+
+
+def border_lines(
+    rows: Sequence[str], columns: Sequence[str], *, xaxis: str = "x", yaxis: str = "y"
+) -> list[dict[str, Any]]:
+    """Return the lines between two texts, as shapes: before each label that begins a second one; none without it.
+
+    Args:
+        rows: the labels of places 0, 1, 2, ... from top to bottom.
+        columns: the same from left to right.
+        xaxis: the name of the axis, such as "x2".
+        yaxis: the same.
+    """
+    down, across = border_in(rows), border_in(columns)
+    level = {"xref": f"{xaxis} domain", "x0": 0, "x1": 1, "yref": yaxis}
+    upright = {"yref": f"{yaxis} domain", "y0": 0, "y1": 1, "xref": xaxis}
+    return [
+        *([border_line(level | {"y0": down - 0.5, "y1": down - 0.5})] if down else []),
+        *([border_line(upright | {"x0": across - 0.5, "x1": across - 0.5})] if across else []),
+    ]
+
+
+def border_line(ends: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line between two texts, with its ends."""
+    return {"type": "line", "line": {"color": DIVIDER, "width": 1.5}, **ends}
+
+
+def note(
+    text: str, *, x: float, y: float, anchor: tuple[str | None, str | None], size: int | None = 12, **rest: Any
+) -> dict[str, Any]:
+    """Return a text on a figure.
+
+    Args:
+        text: may have markup.
+        x: where it stands, as a fraction of the plot, or on an axis that `rest` names as `xref`.
+        y: likewise.
+        anchor: which point of the text stands there: "left", "bottom" and so on; None: as plotly finds best.
+        size: px; None: that of the figure.
+        rest: other parts of the annotation.
+    """
+    where = {"x": x, "y": y, "xanchor": anchor[0], "yanchor": anchor[1], "xref": "paper", "yref": "paper"}
+    placed = {name: value for name, value in (where | rest).items() if value is not None}
+    return {"text": text, "showarrow": False} | ({"font": {"size": size}} if size else {}) | placed
+
+
+def frame_around(
+    across: tuple[float, float], down: tuple[float, float], *, color: str, width: float, **rest: Any
+) -> dict[str, Any]:
+    """Return a rectangle from one x to another and from one y to another."""
+    ends = {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
+    return {"type": "rect", "line": {"color": color, "width": width}} | ends | rest

@@ -1,0 +1,171 @@
+"""What a cell can show beside the weight itself: each quantity's range of colors, and its numbers in words."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from headlight.figures.hues import diverging_scale
+from headlight.figures.theme import DEEP
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+QuantityName = Literal["pattern", "scores", "log", "values", "written"]
+COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}
+Limits = tuple[int | float, int | float]
+"""The two ends of a range of colors."""
+
+MINUS = "\u2212"
+FLOOR = 1e-6  # of a weight on the scale of powers of ten
+BELOW = mark("below 0.000001")  # what is said of less
+_LOWEST = -4  # the power of ten at the pale end of the colors
+_FAINT = 0.05  # of the range: less is not written into a cell
+DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
+
+
+def rounded(value: int | float, decimals: int) -> str:
+    """Return a number with so many decimals, or NaN, ∞ or −∞; what is rounded to zero has no sign."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
+    text = f"{value:.{decimals}f}"
+    return text.replace("-", MINUS if float(text) else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """How one quantity is called, colored and told."""
+
+    title: str  # of a figure
+    trace: str  # the name of its cells
+    scale: Literal["share", "signed", "power", "length"]  # 0 to 1; around zero; powers of ten; 0 to the largest
+    before: str = ""  # stands before a number in words
+    unit: str = ""  # stands above the bar of colors
+
+    @property
+    def color_axis(self) -> str:
+        """The color axis of the cells: the theme's sequential one, or the one around zero."""
+        return "coloraxis3" if self.scale == "signed" else "coloraxis"
+
+    @property
+    def number_width(self) -> int:
+        """Px that a number in a cell takes."""
+        return 24 if self.scale == "share" else 32
+
+    def drawn(self, values: Float[np.ndarray, "*cells"]) -> Float[np.ndarray, "*cells"]:
+        """Return what the colors stand for: the values, or the powers of ten that they are."""
+        return np.log10(np.maximum(values, FLOOR)) if self.scale == "power" else values
+
+    def limits(self, values: Float[np.ndarray, " cell"], largest: float | None = None) -> Limits:
+        """Return the ends of the range of colors.
+
+        Args:
+            values: all that are drawn, finite.
+            largest: the largest size in the whole text, where a part of it is drawn; None: that among `values`.
+        """
+        if self.scale == "share":
+            return 0, 1
+        if self.scale == "power":
+            return _LOWEST, 0
+        top = float(np.abs(values).max(initial=0)) if largest is None else largest
+        top = top or 1.0
+        return (-top if self.scale == "signed" else 0, top)
+
+    def colors(self, limits: Limits) -> dict[str, Any]:
+        """Return the layout of the color axis."""
+        low, high = limits
+        axis: dict[str, Any] = {"cmin": low, "cmax": high}
+        if self.scale == "share":
+            return axis | {"colorbar": COLORBAR}
+        if self.scale == "power":
+            powers = list(range(round(high), round(low) - 1, -1))
+            texts = [f"{10.0**power:g}" for power in powers]
+            ticks = {"tickvals": powers, "ticktext": [*texts[:-1], f"\u2264 {texts[-1]}"]}
+        else:
+            values = [low, (low + high) / 2, high]
+            ticks = {"tickvals": values, "ticktext": self.written(values, self.decimals(high))}
+        above = {
+            "text": f"{say(self.unit)}<br>&nbsp;",
+            "side": "top",
+            "font": {"size": 12},
+        }  # apart from the first tick
+        title = {"title": above} if self.unit else {}
+        scale = {"colorscale": diverging_scale()} if self.scale == "signed" else {}
+        return axis | scale | {"colorbar": COLORBAR | ticks | title}
+
+    def decimals(self, high: int | float) -> int:
+        """Return the decimals of a number in words, by the upper end of the range."""
+        return max(0, 2 - math.floor(math.log10(high))) if self.scale == "length" else 2
+
+    def written(self, values: Sequence[int | float], decimals: int) -> list[str]:
+        """Return numbers as they are written in words."""
+        if self.scale == "power":
+            below = say(BELOW)
+            return [below if value <= FLOOR else _plain(f"{value:.2g}") for value in values]
+        return (
+            [rounded(value, decimals) for value in values]
+            if self.scale == "signed"
+            else [f"{value:.{decimals}f}" for value in values]
+        )
+
+    def in_cells(
+        self, values: Float[np.ndarray, " cell"], limits: Limits
+    ) -> tuple[list[str], Bool[np.ndarray, " cell"]]:
+        """Return the numbers to write into cells, "" where there is none to write, and which cells are deep."""
+        low, high = limits
+        listed = values.tolist()
+        if self.scale == "signed":
+            return [rounded(value, 1 if high < 100 else 0) for value in listed], np.abs(values) >= DEEP_BOTH_WAYS * high
+        is_deep = (self.drawn(values) - low) / (high - low) >= DEEP
+        if self.scale == "power":
+            texts = [f"{value:.2f}" if value >= 0.095 else _plain(f"{value:.1g}") for value in listed]
+            least = 10.0**low
+        else:
+            decimals = 2 if self.scale == "share" else max(1 if high < 100 else 0, self.decimals(high) - 1)
+            texts = [f"{value:.{decimals}f}" for value in listed]
+            least = _FAINT * high
+        return [
+            text.removeprefix("0") if value >= least else "" for text, value in zip(texts, listed, strict=True)
+        ], is_deep
+
+
+def _plain(number: str) -> str:
+    """A number without a power of ten: 4.2e-05 is 0.000042."""
+    return f"{float(number):.9f}".rstrip("0").rstrip(".") if "e" in number else number
+
+
+QUANTITIES: dict[QuantityName, Quantity] = {
+    "pattern": Quantity(title=mark("Attention pattern"), trace=mark("attention"), scale="share"),
+    "scores": Quantity(
+        title=mark("Scores before softmax"), trace=mark("scores"), scale="signed", before=mark("score ")
+    ),
+    "log": Quantity(
+        title=mark("Attention pattern (log scale)"),
+        trace=mark("attention"),
+        scale="power",
+        before=mark("weight "),
+        unit=mark("weight"),
+    ),
+    "values": Quantity(
+        title=mark("Value-weighted attention ‖α v‖"),
+        trace=mark("value-weighted attention"),
+        scale="length",
+        before=mark("weight × ‖v‖ "),
+        unit=mark("weight × ‖v‖"),
+    ),
+    "written": Quantity(
+        title=mark("Norm-weighted attention ‖α v W_O‖"),
+        trace=mark("norm-weighted attention"),
+        scale="length",
+        before=mark("weight × ‖v W<sub>O</sub>‖ "),
+        unit=mark("weight × ‖v W<sub>O</sub>‖"),
+    ),
+}
+"""What may be drawn: the weights (each row sums to 1), the scaled scores that the softmax makes them of, the weights by
+powers of ten, each weight times the length of its key's value vector v, and times that of what the value writes into
+the residual stream, v W_O.
+
+Source of the last two: Kobayashi et al. 2020, "Attention is Not Only a Weight", sec. 2.
+"""

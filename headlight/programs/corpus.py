@@ -1,0 +1,86 @@
+"""The task of a program as a corpus: random inputs, and at each position what the program gives there."""
+
+import random
+
+from headlight.programs.checkpoint import read_program
+from headlight.programs.compiler import words_of
+from headlight.programs.examples import EXAMPLES, inputs_of
+from headlight.programs.interpreter import run
+from headlight.programs.language import Program
+from transformer_core.corpora.corpus import PROGRAM, Corpus, Labelled
+from transformer_core.errors import CheckpointError, CorpusError, Message
+
+N_TRAIN, N_HELD_OUT = 12_000, 500  # inputs
+_DRAWS = 3  # at most, for each input that is wanted: of a short vocabulary there are few different ones
+_HELD_OUT_SHARE = 0.2  # at most, of all inputs
+_N_EXAMPLES = 4
+
+
+def program_named(name: str) -> Program:
+    """Return the program of a corpus.
+
+    Args:
+        name: "program:reverse", with the name of an example; or "program:checkpoints/mine", with the folder of a
+            compiled model.
+
+    Raises:
+        CorpusError: there is neither an example nor a folder with a program of that name.
+    """
+    place = name.removeprefix(PROGRAM)
+    if place in EXAMPLES:
+        return EXAMPLES[place]
+    try:
+        return read_program(place)
+    except CheckpointError as error:
+        raise CorpusError(
+            "“{place}” is neither an example program nor the folder of a compiled one; the examples are {names}",
+            place=place,
+            names=", ".join(EXAMPLES),
+        ) from error
+
+
+def program_corpus(name: str, *, seed: int = 0) -> Corpus:
+    """Return the task of a program: different inputs on which it is defined, with its output at each token as labels.
+
+    The tokens are those of the compiled model.
+
+    Args:
+        name: as for `program_named`.
+        seed: of the inputs.
+
+    Raises:
+        CorpusError: there is no such program.
+        ProgramError: it is defined on too few inputs, or has too many values.
+    """
+    program = program_named(name)
+    words, draw, rng = words_of(program), inputs_of(program), random.Random(seed)
+    drawn: dict[tuple[str, ...], None] = {}
+    for _ in range(_DRAWS * (N_TRAIN + N_HELD_OUT)):
+        drawn[tuple(draw(rng))] = None
+        if len(drawn) == N_TRAIN + N_HELD_OUT:
+            break
+    items = [labelled(program, tokens) for tokens in rng.sample([*drawn], len(drawn))]
+    n_held_out = min(N_HELD_OUT, int(_HELD_OUT_SHARE * len(items)))
+    longest = max(1, 2 * program.max_len // 3)  # so that a page has room for what a model says after it
+    short = [item for item in items[:n_held_out] if len(item.labels) <= longest]
+    short.sort(key=lambda item: -len(item.labels))
+    title = name.removeprefix(PROGRAM).rstrip("/").rpartition("/")[2]
+    return Corpus(
+        name=name,
+        title=title.replace("_", " ").capitalize(),
+        description=Message("Random inputs of a program; at each token, its output is to be predicted."),
+        train=tuple(items[n_held_out:]),
+        held_out=tuple(items[:n_held_out]),
+        examples=tuple(item.text for item in short[:_N_EXAMPLES]),
+        tokenizer_kind="word",
+        words=words,
+    )
+
+
+def labelled(program: Program, tokens: tuple[str, ...]) -> Labelled:
+    """Return an input with the program's output at each token.
+
+    Raises:
+        ProgramError: the program is not defined on it.
+    """
+    return Labelled(" ".join(tokens), labels=tuple(map(str, run(program, tokens))))

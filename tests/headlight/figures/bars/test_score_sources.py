@@ -1,0 +1,56 @@
+"""One score by its sources, as a heatmap with sums."""
+
+import numpy as np
+
+from headlight.figures import Figure
+from headlight.figures.bars.score_sources import MOST_SOURCES, score_sources_heatmap
+
+PARTS = np.array([[3.0, -1.5, 0.25], [0.5, 0.0, -4.0]])
+ROWS, COLUMNS = ("token", "<position>"), ("token", "position", "L0.H1")
+
+
+def drawn(values: np.ndarray = PARTS, rows=ROWS, columns=COLUMNS, **options) -> Figure:
+    return score_sources_heatmap(values, rows, columns, query="query 7 'it'", key="key 1 '<b>'", title="Why", **options)
+
+
+def test_cells_and_their_sums_are_the_parts_of_the_score():
+    inner, of_rows, of_columns, whole = drawn().data[:4]
+    np.testing.assert_array_equal(inner.z, PARTS.astype(np.float32))
+    np.testing.assert_array_equal(of_rows.z, [[1.75], [-3.5]])
+    np.testing.assert_array_equal(of_columns.z, [[3.5, -1.5, -3.75]])
+    np.testing.assert_array_equal(whole.z, [[-1.75]])
+    axis = drawn().layout.coloraxis3
+    assert (axis.cmin, axis.cmax) == (-4.0, 4.0)
+
+
+def test_rows_are_the_querys_sources_and_hover_is_in_words():
+    figure = drawn()
+    assert figure.layout.yaxis.title.text == "source of query 7 'it'"
+    assert figure.layout.xaxis.title.text == "source of key 1 '&lt;b&gt;'"
+    assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>total</b>")
+    told = figure.data[0].customdata[1][2]
+    assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
+
+
+def test_numbers_stand_in_all_cells():
+    pale, deep = (trace for trace in drawn().data if trace.type == "scatter")
+    written = {(y, x): text for trace in (pale, deep) for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)}
+    assert [[float(written[row, column].replace("\u2212", "-")) for column in range(4)] for row in range(3)] == [
+        [3, -1.5, 0.25, 1.75],
+        [0.5, 0, -4, -3.5],
+        [3.5, -1.5, -3.75, -1.75],
+    ]
+
+
+def test_of_many_sources_the_largest_are_drawn_and_nothing_is_lost():
+    random = np.random.default_rng(0)
+    values = random.normal(size=(40, 30))
+    values[37, 4] = 50.0
+    names = [f"L{place // 4}.H{place % 4}" for place in range(40)]
+    inner, *_, whole = drawn(values, names, names[:30]).data[:4]
+    assert inner.z.shape == (MOST_SOURCES, MOST_SOURCES)
+    np.testing.assert_allclose(inner.z.sum(), values.sum(), rtol=1e-5)
+    np.testing.assert_allclose(whole.z[0][0], values.sum(), rtol=1e-5)
+    ticks = drawn(values, names, names[:30]).layout.yaxis.ticktext
+    assert "L9.H1" in ticks and ticks[-2] == "29 others"
+    assert [name for name in names if name in ticks] == [tick for tick in ticks if tick in names]  # in their order

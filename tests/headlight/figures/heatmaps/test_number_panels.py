@@ -1,0 +1,26 @@
+"""Tables of numbers as colors."""
+
+import numpy as np
+
+from headlight.figures.heatmaps.number_panels import number_panels
+
+
+def draw(panels, rows=("it", "it"), columns=("a", "<b>", "c"), **more):
+    return number_panels(panels, rows, columns, title="T", row_name="token", column_name="word", **more)
+
+
+def test_panels_stand_beside_or_below_each_other_with_one_scale():
+    figure = draw({"one": np.eye(2, 3), "two": np.eye(2, 3) / 2}, limits=(0.0, 1.0))
+    heatmaps = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert [trace.coloraxis for trace in heatmaps] == ["coloraxis", "coloraxis"]
+    assert figure.layout.xaxis.domain[1] < figure.layout.xaxis2.domain[0]
+    assert figure.layout.xaxis2.domain[1] <= 1
+    layout = draw({"one": np.eye(2, 3), "two": np.eye(2, 3)}, stacked=True).layout
+    assert layout.yaxis2.domain[1] < layout.yaxis.domain[0] and layout.xaxis.domain == layout.xaxis2.domain
+
+
+def test_many_rows_and_columns_are_thinned_and_not_written_into():
+    figure = number_panels({"": np.zeros((20, 512))}, (), (), title="T", row_name="position", column_name="dimension")
+    assert len(figure.data) == 1
+    assert list(figure.layout.xaxis.tickvals[:3]) == [0, 50, 100]
+    assert figure.data[0].customdata[3, 500] == "position 3, dimension 500: 0.00"

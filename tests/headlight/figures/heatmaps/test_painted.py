@@ -1,0 +1,142 @@
+"""What is written into a cell, and told of it, is of the cell that is painted there: in any size, any window."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from headlight.figures import attention_heatmap, difference_heatmap
+from headlight.figures.alignment import alignment_matrix
+from headlight.figures.bars.step_rows import step_rows
+from headlight.figures.heatmaps.head_grid import head_grid
+from headlight.figures.heatmaps.head_matrix import head_matrix
+from headlight.figures.heatmaps.layer_matrix import layer_matrix
+from headlight.figures.heatmaps.mask_moved import moved_pair
+from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.quantities import MINUS
+
+SIZES = pytest.mark.parametrize(("n_rows", "n_columns"), [(2, 5), (4, 3), (1, 6)])
+Cells = dict[tuple[str, int, int], Any]
+
+
+def number(text: str) -> float:
+    return float(text.replace(MINUS, "-"))
+
+
+def cells_of(figure: go.Figure, trace: go.Heatmap, part: np.ndarray) -> Cells:
+    """A value of each painted cell by its place: axes, x, y."""
+    x0, y0 = trace.x0 or 0, trace.y0 or 0
+    axes, part = trace.xaxis or "x", np.array(part, dtype=object)
+    return {(axes, x0 + x, y0 + y): part[y, x] for y, x in np.argwhere(np.isfinite(trace.z)).tolist()}
+
+
+def check(figure: go.Figure, *, decimals: int = 2, unwritten: float = 0.0) -> Cells:
+    """Return the words of all cells by their places, after comparing the numbers in cells with what is painted."""
+    values: Cells = {}
+    told: Cells = {}
+    written: Cells = {}
+    for trace in figure.data:
+        if trace.type == "heatmap" and trace.name != "masked":
+            values |= cells_of(figure, trace, trace.z)
+            told |= cells_of(figure, trace, trace.customdata)
+        elif trace.type == "scatter" and trace.mode == "text":
+            places = zip(map(int, trace.x), map(int, trace.y), trace.text, strict=True)
+            written |= {(trace.xaxis or "x", x, y): number(text) for x, y, text in places}
+    assert written.keys() <= values.keys()
+    for place, value in values.items():
+        half = 0.5 * 10**-decimals + 1e-6
+        assert abs(written[place] - value) <= half if place in written else abs(value) < unwritten + half
+    return told
+
+
+def draw_numbers(shape: tuple[int, ...], low: float = 0.0) -> np.ndarray:
+    return np.random.default_rng(shape).uniform(low, 1, shape).round(2)
+
+
+def names(letter: str, n: int) -> list[str]:
+    return [f"{letter}{i}" for i in range(n)]
+
+
+@SIZES
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_of_patterns_and_their_differences(n_rows: int, n_columns: int, is_masked: bool):
+    a, b = draw_numbers((2, n_rows, n_columns))
+    labels = names("q", n_rows), names("k", n_columns)
+    mask = a < 0.6 if is_masked else np.ones(a.shape, dtype=bool)
+    window: dict[str, Any] = {"first_query": 7, "first_key": 2, "mask": mask}
+    of_pattern = check(attention_heatmap(a, *labels, **window), unwritten=0.05)
+    of_difference = check(difference_heatmap(a, b, *labels, **window), unwritten=0.05)
+    assert len(of_pattern) == len(of_difference) == mask.sum()
+    for (_, x, y), words in of_pattern.items():
+        cell, in_a, in_b = f"query {y} 'q{y - 7}' → key {x} 'k{x - 2}'", a[y - 7, x - 2], b[y - 7, x - 2]
+        assert words == f"{cell}: {in_a:.2f}"
+        assert of_difference["x", x, y].startswith(f"{cell}<br>A: {in_a:.2f}, B: {in_b:.2f}, ")
+
+
+@SIZES
+def test_of_alignments(n_rows: int, n_columns: int):
+    weights, n_shown = draw_numbers((n_rows, n_columns)), (n_rows + 1) // 2
+    labels = names("t", n_rows), names("s", n_columns)
+    told = check(alignment_matrix(weights, *labels, n_shown=n_shown), unwritten=0.05)
+    assert len(told) == n_shown * n_columns
+    for (_, x, y), words in told.items():
+        assert words == f"query {y} 't{y}' → key {x} 's{x}': {weights[y, x]:.2f}"
+
+
+@SIZES
+@pytest.mark.parametrize("stacked", [False, True])
+def test_of_tables(n_rows: int, n_columns: int, stacked: bool):
+    values = draw_numbers((3, n_rows, n_columns), low=-1)
+    labels = names("r", n_rows), names("c", n_columns)
+    about: dict[str, Any] = {"title": "T", "row_name": "row", "column_name": "column"}
+    panels = dict(zip("abc", values, strict=True))
+    told = check(number_panels(panels, *labels, diverging=True, stacked=stacked, **about))
+    assert len(told) == values.size
+    for (axes, x, y), words in told.items():
+        i = int(axes[1:] or 1) - 1
+        where, _, value = words.rpartition(": ")
+        assert (where, number(value)) == (f"{'abc'[i]}, row {y} 'r{y}', column {x} 'c{x}'", values[i, y, x])
+    for (_, x, y), words in check(layer_matrix(np.abs(values[0]), labels=labels)).items():
+        assert words == f"A, r{y}<br>B, c{x}<br>CKA {abs(values[0, y, x]):.2f}"
+    sides = (Side(title="", words=words) for words in labels)
+    for (_, x, y), words in check(position_matrix(values[0], *sides, title="T")).items():
+        where, _, value = words.rpartition(": ")
+        assert (where, number(value)) == (f"r{y} → c{x}", values[0, y, x])
+
+
+@SIZES
+def test_of_heads(n_rows: int, n_columns: int):
+    """Rows are layers, columns heads; then the heads of two models."""
+    values = draw_numbers((n_rows, n_columns))
+    for (_, x, y), words in check(head_grid(values, title="T", what="score")).items():
+        assert f"L{y}.H{x}" in words and f"{values[y, x]:.2f}" in words
+    n = n_rows * n_columns
+    similarity = draw_numbers((n, n))
+    for (_, x, y), words in check(head_matrix(similarity, np.arange(n), n_heads=n_columns), unwritten=2).items():
+        a, b = divmod(y, n_columns), divmod(x, n_columns)
+        assert words.startswith(f"A: L{a[0]}.H{a[1]}<br>B: L{b[0]}.H{b[1]}<br>similarity {similarity[y, x]:.2f}")
+
+
+@SIZES
+def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
+    weights = draw_numbers((n_rows, n_columns))
+    told = check(step_rows(weights, names("k", n_columns), names("h", n_rows), title="T"), unwritten=0.05)
+    assert len(told) == weights.size
+    for (_, x, y), words in told.items():
+        assert words == f"head h{y} → key {x} 'k{x}': {weights[y, x]:.2f}"
+
+
+@SIZES
+def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
+    moved = draw_numbers((2, n_rows, n_columns))
+    labels: dict[str, Any] = {"rows": names("r", n_rows), "columns": names("c", n_columns)}
+    labels |= {"row_name": "row", "column_name": "column"}
+    hover = "{row} {row_label} {column} {column_label} {value}"
+    told = check(moved_pair((moved[0], moved[1]), titles=("A", "B"), title="T", hover=hover, **labels), decimals=1)
+    assert len(told) == moved.size
+    for (axes, x, y), words in told.items():
+        *where, value = words.split(" ")
+        assert where == [str(y), f"r{y}", str(x), f"c{x}"]
+        assert number(value) == moved[int(axes[1:] or 1) - 1, y, x]

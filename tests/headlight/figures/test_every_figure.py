@@ -1,0 +1,189 @@
+"""What holds for every figure: the theme is only in its template, its input is left as it is, and has to fit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure
+
+from headlight.analysis.training.curves import Curve
+from headlight.figures import (
+    DARK,
+    LIGHT,
+    attention_heatmap,
+    bipartite_lines,
+    difference_heatmap,
+    head_grid,
+    head_map_figure,
+    head_matrix,
+    heads_over_time,
+    layer_matrix,
+    row_bars,
+    template,
+    texts_spread,
+    training_curves,
+)
+from headlight.figures.alignment import alignment_matrix
+from headlight.figures.architecture.activation import activation_figure
+from headlight.figures.bars.blank_bars import blank_bars
+from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.bars.score_sources import score_sources_heatmap
+from headlight.figures.bars.step_rows import step_rows
+from headlight.figures.curves.plain_lines import plain_lines
+from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.heatmaps.all_heads import all_heads
+from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
+from headlight.figures.heatmaps.mask_moved import moved_pair
+from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.quantities import QUANTITIES, QuantityName
+from headlight.figures.token_axes import grid_places
+
+
+def weights(*shape: int) -> np.ndarray:
+    """Positive numbers whose rows sum to 1, which nobody may change."""
+    values = np.random.default_rng(shape).random(shape)
+    values /= values.sum(axis=-1, keepdims=True)
+    values.flags.writeable = False
+    return values
+
+
+def all_heads_of_two_layers() -> Figure:
+    masks = {"A": np.tri(3, dtype=bool)[None].repeat(2, axis=0)}
+    return all_heads({"A": weights(2, 2, 3, 3)}, masks, title="t", chosen=("A", 1, 0))
+
+
+def activation() -> Figure:
+    counts, edges = np.array([1, 4]), np.array([-3.0, 0.0, 3.0])
+    return activation_figure(weights(2, 3), "ab", title="t", counts=counts, edges=edges)
+
+
+def curves() -> Figure:
+    drawn = {"loss": Curve(np.arange(1, 9), weights(8)), "gradient_norm": Curve(np.arange(1, 9), weights(8))}
+    marks: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "snapshot": 7}
+    return training_curves(drawn, log_steps=True, **marks)
+
+
+def over_time() -> Figure:
+    given = {"cross": weights(2, 3, 5)}
+    marks: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "snapshot": 5}
+    return heads_over_time(np.array([0, 1, 5, 20, 100]), given, **marks)
+
+
+def by_quantity(name: QuantityName) -> dict[str, Callable[[], Figure]]:
+    """Draw one quantity as a heatmap, and as bars."""
+    return {
+        f"heatmap of {name}": lambda: attention_heatmap(weights(2, 3), "ab", "cde", quantity=name, marked=(1, 1)),
+        f"row of {name}": lambda: row_bars(
+            weights(3), "abc", query=3, query_token="d", quantity=name, others={"o": weights(3)}, chosen=1
+        ),
+    }
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    **{title: draw for name in QUANTITIES for title, draw in by_quantity(name).items()},
+    "all heads": all_heads_of_two_layers,
+    "activation": activation,
+    "training": curves,
+    "heads over time": over_time,
+    "alignment": lambda: alignment_matrix(
+        weights(4, 3), "abcd", "efg", n_shown=2, truth={(0, 0)}, links={(1, 1)}, at=1
+    ),
+    "lines": lambda: bipartite_lines([weights(3, 4)], "abc", "defg", names=["a"], chosen=(0, None)),
+    "blanks": lambda: blank_bars(
+        [weights(2), weights(3)], ["ab", "cde"], names="xy", entropies=weights(2), next_one=0, filled={1}
+    ),
+    "sources": lambda: score_sources_heatmap(weights(2, 3), "ab", "cde", query="q", key="k", title="t"),
+    "spread": lambda: texts_spread(weights(4), "abcd", measure="m", chosen=1, levels={"a": 0.2}),
+    "step": lambda: step_rows(weights(3, 3), "abc", ("0.0", "0.1", "mean"), title="t", chosen=1),
+    "difference": lambda: difference_heatmap(weights(2, 3), weights(2, 3), "ab", "cde"),
+    "grid": lambda: head_grid(weights(2, 3), title="t", chosen=(0, 1)),
+    "map": lambda: head_map_figure(weights(3, 2), "abc", chosen=1, cluster_names=["c"]),
+    "heads of two models": lambda: head_matrix(weights(4, 4), np.arange(4), n_heads=2),
+    "layers": lambda: layer_matrix(weights(2, 3)),
+    "cache": lambda: kv_cache_grid("abc", n_layers=2, n_cached=2, source_labels="de"),
+    "costs": lambda: cost_lines(np.array([1, 2]), np.array([2, 3]), at=0),
+    "plain lines": lambda: plain_lines(
+        {"a": (np.arange(3), weights(3))}, title="t", x_name="x", y_name="y", levels={"l": 0.1}
+    ),
+    "positions": lambda: position_matrix(
+        weights(2, 3), *(Side(title="s", words=words) for words in ("ab", "cde")), title="t", cut=1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_theme_is_only_in_the_template_and_no_input_is_written(name: str):
+    figure = FIGURES[name]()
+    assert figure.layout.template == template(LIGHT)
+    text = str(figure.to_plotly_json()["data"]) + str(figure.update_layout(template=None).layout)
+    grounds = {color for theme in (LIGHT, DARK) for color in (theme.background, theme.surface, theme.text, theme.muted)}
+    assert not [color for color in grounds if color in text.upper()]
+
+
+def frame_one_of_all_heads(*chosen: Any) -> Figure:
+    return all_heads({"A": weights(1, 2, 2, 2)}, {"A": np.ones((1, 2, 2), dtype=bool)}, title="t", chosen=chosen)
+
+
+def curve(*values: float) -> Figure:
+    return position_curves(np.arange(5), [Line(name="b", values=np.array(values))], title="t", x_title="x", y_title="y")
+
+
+def moved(n_rows: int) -> Figure:
+    zeros = np.zeros((n_rows, 2), dtype=np.float32)
+    names: dict[str, Any] = {"titles": ("a", "b"), "row_name": "r", "column_name": "c", "hover": "", "title": "t"}
+    return moved_pair((zeros, zeros), rows=["a", "b"], columns=["a", "b"], **names)
+
+
+REFUSALS: list[tuple[str, Callable[[], object]]] = [
+    ("4 rows of 3 weights for 3 target labels", lambda: alignment_matrix(weights(4, 3), "abc", "efg", n_shown=1)),
+    (
+        "3 query labels and 4 key labels, and the patterns are 2 x 2",
+        lambda: bipartite_lines([weights(2, 2)], "abc", "defg"),
+    ),
+    (
+        "2 blanks with 5 candidates, 4 labels",
+        lambda: blank_bars([weights(2), weights(3)], ["ab", "cd"], names="xy", entropies=weights(2)),
+    ),
+    (
+        "one to three kinds of bars",
+        lambda: label_bars({"": np.ones(2)}, "abc", title="t", label_name="", value_name="v"),
+    ),
+    ("3 keys, but there are 4 labels", lambda: row_bars(weights(3), "abcd", query=0, query_token="x")),
+    (
+        "2 rows and 3 columns, but 1 and 3",
+        lambda: score_sources_heatmap(weights(2, 3), "a", "cde", query="q", key="k", title="t"),
+    ),
+    ("4 values and 3 texts", lambda: texts_spread(weights(4), "abc", measure="m")),
+    ("3 rows of 3 keys, but 2 row labels", lambda: step_rows(weights(3, 3), "abc", ("0.0", "0.1"), title="t")),
+    ("one to three lines", lambda: plain_lines({}, title="t", x_name="x", y_name="y")),
+    ("5 places, but 4 values of 'b'", lambda: curve(1, 2, 3, 4)),
+    ("2 query labels", lambda: attention_heatmap(weights(3, 2), "ab", "cd")),
+    ("no head", lambda: head_grid(weights(2, 3), title="t", chosen=(0, -1))),
+    ("3 heads and 2 labels", lambda: head_map_figure(weights(3, 2), "ab")),
+    (
+        "1 cluster names, but cluster 1",
+        lambda: head_map_figure(weights(3, 2), "abc", clusters=np.array([0, 1, 0]), cluster_names=["a"]),
+    ),
+    ("4 positions are stored, but there are 3", lambda: kv_cache_grid("abc", n_layers=2, n_cached=4)),
+    ("2 rows and 3 columns, but 3 and 2", lambda: layer_matrix(weights(2, 3), labels=("abc", "de"))),
+    ("a matrix of 3 by 2", lambda: moved(3)),
+    (
+        "but there are 2 and 3 labels",
+        lambda: number_panels({"a": weights(3, 3)}, "ab", "cde", title="t", row_name="r", column_name="c"),
+    ),
+    (
+        "2 by 3 numbers, but words for 3",
+        lambda: position_matrix(weights(2, 3), *[Side(title="", words="abc")] * 2, title="t"),
+    ),
+    *(("no head", lambda at=at: frame_one_of_all_heads(*at)) for at in (("A", 1, 0), ("A", 0, -1), ("B", 0, 0))),
+    ("2 queries and 3 keys, but there are 2 query labels and 2", lambda: grid_places((2, 3), "ab", "cd")),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSALS)), ids=[said for said, _ in REFUSALS])
+def test_what_does_not_fit_is_refused_with_what_there_is(case: int):
+    said, draw = REFUSALS[case]
+    with pytest.raises(ValueError, match=said):
+        draw()

@@ -1,0 +1,92 @@
+"""The tasks of programs: labels against plain Python, tokens of the compiled model, and programs of one's own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headlight.programs import EXAMPLES, Program
+from headlight.programs.checkpoint import save_compiled, write_program
+from headlight.programs.corpus import program_corpus
+from tests.headlight.programs.compiled_examples import example
+from transformer_core.corpora import load_corpus, program_inputs
+from transformer_core.corpora.corpus_stats import made_from
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
+from transformer_core.errors import CorpusError, ProgramError
+
+EXPECTED: dict[str, Callable[[list[str]], list[str]]] = {
+    "reverse": lambda x: x[::-1],
+    "histogram": lambda x: [str(x.count(token)) for token in x],
+    "shift": lambda x: ["_", *x[:-1]],
+    "majority": lambda x: ["yes" if 2 * x.count("a") > len(x) else "no"] * len(x),
+    "fraction_previous": lambda x: [_fraction(x[: i + 1].count("a"), i + 1) for i in range(len(x))],
+}
+
+
+def _fraction(a: int, b: int) -> str:
+    common = next(n for n in range(b, 0, -1) if a % n == b % n == 0)
+    return f"{a // common}" if b == common else f"{a // common}/{b // common}"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_inputs, "N_TRAIN", 300)
+    monkeypatch.setattr(program_inputs, "N_HELD_OUT", 30)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_labels_are_what_plain_python_gives(name: str):
+    corpus = load_corpus(f"program:{name}")
+    items = [*corpus.train, *corpus.held_out]
+    assert (len(items), len(corpus.held_out)) == (330, 30)  # that none is in both, Corpus checks itself
+    for item in items:
+        tokens = item.text.split()
+        assert list(item.labels) == EXPECTED[name](tokens)
+        assert 1 <= len(tokens) <= 10
+    assert max(len(item.labels) for item in items) == 10
+    assert {*corpus.examples} <= {item.text for item in corpus.held_out}
+
+
+@pytest.mark.parametrize("name", ["shift", "fraction_previous"])
+def test_the_tokens_are_those_of_the_compiled_model(name: str):
+    model, tokenizer = example(name)
+    ours = tokenizer_of(load_corpus(f"program:{name}"), model.config.architecture)
+    assert ours.to_json() == tokenizer.to_json()
+
+
+def test_the_same_inputs_with_other_labels_are_another_corpus(tmp_path: Path):
+    write_program(tmp_path / "a", Program(source="copied = map(lambda token: token, tokens)"))
+    write_program(tmp_path / "b", Program(source='copied = map(lambda token: "a", tokens)'))
+    one, other = (program_corpus(f"program:{tmp_path / name}") for name in "ab")
+    assert [item.text for item in one.train] == [item.text for item in other.train]
+    assert one.fingerprint != other.fingerprint
+    write_program(tmp_path / "c", Program(source="copied = map(lambda token: token, tokens)", vocab=("a",), max_len=10))
+    few = program_corpus(f"program:{tmp_path / 'c'}")  # a fifth of all the inputs that there are is held out
+    assert (len(few.train), len(few.held_out)) == (8, 2)
+    found = [program_corpus("program:reverse", seed=seed).fingerprint for seed in (0, 0, 1)]
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_folder_of_a_compiled_model_has_the_same_task(tmp_path: Path):
+    save_compiled(tmp_path / "mine", *example("shift"), title="Mine", examples=[])
+    corpus = load_corpus(f"program:{tmp_path / 'mine'}")
+    assert corpus.train == load_corpus("program:shift").train
+    assert corpus.title == "Mine"
+    assert made_from(corpus.name, AS_MADE, "decoder_only") == made_from("program:shift", AS_MADE, "decoder_only")
+    assert made_from(corpus.name, AS_MADE, "decoder_only") != made_from("program:sort", AS_MADE, "decoder_only")
+
+
+def test_what_there_is_not_is_said(tmp_path: Path):
+    with pytest.raises(CorpusError, match=r"“revers” is neither an example program nor .* reverse, sort"):
+        load_corpus("program:revers")
+    with pytest.raises(CorpusError, match="tokens of its program"):
+        load_corpus("program:reverse", reading=CorpusReading(tokens="character"))
+    two = "of_two = aggregate(select(tokens, tokens, lambda key, query: True), indices)"
+    for program, said in (
+        (Program(source=two), "no model can be trained"),
+        (Program(source=EXAMPLES["shift"].source, vocab=("A",)), "“A” cannot be a token"),
+    ):
+        write_program(tmp_path / "mine", program)
+        with pytest.raises(ProgramError, match=said):
+            load_corpus(f"program:{tmp_path / 'mine'}")
