@@ -6,7 +6,7 @@ const [UPPER, LOWER] = ["MOST|MAX|LONGEST|LARGEST|HIGHEST", "LEAST|MIN|SHORTEST|
 const named = (words) => `/^(${words})(_|$)/`;
 
 export default [
-  { files: ["pages/**/*.js", "transformer_core/**/*.js", "tests/**/*.js"] },
+  { files: ["pages/**/*.js", "headlight/**/*.js", "tests/**/*.js"] },
   { ignores: [".venv", "docs", "eslint.config.js"] },
   js.configs.recommended,
   unsanitized.configs.recommended,

@@ -1,4 +1,4 @@
-"""The run-time check of shapes on the functions of the core, while the tests run."""
+"""The run-time check of shapes on the functions of the libraries, while the tests run."""
 
 import io
 import re
@@ -29,10 +29,10 @@ _with_named_axes = jaxtyping.jaxtyped
 
 
 def install() -> None:
-    """From now on check what is imported of the core and of the lesson engine."""
+    """From now on check what is imported of the libraries and of the lesson engine."""
     vars(jaxtyping)["jaxtyped"] = lambda *, typechecker: typechecker  # what the import hook writes above definitions
     jaxtyping.install_import_hook(
-        ["transformer_core", "pages.learn.tour.lesson_engine"], f"{__name__}.{check.__name__}"
+        ["transformer_core", "headlight", "pages.learn.tour.lesson_engine"], f"{__name__}.{check.__name__}"
     )
 
 

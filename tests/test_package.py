@@ -20,8 +20,10 @@ from pages.shared import models
 from tests import installed
 from tests.conftest import ROOT
 from transformer_core import shipped
+from transformer_core.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OURS = ("headlight", "transformer_core")
 SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]
 SENTENCE = "The animal didn't cross the street because it was too tired."
 
@@ -52,12 +54,12 @@ def files(*places: str) -> set[str]:
 
 def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wheel: Path):
     held = set(zipfile.ZipFile(wheel).namelist())
-    library, app = files("transformer_core"), files("app.py", "pages", ".streamlit/config.toml", *SHIPPED)
+    library, app = files("transformer_core", "headlight"), files("app.py", "pages", ".streamlit/config.toml", *SHIPPED)
     for kind in ("transformer_core/py.typed", "/languages/de/errors.po", "card.json", "model.safetensors"):
         assert any(path.endswith(kind) for path in library | app), kind
     assert {path.rpartition(".")[2] for path in app} >= {"py", "js", "css", "svg", "md", "po", "toml", "safetensors"}
     about = {path for path in held if ".dist-info/" in path}
-    assert held - about == library | {f"headlight/{path}" for path in app}
+    assert held - about == library | {f"headlight/app/{path}" for path in app}
 
 
 @pytest.mark.full
@@ -121,7 +123,7 @@ def test_without_a_command_the_server_takes_the_place_of_it(monkeypatch: pytest.
 def test_an_unknown_command_is_told_by_the_name_that_was_typed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(console, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(main, "keep_freed_memory", lambda: None)
     monkeypatch.setattr(sys, "argv", ["headlight", "dance"])
     assert console.headlight() == 2
     assert "no command 'dance'" in (message := capsys.readouterr().err) and "`headlight --help`" in message
@@ -157,7 +159,7 @@ def test_every_pin_satisfies_its_bound():
 def test_the_models_that_come_along_are_those_that_the_app_lists_first():
     forced = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert {path for path in forced if path.startswith("checkpoints/")} == {*SHIPPED}
-    assert all(target == f"headlight/{path}" for path, target in forced.items())
+    assert all(target == f"headlight/app/{path}" for path, target in forced.items())
 
 
 def imported_packages(folder: Path) -> Iterator[str]:
@@ -167,9 +169,10 @@ def imported_packages(folder: Path) -> Iterator[str]:
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 modules = [node.module or ""]
-            yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, "transformer_core"}
+            yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, *OURS}
 
 
 def test_all_that_the_library_imports_is_declared_and_nothing_else():
     declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
-    assert {*imported_packages(ROOT / "transformer_core")} - {"plotly", "pyarrow"} == declared  # in extras
+    core, laboratory = ({*imported_packages(ROOT / library)} for library in ("transformer_core", "headlight"))
+    assert "plotly" not in core and (core | laboratory) - {"plotly", "pyarrow"} == declared  # these are in extras

@@ -18,13 +18,14 @@ from torch import nn
 from torch.distributed.run import get_args_parser
 
 import transformer_core as tc
+from headlight.cli.main import add_commands, main
 from headlight.programs import EXAMPLES
 from tests.checkpoints import foreign
 from tests.checkpoints.local_hub import LocalHub
 from tests.checkpoints.test_load import add_tokenizer
 from tests.corpora.written import chapter
 from transformer_core.checkpoints.hub import HubId
-from transformer_core.cli.main import main, make_parser
+from transformer_core.cli.main import make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
@@ -45,7 +46,7 @@ TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
 
 def parsed(words: list[str]) -> Namespace:
     """Parse the words behind `transformer_core` as the program does; an option that is not there ends the test."""
-    return make_parser()[0].parse_args(words)
+    return make_parser(add_commands=add_commands)[0].parse_args(words)
 
 
 def of(name: str) -> list[list[str]]:
@@ -210,7 +211,9 @@ def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
 
 
 def test_variables_and_folders_that_it_names_are_read_somewhere():
-    code = "".join(path.read_text() for room in ("pages", "transformer_core") for path in (ROOT / room).rglob("*.py"))
+    code = "".join(
+        path.read_text() for room in ("pages", "headlight", "transformer_core") for path in (ROOT / room).rglob("*.py")
+    )
     names = set(re.findall(r"`(HEADLIGHT_\w+)`", README))
     assert len(names) == 3 and all(f'"{name}"' in code for name in names)
 

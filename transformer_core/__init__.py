@@ -6,16 +6,14 @@
 ...     logits = model(src, tgt)
 >>> acts["decoder.blocks.0.cross_attn.hook_pattern"]  # [batch, head, query, key]
 
-`tc.presets` is `transformer_core.model.presets`, configurations to start from; `tc.programs` compiles programs into
-models. A name is loaded, and torch with it,
-when it is first used: a page or a `--help` need not wait for torch.
+`tc.presets` is `transformer_core.model.presets`, configurations to start from. A name is loaded, and torch with it,
+when it is first used, so that a `--help` need not wait for torch.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headlight import programs
     from transformer_core.checkpoints.checkpoint import read_card, save
     from transformer_core.checkpoints.load import load
     from transformer_core.config import ModelConfig
@@ -73,7 +71,6 @@ __all__ = [
     "load",
     "patch",
     "presets",
-    "programs",
     "read_card",
     "replace",
     "resample",
@@ -107,7 +104,6 @@ _HOMES = {
     "instrument.lazy": ("LazyPattern",),
     "instrument.sites": ("Site", "site", "site_names", "sites"),
     "model.presets": ("presets",),
-    "programs": ("programs",),
     "model.transformer": ("Transformer", "build"),
     "text.tokenizer": ("Tokenizer", "train_tokenizer"),
     "checkpoints.checkpoint": ("read_card", "save"),
@@ -120,7 +116,7 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             module = import_module(f"{__name__}.{home}")
-            value = globals()[name] = module if name in ("presets", "programs") else getattr(module, name)
+            value = globals()[name] = module if name == "presets" else getattr(module, name)
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,7 +1,13 @@
-"""`python -m transformer_core`: train a model, translate with it."""
+"""`python -m transformer_core`: the commands of the library, and of Headlight where that is installed too."""
 
+import runpy
 import sys
+from importlib.util import find_spec
 
-from headlight.cli.console import run_command
+from transformer_core.cli.main import run_process
 
-sys.exit(run_command(sys.argv[1:]))
+if __name__ == "__main__":
+    if find_spec("headlight"):
+        runpy.run_module("headlight.cli", run_name="__main__")
+    else:
+        sys.exit(run_process(sys.argv[1:]))

@@ -96,10 +96,10 @@ def ask_for_language(ask: Callable[[], str]) -> None:
     _ask = ask
 
 
-def add_catalogues(folder: Path) -> None:
-    """Take in the catalogues of another folder."""
-    if folder not in _folders:
-        _folders.append(folder)
+def add_catalogues(*folders: Path) -> None:
+    """Add the catalogues of other folders."""
+    if new := [folder for folder in folders if folder not in _folders]:
+        _folders.extend(new)
         _catalogue.cache_clear()
         messages.cache_clear()
         plural_forms.cache_clear()

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parents[1]  # a checkout, or the folder that packages are installed in
-IS_INSTALLED = (_HERE / "headlight" / "app.py").is_file()
-APP = _HERE / "headlight" if IS_INSTALLED else _HERE  # app.py, pages/ and checkpoints/
+IS_INSTALLED = (_HERE / "headlight" / "app" / "app.py").is_file()
+APP = _HERE / "headlight" / "app" if IS_INSTALLED else _HERE  # app.py, pages/ and checkpoints/
 MODELS = "checkpoints"
 
 

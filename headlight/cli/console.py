@@ -1,12 +1,11 @@
-"""What the shell calls: `headlight`, and `python -m transformer_core`, which has the same commands."""
+"""`headlight`: the app, or a command."""
 
 import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from transformer_core.cli.main import PROGRAM, main
-from transformer_core.process import keep_freed_memory, let_waiting_threads_sleep
+from headlight.cli.main import run_process
 from transformer_core.shipped import APP
 
 SHARED = "--shared"
@@ -21,14 +20,7 @@ def headlight() -> int:
     """Run the command that the arguments are, and return its exit status; options alone are those of the app."""
     arguments = sys.argv[1:]
     is_of_app = all(argument.startswith("--") for argument in arguments[:1]) and arguments[:1] not in NOT_OF_APP
-    return start_app(arguments) if is_of_app else run_command(arguments, program="headlight")
-
-
-def run_command(arguments: Sequence[str], program: str = PROGRAM) -> int:
-    """Run a command in this process, which is its own; return its exit status."""
-    let_waiting_threads_sleep(turns=3000)
-    keep_freed_memory()
-    return main(arguments, program)
+    return start_app(arguments) if is_of_app else run_process(arguments, program="headlight")
 
 
 def start_app(options: Sequence[str] = ()) -> int:

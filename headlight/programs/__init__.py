@@ -1,11 +1,11 @@
 """Programs whose heads are known: a small language, its interpreter, and a compiler into a real Transformer.
 
 >>> import transformer_core as tc
->>> program = tc.programs.EXAMPLES["reverse"]
->>> tc.programs.run(program, ["a", "b", "c"])
+>>> program = hl.programs.EXAMPLES["reverse"]
+>>> hl.programs.run(program, ["a", "b", "c"])
 ['c', 'b', 'a']
->>> model, tokenizer = tc.programs.compile(program, vocab=["a", "b", "c"], max_len=5)
->>> tc.programs.roles(model)[2, 0].line
+>>> model, tokenizer = hl.programs.compile(program, vocab=["a", "b", "c"], max_len=5)
+>>> hl.programs.roles(model)[2, 0].line
 3
 """
 

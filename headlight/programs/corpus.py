@@ -1,19 +1,24 @@
 """The task of a program as a corpus: random inputs, and at each position what the program gives there."""
 
+import json
 import random
+from pathlib import Path
 
 from headlight.programs.checkpoint import read_program
 from headlight.programs.compiler import words_of
 from headlight.programs.examples import EXAMPLES, inputs_of
 from headlight.programs.interpreter import run
 from headlight.programs.language import Program
-from transformer_core.corpora.corpus import PROGRAM, Corpus, Labelled
+from transformer_core.corpora.corpus import Corpus, Labelled
+from transformer_core.corpora.source_code import fingerprint_of_code
 from transformer_core.errors import CheckpointError, CorpusError, Message
 
+PREFIX = "program:"  # of the names of these corpora
 N_TRAIN, N_HELD_OUT = 12_000, 500  # inputs
 _DRAWS = 3  # at most, for each input that is wanted: of a short vocabulary there are few different ones
 _HELD_OUT_SHARE = 0.2  # at most, of all inputs
 _N_EXAMPLES = 4
+_CODE = fingerprint_of_code(Path(__file__).parent)
 
 
 def program_named(name: str) -> Program:
@@ -26,7 +31,7 @@ def program_named(name: str) -> Program:
     Raises:
         CorpusError: there is neither an example nor a folder with a program of that name.
     """
-    place = name.removeprefix(PROGRAM)
+    place = name.removeprefix(PREFIX)
     if place in EXAMPLES:
         return EXAMPLES[place]
     try:
@@ -37,6 +42,16 @@ def program_named(name: str) -> Program:
             place=place,
             names=", ".join(EXAMPLES),
         ) from error
+
+
+def made_from(name: str) -> list[str]:
+    """Return all that the corpus of a program depends on.
+
+    Raises:
+        CorpusError: there is no such program.
+    """
+    program = program_named(name)
+    return [_CODE, json.dumps([program.source, program.vocab, program.max_len, program.is_causal])]
 
 
 def program_corpus(name: str, *, seed: int = 0) -> Corpus:
@@ -64,7 +79,7 @@ def program_corpus(name: str, *, seed: int = 0) -> Corpus:
     longest = max(1, 2 * program.max_len // 3)  # so that a page has room for what a model says after it
     short = [item for item in items[:n_held_out] if len(item.labels) <= longest]
     short.sort(key=lambda item: -len(item.labels))
-    title = name.removeprefix(PROGRAM).rstrip("/").rpartition("/")[2]
+    title = name.removeprefix(PREFIX).rstrip("/").rpartition("/")[2]
     return Corpus(
         name=name,
         title=title.replace("_", " ").capitalize(),

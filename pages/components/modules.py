@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-import transformer_core
+import headlight
 from transformer_core.language import ENGLISH, LANGUAGES, messages, plural_forms
 
 PAGES = Path(__file__).parents[1]
@@ -27,7 +27,7 @@ _ONCE = {"cache-control": "no-store"}  # a page that was opened before the serve
 @cache
 def files() -> dict[str, Path]:
     """Return all files that have an address, by their paths in it; no other file of the machine has one."""
-    rooms = {"pages": PAGES, "transformer_core": Path(transformer_core.__file__).parent}
+    rooms = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
     return {
         f"{room}/{file.relative_to(folder).as_posix()}": file
         for room, folder in rooms.items()

@@ -15,7 +15,7 @@ from babel.messages.extract import extract_javascript
 from babel.messages.pofile import read_po
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("pages", "transformer_core")
+ROOMS = ("pages", "headlight", "transformer_core")
 CATALOGUES = tuple(ROOT / room / "languages" for room in ROOMS)
 _FIRST_TEXT = {"say": 0, "mark": 0, "say_number": 1}  # which argument it is; of messages and errors the first
 _THEIR_MODULES = ("transformer_core.language", "transformer_core.errors")

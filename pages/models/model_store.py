@@ -221,7 +221,7 @@ def keep_run(run: Path, wanted: str) -> Kept:
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
     """
-    from headlight.analysis.training.keeping import keep_run as keep_run_in
+    from transformer_core.training.run.keep import keep_run as keep_run_in
 
     titles = {card.title for card in models.available().values()}
     with _free_name(wanted) as name:
@@ -254,7 +254,7 @@ def describe_heads(run: Path, name: str) -> None:
     Raises:
         HeadlightError: that failed; the model is as it was.
     """
-    from headlight.analysis.training.keeping import describe_heads as describe_heads_in
+    from headlight.analysis.training.describing import describe_heads as describe_heads_in
 
     describe_heads_in(run, models.folder() / name)
 

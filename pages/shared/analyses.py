@@ -48,11 +48,12 @@ class AtWorkError(CorpusError):
 
 def place_of(corpus: str) -> str:
     """Return the name of a corpus as this process finds it, wherever it was started."""
-    from transformer_core.corpora import BETWEEN, CORPORA, PROGRAM
+    from headlight.programs.corpus import PREFIX
+    from transformer_core.corpora import BETWEEN, CORPORA
 
-    if corpus.startswith(PROGRAM):
-        program = models.ROOT / corpus.removeprefix(PROGRAM)
-        return f"{PROGRAM}{program}" if program.exists() else corpus
+    if corpus.startswith(PREFIX):
+        program = models.ROOT / corpus.removeprefix(PREFIX)
+        return f"{PREFIX}{program}" if program.exists() else corpus
     return corpus if corpus in CORPORA else BETWEEN.join(str(models.ROOT / part) for part in corpus.split(BETWEEN))
 
 

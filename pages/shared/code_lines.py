@@ -8,7 +8,12 @@ from inspect import ismodule
 from typing import Any
 
 WIDTH = 100  # characters of a line, beyond which a call has a line for each argument
-SHORT = {"transformer_core": "tc", "numpy": "np", "torch": "torch"}  # modules that are imported whole, and their names
+SHORT = {
+    "headlight": "hl",
+    "transformer_core": "tc",
+    "numpy": "np",
+    "torch": "torch",
+}  # modules that are imported whole, and their names
 
 
 def home(value: Any) -> tuple[str, str]:
@@ -48,7 +53,7 @@ def in_groups(imports: Iterable[str]) -> list[str]:
     groups: dict[int, list[str]] = {}
     for line in sorted(lines, key=lambda line: (line.startswith("from "), line)):
         package = line.split()[1].partition(".")[0]
-        place = 0 if package in sys.stdlib_module_names else 2 if package == "transformer_core" else 1
+        place = 0 if package in sys.stdlib_module_names else 2 if package in ("headlight", "transformer_core") else 1
         groups.setdefault(place, []).append(line)
     return ["\n".join(groups[place]) for place in sorted(groups)]
 

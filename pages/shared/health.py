@@ -12,13 +12,15 @@ from pathlib import Path
 
 import streamlit as st
 
+import headlight
 import transformer_core as tc
 
 MIB = 1 << 20
 MOST_RUNS = 200  # of each page, whose times are kept
 MOST_FAILURES = 50
 _STATM = Path("/proc/self/statm")
-_OURS = (Path(__file__).parents[1], Path(tc.__file__).parent)  # all other code is of libraries
+# All other code is of libraries.
+_OURS = (Path(__file__).parents[1], Path(headlight.__file__).parent, Path(tc.__file__).parent)
 
 
 @dataclass(frozen=True)

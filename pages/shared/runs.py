@@ -199,11 +199,12 @@ def resume(run: Run) -> None:
     if run.request is None:
         start(run.name, run.arguments)
         return
+    from headlight.programs.corpus import PREFIX
     from headlight.programs.examples import EXAMPLES
-    from transformer_core.corpora import BETWEEN, CORPORA, PROGRAM
+    from transformer_core.corpora import BETWEEN, CORPORA
 
     corpus = str((run.request or {}).get("corpus", ""))
-    place = corpus.removeprefix(PROGRAM)
+    place = corpus.removeprefix(PREFIX)
     is_made_here = corpus in CORPORA or (place != corpus and place in EXAMPLES)
     if not is_made_here and not all((models.ROOT / part).exists() for part in place.split(BETWEEN)):
         raise RunError(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformer_core.analysis.trace.model_run import run_text
 
 import transformer_core as tc
+from headlight.analysis.trace.model_run import run_text
+from headlight.cli.main import main
 from tests.checkpoints import foreign
 from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.checkpoints import archive
-from transformer_core.cli.main import main
 from transformer_core.decoding.filling import FillingTree
 from transformer_core.errors import ConfigError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from headlight.cli.main import main
 from transformer_core.checkpoints.checkpoint import save
-from transformer_core.cli.main import main
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer, build

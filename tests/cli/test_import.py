@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.cli.main import main
 from tests.checkpoints import foreign
-from transformer_core.cli.main import main
 
 
 def test_a_folder_without_a_tokenizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.cli.main import main
+from headlight.cli.main import main
 from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
 

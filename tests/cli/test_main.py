@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.cli.main import main
+from headlight.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +40,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken contains files"),
         (["train", "--run", "ring", "--corpus", "copy", "--steps", "1"], "error: ring cannot be written"),
         (["compile", "reverse", "a" * 5000], "File name too long"),
-        (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
+        (["dance"], "error: there is no command 'dance'; choose one of train, decode, import, inspect"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
         (
             ["experiment", "positions", "--task", "dates"],
@@ -80,7 +80,7 @@ def test_a_command_that_cannot_be_read_is_explained(arguments: list[str], capsys
 
 
 def test_help_does_not_wait_for_torch():
-    code = "import sys\nfrom transformer_core.cli.main import main\n"
+    code = "import sys\nfrom headlight.cli.main import main\n"
     code += "try: main(['train', '--help'])\nexcept SystemExit: assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.cli.main import main
+from headlight.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -17,7 +17,7 @@ import sys
 from transformer_core.cli.ready import import_all
 import_all()
 before = set(sys.modules)
-from transformer_core.cli.main import main
+from headlight.cli.main import main
 main(sys.argv[1:])
 print(*sorted(set(sys.modules) - before))
 """

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from headlight.cli.main import main
 from tests.training.forked import Command, until
 from transformer_core.checkpoints.checkpoint import read_card
-from transformer_core.cli.main import main
 from transformer_core.cli.settings import parse_settings
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import preset_training

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from headlight.cli.main import main
 from tests.training.forked import Command, until
 from transformer_core.checkpoints.checkpoint import load, read_card
-from transformer_core.cli.main import main
 from transformer_core.training.run.directory import RunDirectory
 
 PAIRS = [

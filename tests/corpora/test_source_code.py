@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import transformer_core
-from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT, fingerprint_of_code
+from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT, fingerprint_of_code
 
 CORE = Path(transformer_core.__file__).parent
 # Names of architectures, checks of arguments, errors, the words that people read, and where a property is kept.
@@ -39,7 +39,6 @@ def test_every_change_is_seen(tmp_path: Path):
 def test_the_rooms_have_their_own():
     assert fingerprint_of_code(CORE / "corpora") == CODE_OF_CORPORA
     assert CODE_OF_TEXT == fingerprint_of_code(CORE / "text") != CODE_OF_CORPORA
-    assert CODE_OF_PROGRAMS == fingerprint_of_code(CORE / "programs") != CODE_OF_TEXT
 
 
 def imported(path: Path) -> set[Path]:

@@ -12,14 +12,15 @@ import markdown2  # type: ignore[import-untyped]
 import pdoc
 import pdoc.render
 
+import headlight as hl
 import transformer_core as tc
 from headlight import figures
 
-CORE = Path(tc.__file__).parent
 INNER = {"__init__", "__main__", "cli", "language", "process", "reasons", "shipped"}  # for the app alone
 ROOMS = [
-    f"transformer_core.{path.stem}"
-    for path in sorted(CORE.iterdir())
+    f"{package.__name__}.{path.stem}"
+    for package in (tc, hl)
+    for path in sorted(Path(package.__path__[0]).iterdir())
     if (path.suffix == ".py" or (path / "__init__.py").is_file()) and path.stem not in INNER
 ]
 

@@ -98,7 +98,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the app with the page that README adds, links to the shipped models, and two trainings."""
     folders = tmp_path_factory.mktemp("app").resolve()
     shutil.copy2(ROOT / "app.py", folders)
-    for name in ("pages", "transformer_core", ".streamlit"):
+    for name in ("pages", "headlight", "transformer_core", ".streamlit"):
         shutil.copytree(ROOT / name, folders / name)
     for name, content in README_PAGE.items():
         (folders / name).parent.mkdir(exist_ok=True)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import transformer_core as tc
+from headlight.cli.main import main
 from tests.model.building import DECODER, ENCODER, small_config
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.cli.main import main
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.filling import FillingTree
 from transformer_core.errors import NotFiniteError

@@ -14,16 +14,19 @@ FLOORS = [
     ("pages.<section>",),
     ("pages.shared", "pages.components"),
     ("pages.learn.tour.lesson_engine", "pages.learn.build.engine"),
-    ("transformer_core.__main__", "transformer_core.cli"),
-    ("transformer_core",),  # __init__.py, the table of contents
+    ("transformer_core.__main__", "headlight.__main__", "headlight.cli"),
+    ("headlight",),  # __init__.py, the table of contents
     ("headlight.figures",),
     ("headlight.analysis",),
+    ("headlight.diagnosis", "headlight.experiments"),
+    ("headlight.programs",),
+    ("transformer_core.cli",),
+    ("transformer_core",),  # __init__.py, the table of contents
     ("transformer_core.training",),
     ("transformer_core.decoding",),
     ("transformer_core.corpora",),
     ("transformer_core.checkpoints",),
     ("transformer_core.instrument",),
-    ("headlight.programs",),
     ("transformer_core.model",),
     ("transformer_core.text",),
     (
@@ -43,6 +46,7 @@ FLOORS = [
         "transformer_core.shipped",
     ),
 ]
+LIBRARIES = ("headlight", "transformer_core")  # without Streamlit
 ENGINES = ("pages.learn.tour.lesson_engine", "pages.learn.build.engine")  # they compute, and know no Streamlit
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -52,7 +56,7 @@ CARRY_PLOTLY = ("pages.shared.server", "pages.components")
 # Where what a person chooses lies: everything else chooses by fields.
 KEEPS_THE_SESSION = "pages.shared.view."
 
-# Of the core these alone may ask for words in the reader's language; all else raises and returns what can be said.
+# Below the pages these alone may ask for words in the reader's language; all else raises and returns what can be said.
 SPEAK = (
     "transformer_core.language",
     "transformer_core.cli",
@@ -73,7 +77,7 @@ def room_of(module: str) -> str:
         return f"pages.{parts[1]}" if parts[1] in ("frame", "shared", "components") else "pages.<section>"
     if parts[0] in ("app", "pages"):
         return parts[0]
-    if parts[0] == "transformer_core":
+    if parts[0] in LIBRARIES:
         return ".".join(parts[:2])
     return ""
 
@@ -98,10 +102,15 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int,
                 yield node.lineno, inner if room_of(inner) in FLOOR_OF else source
 
 
+def all_files(root: Path) -> list[Path]:
+    """Return the Python files of the app and its libraries below a root."""
+    rooms = ("pages", *LIBRARIES)
+    return sorted([*root.glob("app.py"), *(path for room in rooms for path in root.glob(f"{room}/**/*.py"))])
+
+
 def circle(root: Path) -> list[str]:
     """Files that need each other, one after the other, also where a function imports; [] where none do."""
-    files = [*root.glob("app.py"), *root.glob("pages/**/*.py"), *root.glob("transformer_core/**/*.py")]
-    modules = {module_of(path, root): path for path in files}
+    modules = {module_of(path, root): path for path in all_files(root)}
     needs: dict[str, set[str]] = {}
     for module, path in modules.items():
         tree = without_types(ast.parse(path.read_text(encoding="utf-8")))
@@ -160,8 +169,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     imported = list(imports(tree, module, path.name == "__init__.py"))
-    in_core = module.split(".")[0] == "transformer_core"
-    in_cli = room in FLOORS[FLOOR_OF["transformer_core.cli"]]
+    in_library = module.split(".")[0] in LIBRARIES
+    in_cli = room in (*FLOORS[FLOOR_OF["transformer_core.cli"]], *FLOORS[FLOOR_OF["headlight.cli"]])
     is_page = room == "pages.<section>"
     may_speak = tuple(f"{name}." for name in SPEAK)
 
@@ -175,17 +184,17 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         target, library = room_of(name), name.split(".")[0]
         if target and FLOOR_OF.get(target, -1) < FLOOR_OF[room]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
-        if in_core and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
+        if in_library and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
-        if (in_core or room in ENGINES) and library == "streamlit":
-            yield f"{where}:{line}: streamlit stops above transformer_core and the engines"
+        if (in_library or room in ENGINES) and library == "streamlit":
+            yield f"{where}:{line}: streamlit stops above headlight, transformer_core and the engines"
         if library == "plotly" and room != "headlight.figures" and module not in CARRY_PLOTLY:
             yield f"{where}:{line}: plotly belongs in headlight/figures"
         if library == "torch" and room == "headlight.figures":
             yield f"{where}:{line}: figures take numpy arrays, not tensors"
         if library == "torch" and is_page:
             yield f"{where}:{line}: a page does no tensor arithmetic"
-    if in_core and not in_cli:
+    if in_library and not in_cli:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
                 yield f"{where}:{node.lineno}: only the command line prints"
@@ -193,16 +202,15 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == "session_state":
                 yield f"{where}:{node.lineno}: what a person chooses is a Field or Kept"
-    if not in_core and room not in ENGINES:
+    if not in_library and room not in ENGINES:
         for line, name in imports(runs_at_import(ast.parse(source)), module, path.name == "__init__.py"):
             if name.split(".")[0] in ("torch", "transformers"):
                 yield f"{where}:{line}: {name} loads for seconds; import it where it is first needed"
 
 
 def all_faults(root: Path) -> list[str]:
-    """Every fault in app.py, pages/ and transformer_core/ below a root."""
-    files = [*root.glob("app.py"), *root.glob("pages/**/*.py"), *root.glob("transformer_core/**/*.py")]
-    return [fault for path in sorted(files) for fault in faults(path, root)]
+    """Every fault in app.py, pages/, headlight/ and transformer_core/ below a root."""
+    return [fault for path in all_files(root) for fault in faults(path, root)]
 
 
 def little_shared(root: Path) -> set[str]:
@@ -219,7 +227,7 @@ def little_shared(root: Path) -> set[str]:
 
 
 def problems(root: Path = ROOT) -> Iterator[str]:
-    """Yield all that the files of app.py, pages/ and transformer_core/ below a root do against the design."""
+    """Yield all that the files of the app and its libraries below a root do against the design."""
     yield from all_faults(root)
     yield from (
         f"{module}: fewer than three pages use it; it belongs to them" for module in sorted(little_shared(root))

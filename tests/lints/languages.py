@@ -9,8 +9,9 @@ from pathlib import Path
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
-from pages.languages import CATALOGUES, calls_for_people, error_classes, known, said, sources, templates
+from pages.languages import CATALOGUES, ROOMS, calls_for_people, error_classes, known, said, sources, templates
 
+LIBRARIES = ROOMS[1:]
 SAME_IN_BOTH = frozenset(
     """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Block {layer}|CKA|Code
 Decoder|Decoding|Dropout|Dropout p|Denoising|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|KL (nats)|Key
@@ -36,10 +37,12 @@ def problems() -> Iterator[str]:
     words = {text for text in same if re.search("[A-Za-z]{2}", re.sub(r"{.*?}", "", text))}
     yield from (f"the same in German, or no longer: {text!r}" for text in sorted(words ^ SAME_IN_BOTH))
     yield from said_in_two_ways()
-    core = {message.id for message in entries(CATALOGUES[1])}
-    for message in all_said:
-        if message.id and message.id not in core and any(is_core(place) for place, _ in message.locations):
-            yield f"the core says it, and its own catalogues lack it: {message.id!r}"
+    for i, library in enumerate(LIBRARIES, 1):
+        known_below = {message.id for folder in CATALOGUES[i:] for message in entries(folder)}
+        for message in all_said:
+            is_in = any(place.startswith(f"{library}/") and place.endswith(".py") for place, _ in message.locations)
+            if message.id and message.id not in known_below and is_in:
+                yield f"{library} says it, and its own catalogues lack it: {message.id!r}"
     for file in sources():
         yield from in_python(file) if file.suffix == ".py" else in_a_script(file)
 
@@ -99,11 +102,6 @@ def in_a_script(file: Path) -> Iterator[str]:
         for text in forms(message.id) if message.id else ():
             if json.dumps(text, ensure_ascii=False) not in script:
                 yield f"{file}: {text!r} does not stand in it"
-
-
-def is_core(place: str) -> bool:
-    """Return True for a Python file of the core."""
-    return place.startswith("transformer_core/") and place.endswith(".py")
 
 
 def entries(folder: Path) -> Iterator[Message]:

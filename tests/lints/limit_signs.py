@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = [path for folder in ("pages", "transformer_core") for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES = [
+    path for folder in ("pages", "headlight", "transformer_core") for path in sorted((ROOT / folder).rglob("*.py"))
+]
 UPPER = re.compile(r"_?(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)|.*_(LIMIT|MAX)$")
 LOWER = re.compile(r"_?(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)|.*_MIN$")
 TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}

@@ -71,7 +71,7 @@ class Command:
 
 
 def _run(out: Path, err: Path, arguments: tuple[str, ...]) -> None:
-    from transformer_core.cli.main import main
+    from headlight.cli.main import main
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
     for file, descriptor in ((out, 1), (err, 2)):

@@ -15,9 +15,9 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from headlight.cli.main import main
 from tests.training.forked import end, start, until
 from tests.training.small_runs import MODEL, READING, TRAINING, begin, corpus, go_on, logged, losses, standing, work
-from transformer_core.cli.main import main
 from transformer_core.training.processes import Processes
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands

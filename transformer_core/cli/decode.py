@@ -50,10 +50,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
-    from headlight.analysis.trace.model_run import unknown_words
     from transformer_core.checkpoints.load import find, load
     from transformer_core.text.interface import NO_TOKENS
     from transformer_core.text.white_space import is_ignored
+    from transformer_core.text.words import unknown_words
 
     with LoadingProgress() as progress:
         notes: list[Message] = []
@@ -116,7 +116,7 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
     """
     import torch
 
-    from headlight.analysis.trace.traced_forward import final_states, tensor_of
+    from transformer_core.decoding.inputs import final_states, tensor_of
     from transformer_core.instrument.finite import refusal
     from transformer_core.model.transformer import NO_PREDICTIONS
 

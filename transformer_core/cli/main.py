@@ -3,11 +3,13 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from transformer_core import __version__
-from transformer_core.cli import compile_, decode, experiment, first_view, import_, inspect, ready, train
+from transformer_core.cli import decode, import_, inspect, ready, train
 from transformer_core.errors import HeadlightError
+from transformer_core.process import keep_freed_memory, let_waiting_threads_sleep
 from transformer_core.reasons import reason
 
 PROGRAM = "python -m transformer_core"
@@ -18,10 +20,39 @@ APP_HELP = (
 )
 
 
-def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Run = Callable[[Sequence[str]], int]
+AddCommands = Callable[["Commands", Run], None]
+
+
+def add_commands(
+    commands: Commands, run: Run, *, observer: train.Observer | None = None, modules: Sequence[str] = ()
+) -> None:
+    """Add the commands of the library.
+
+    Args:
+        commands: of the command line.
+        run: runs any command.
+        observer: adds measurements to a training.
+        modules: that a process which waits for its command imports, besides those of a training.
+    """
+    train.add_command(commands, observer)
+    for command in (decode, import_, inspect):
+        command.add_command(commands)
+    ready.add_command(commands, run, modules)
+
+
+def run_process(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
+    """Run a command in a process of its own; return the exit status."""
+    let_waiting_threads_sleep(turns=3000)
+    keep_freed_memory()
+    return main(arguments, program, add_commands)
+
+
+def main(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
     try:
-        status = run(arguments, program)
+        status = run(arguments, program, add_commands)
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # who read what is printed has seen enough, as `head` does
@@ -39,13 +70,13 @@ def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
         return 130
 
 
-def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
+def run(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
     """Run a command, and return its exit status.
 
     Raises:
         HeadlightError: what a person can mend.
     """
-    parser, names = make_parser(program)
+    parser, names = make_parser(program, add_commands)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         raise HeadlightError(
             "there is no command {command!r}; choose one of {names} (`{program} --help` describes them)",
@@ -58,11 +89,14 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     return status
 
 
-def make_parser(program: str = PROGRAM) -> tuple[argparse.ArgumentParser, list[str]]:
-    """Return what reads the words of a command, and the commands; `run_command` of what it reads does the work.
+def make_parser(
+    program: str = PROGRAM, add_commands: AddCommands = add_commands
+) -> tuple[argparse.ArgumentParser, list[str]]:
+    """Return the parser of the command line, and the names of the commands.
 
     Args:
         program: what the commands are called by.
+        add_commands: adds them.
     """
     parser = argparse.ArgumentParser(
         prog=program,
@@ -71,7 +105,5 @@ def make_parser(program: str = PROGRAM) -> tuple[argparse.ArgumentParser, list[s
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train, experiment, decode, import_, inspect, compile_, first_view):
-        command.add_command(commands)
-    ready.add_command(commands, run)
+    add_commands(commands, lambda arguments: run(arguments, program, add_commands))
     return parser, list(commands.choices)

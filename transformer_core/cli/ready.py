@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from transformer_core.errors import HeadlightError
@@ -19,13 +20,16 @@ from transformer_core.training.run.launch import error_file
 
 
 def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", run_command: Callable[[Sequence[str]], int]
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    run_command: Callable[[Sequence[str]], int],
+    modules: Sequence[str] = (),
 ) -> None:
     """Add `ready` to the commands.
 
     Args:
         commands: of the command line.
         run_command: runs any of them, the words of which come later.
+        modules: to import, besides those of a training.
     """
     parser = commands.add_parser(
         "ready",
@@ -34,13 +38,13 @@ def add_command(
         "`arguments`, those of another command as a list, and `log`, the file that takes what that command prints.",
     )
     parser.add_argument("--bare", action="store_true", help="import nothing first: the command has to wait anyway")
-    parser.set_defaults(run_command=partial(run, run_command))
+    parser.set_defaults(run_command=partial(run, run_command, modules))
 
 
-def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace) -> int:
+def run(run_command: Callable[[Sequence[str]], int], modules: Sequence[str], options: argparse.Namespace) -> int:
     """Wait, then run the command that comes; return its status, or 0 where none comes."""
     if not options.bare:
-        import_all()
+        import_all(modules)
     line = sys.stdin.readline()
     if not line.strip():  # the parent process is gone
         return 0
@@ -60,15 +64,15 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
         raise
 
 
-def import_all() -> None:
+def import_all(modules: Sequence[str] = ()) -> None:
     """Import what a training needs, and let torch start its threads and load what it loads at the first step only."""
     import torch
 
-    import headlight.analysis.heads.measures
-    import headlight.experiments.work
     import transformer_core.training.run.begin
     import transformer_core.training.run.worker  # noqa: F401
 
+    for module in modules:
+        import_module(module)
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()
 
 

@@ -6,15 +6,15 @@ import shlex
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from transformer_core.cli.progress import TrainingProgress, duration
 from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, JoinedPaths, parse_settings
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
-from transformer_core.errors import ConfigError, RunError
+from transformer_core.errors import ConfigError
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.run.queue import QueueTurn
 from transformer_core.training.run.waiting import turn_of
@@ -23,8 +23,6 @@ if TYPE_CHECKING:  # they import torch
     from transformer_core.training.processes import Processes
     from transformer_core.training.run.job import Job
     from transformer_core.training.run.request import Settings
-
-N_FILMED = 8  # held-out items on which the heads are measured at each snapshot of the film
 
 _EXAMPLES = """\
 examples:
@@ -43,7 +41,19 @@ The same command gives the same model on the same machine.
 """
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+class Observer(Protocol):
+    """Measurements that another package adds to a training."""
+
+    def at_snapshots(self, job: "Job") -> Callable[[int], None]:
+        """Return a function that is called after each snapshot, with its step."""
+
+    def after_saving(self, run: Path, folder: Path) -> None:
+        """Describe the model that was saved in `folder` from a run."""
+
+
+def add_command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", observer: Observer | None = None
+) -> None:
     """Add `train` to the commands."""
     parser = commands.add_parser(
         "train",
@@ -88,7 +98,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         type=Path,
         help="when finished, save the model there, to use and share; with --run alone, save what that run saved last",
     )
-    parser.set_defaults(run_command=run)
+    parser.set_defaults(run_command=run, observer=observer)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -98,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     settings = replace(settings, training={**settings.training, **flags})
     if options.corpus is None and not options.resume:
         if _only_keeps(options):
-            return _keep(options.run, options.keep)
+            return _keep(options)
         raise ConfigError("--corpus is missing; for example --corpus en-fr, or --resume to continue a run")
     if not options.queue:
         return _in_processes(options, settings, None)
@@ -141,7 +151,7 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
             job = go_on(options.run, preset=options.preset, **request)
         else:
             job = begin(options.run, preset=options.preset or "tiny", **request)
-        _train(job, signals, turn=turn, tell=tell)
+        _train(job, signals, turn=turn, tell=tell, observer=options.observer)
     processes.leave()
     if not processes.is_first:
         return 0
@@ -156,7 +166,7 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
         return 0 if signals.received is None else 128 + signals.received
     print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
     if options.keep is not None:
-        return _keep(options.run, options.keep)
+        return _keep(options)
     kept = options.run / "last"
     print(f"The model is in {_quoted(kept)}. Try it:")
     print(_trying(kept))
@@ -169,18 +179,15 @@ def _only_keeps(options: argparse.Namespace) -> bool:
     return options.keep is not None and not asks_for_more and (options.run / "run.json").is_file()
 
 
-def _keep(run: Path, folder: Path) -> int:
-    """Save the model of a run first; what its heads do is measured when it is safe."""
-    from headlight.analysis.training.keeping import describe_heads, keep_run
+def _keep(options: argparse.Namespace) -> int:
+    """Save the model of a run, and then describe it."""
+    from transformer_core.training.run.keep import keep_run
 
-    step = keep_run(run, folder)
-    print(f"The model of step {step:,} is saved in {_quoted(folder)}. Try it:")
-    print(_trying(folder))
-    print("Measuring what its heads do, for its card ...", flush=True)
-    try:
-        describe_heads(run, folder)
-    except RunError as error:
-        print(f"Note: {error}. The model is saved and complete; its card says nothing of its heads.")
+    step = keep_run(options.run, options.keep)
+    print(f"The model of step {step:,} is saved in {_quoted(options.keep)}. Try it:")
+    print(_trying(options.keep), flush=True)
+    if options.observer is not None:
+        options.observer.after_saving(options.run, options.keep)
     return 0
 
 
@@ -196,10 +203,15 @@ def _quoted(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
-def _train(job: "Job", signals: StopSignals, *, turn: QueueTurn | None, tell: Callable[[str], None]) -> None:
-    """Train, and say how far it is."""
-    from headlight.analysis.heads.meter import HeadMeter
-    from headlight.analysis.training.head_history import HeadHistory
+def _train(
+    job: "Job",
+    signals: StopSignals,
+    *,
+    turn: QueueTurn | None,
+    tell: Callable[[str], None],
+    observer: Observer | None,
+) -> None:
+    """Train, and print the progress."""
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.run.worker import Measurement, work
 
@@ -210,13 +222,9 @@ def _train(job: "Job", signals: StopSignals, *, turn: QueueTurn | None, tell: Ca
         tell(f"{job.processes.size} processes learn from each batch together.")
     if job.step:
         tell(f"Going on after step {job.step:,}.")
-    meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
-
-    def measure_heads(step: int) -> None:
-        job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
-
+    on_snapshot = observer.at_snapshots(job) if observer is not None else lambda step: None
     with TrainingProgress(n_steps) as progress:
-        for event in work(job, stop_reason=signals.reason, turn=turn, on_snapshot=measure_heads):
+        for event in work(job, stop_reason=signals.reason, turn=turn, on_snapshot=on_snapshot):
             if not job.processes.is_first:
                 continue
             if isinstance(event, StepRecord):

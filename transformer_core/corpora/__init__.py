@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from transformer_core.corpora.corpus import (
     BETWEEN,
-    PROGRAM,
     Alignment,
     Corpus,
     Measure,
@@ -18,6 +17,7 @@ from transformer_core.corpora.corpus import (
 )
 from transformer_core.corpora.grammars.en_fr import en_fr
 from transformer_core.corpora.grammars.stories import stories
+from transformer_core.corpora.providers import provider_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
 from transformer_core.corpora.tasks.addition import addition
 from transformer_core.corpora.tasks.brackets import brackets
@@ -30,7 +30,6 @@ from transformer_core.errors import CorpusError, Message
 __all__ = [
     "BETWEEN",
     "CORPORA",
-    "PROGRAM",
     "Alignment",
     "Corpus",
     "CorpusReading",
@@ -65,10 +64,10 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
     A generated corpus is drawn once, and kept in the cache folder.
 
     Args:
-        name: one of `CORPORA`; or "program:reverse", the task of an example program or of the folder of a compiled
-            one; or the path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such
-            files; or the paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus,
-            "./copy" is the file.
+        name: one of `CORPORA`; or a corpus of another package, such as "program:reverse" (see `providers`); or the
+            path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such files; or the
+            paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus, "./copy" is
+            the file.
         seed: of a generated corpus: which sentences are drawn; what is held out does not depend on it, where
             combinations decide.
         reading: what one token is, and of a file what one text is.
@@ -81,14 +80,12 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         from transformer_core.corpora.storage.kept_corpora import kept_corpus
 
         return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
-    if name.startswith(PROGRAM):
-        from headlight.programs.corpus import program_corpus
-
+    if provider := provider_of(name):
         if reading != AS_MADE:
             raise CorpusError(
                 "{name} is read with the tokens of its program; leave out tokens, vocab_size and division", name=name
             )
-        return program_corpus(name, seed=seed)
+        return provider.load(name, seed)
     if name and (os.path.exists(name) or all(map(os.path.exists, name.split(BETWEEN)))):
         from transformer_core.corpora.storage.files import open_corpus
 

@@ -28,9 +28,6 @@ TokenizerKind = Literal["word", "character", "byte_bpe"]
 BETWEEN = "|"
 """What is between the paths of several files in the name of one corpus."""
 
-PROGRAM = "program:"
-"""Before the name of an example program, or the folder of a compiled one, in the name of the corpus of its task."""
-
 _SHARED = {  # by whether it is pairs
     True: Message(
         "{name}: {n} sources are both in the training and in the held-out data, for example "

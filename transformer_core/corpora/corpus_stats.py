@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA
-from transformer_core.corpora.corpus import PROGRAM
+from transformer_core.corpora.providers import provider_of
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT
+from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.storage.kept_arrays import found_bytes
 from transformer_core.corpora.storage.text_files import places_of, shown
 from transformer_core.errors import CorpusError, Message
@@ -127,12 +127,8 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     versions = [CODE_OF_CORPORA, CODE_OF_TEXT, version("tokenizers"), version("numpy"), platform.python_version()]
     if name in CORPORA:
         return [*versions, *choices, name]
-    if name.startswith(PROGRAM):
-        from headlight.programs.corpus import program_named
-
-        program = program_named(name)
-        task = json.dumps([program.source, program.vocab, program.max_len, program.is_causal])
-        return [*versions, CODE_OF_PROGRAMS, *choices, task]
+    if provider := provider_of(name):
+        return [*versions, *choices, *provider.made_from(name)]
     path = Path(name)
     try:
         _, files = places_of(name)

@@ -17,4 +17,3 @@ def fingerprint_of_code(folder: Path) -> str:
 # Read when this room is imported: later the files may be newer than the code that runs.
 CODE_OF_CORPORA = fingerprint_of_code(Path(__file__).parent)
 CODE_OF_TEXT = fingerprint_of_code(Path(__file__).parents[1] / "text")
-CODE_OF_PROGRAMS = fingerprint_of_code(Path(__file__).parents[1] / "programs")

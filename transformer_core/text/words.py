@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from transformer_core.text.interface import WRITTEN_MASK, Given, Tokenizer
+
 _ELIDED = r"(?:\w*qu|[cdjlmnst])'"  # French: l'animal, n'a, qu'il, jusqu'à
 WORD = rf"\w+n't\b|aujourd'hui\b|{_ELIDED}(?=\w)|\w+|[^\w\s]"  # didn't, aujourd'hui: one word each
 _OPENING = rf"{_ELIDED}|\("  # what the next word is joined to
@@ -16,3 +18,10 @@ def join_words(words: Sequence[str]) -> str:
         for i, word in enumerate(words)
     )
     return text[:1].upper() + text[1:]
+
+
+def unknown_words(tokenizer: Tokenizer, text: Given) -> tuple[str, ...]:
+    """Return the words of a text, or of two, that have no token of their own, each once; gaps are none."""
+    texts = [text] if isinstance(text, str) else text
+    parts = texts if tokenizer.mask_id is None else [part for one in texts for part in WRITTEN_MASK.split(one)]
+    return tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part)))

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.analysis.trace.model_run import ModelRun
-from headlight.analysis.trace.traced_forward import final_states
+from transformer_core.decoding.inputs import final_states
 from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.model.transformer import Transformer
 

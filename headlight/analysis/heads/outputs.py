@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 
 from headlight.analysis.trace.attentions import attentions_of
-from headlight.analysis.trace.traced_forward import final_states
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer

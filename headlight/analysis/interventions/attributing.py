@@ -18,7 +18,7 @@ from headlight.analysis.interventions.metric import Metric
 from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
 from headlight.analysis.interventions.source_runs import SourceRuns, stepwise_attention
 from headlight.analysis.interventions.sweeping import EMPTY, SweepResult, keep_sources, sweep
-from headlight.analysis.trace.traced_forward import final_states
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene

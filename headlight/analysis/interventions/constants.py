@@ -20,7 +20,8 @@ from headlight.analysis.interventions.record_checks import MAX_NAME_CHARS, MAX_T
 from headlight.analysis.interventions.records import STEMS, Ablation, Component
 from headlight.analysis.interventions.source_runs import stepwise_attention
 from headlight.analysis.trace.model_run import run_text
-from headlight.analysis.trace.traced_forward import captured, final_states
+from headlight.analysis.trace.traced_forward import captured
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headlight.analysis.masks.rules import MaskChoice
-from headlight.analysis.trace.traced_forward import final_states, tensor_of
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer

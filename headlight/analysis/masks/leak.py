@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from headlight.analysis.masks.rules import MaskRule
 from headlight.analysis.masks.run import Predictions, outputs_at, predictions
 from headlight.analysis.masks.text import MaskText
-from headlight.analysis.trace.traced_forward import final_states
+from transformer_core.decoding.inputs import final_states
 from transformer_core.instrument.finite import refuse_not_finite
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer

@@ -13,8 +13,9 @@ from headlight.analysis.masks.presets import N_PADDING, PRESETS, padded_sides, p
 from headlight.analysis.masks.rules import MaskCell, MaskChoice, MaskRule
 from headlight.analysis.masks.text import MaskText
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
-from headlight.analysis.trace.traced_forward import captured, final_states, tensor_of
+from headlight.analysis.trace.traced_forward import captured
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.hooks import active_hooks
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.finite import refuse_not_finite

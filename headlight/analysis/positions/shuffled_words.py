@@ -10,8 +10,9 @@ from jaxtyping import Bool, Float, Int
 from headlight.analysis.trace.attentions import ATTENTIONS, sides_of
 from headlight.analysis.trace.greedy_output import LEAST_ROOM
 from headlight.analysis.trace.model_run import ModelRun
-from headlight.analysis.trace.traced_forward import captured, final_states, tensor_of
+from headlight.analysis.trace.traced_forward import captured
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_labels

@@ -12,15 +12,16 @@ from headlight.analysis.stage.stage_text import (
     USUAL_TOKENS,
     StageText,
 )
-from headlight.analysis.trace.model_run import unknown_words
-from headlight.analysis.trace.traced_forward import EncodedInput, tensor_of
+from headlight.analysis.trace.traced_forward import EncodedInput
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, FillingTree
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 from transformer_core.text.white_space import is_ignored
+from transformer_core.text.words import unknown_words
 
 
 def generate(

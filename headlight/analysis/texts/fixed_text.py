@@ -11,9 +11,10 @@ import torch
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.model_run import run_text
-from headlight.analysis.trace.traced_forward import EncodedInput, TracedForward, tensor_of
+from headlight.analysis.trace.traced_forward import EncodedInput, TracedForward
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from headlight.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 

@@ -12,14 +12,16 @@ from jaxtyping import Bool, Float
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.greedy_output import greedy_output, output_text
-from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, TracedForward, tensor_of
+from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, TracedForward
 from transformer_core.config import Architecture
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
 from transformer_core.text.labels import visible
 from transformer_core.text.white_space import is_ignored
+from transformer_core.text.words import unknown_words
 
 N_CANDIDATES = 5  # for each blank
 _AT_ONCE = 64  # blanks whose predictions are in memory together
@@ -322,13 +324,6 @@ def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
         "words": {side: word_places(tokenizer, ids) for side, (tokenizer, ids) in sides.items()},
     }
-
-
-def unknown_words(tokenizer: Tokenizer, text: Given) -> tuple[str, ...]:
-    """Return the words of a text, or of two, that have no token of their own, each once; gaps are none."""
-    texts = [text] if isinstance(text, str) else text
-    parts = texts if tokenizer.mask_id is None else [part for one in texts for part in WRITTEN_MASK.split(one)]
-    return tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part)))
 
 
 def _filled_in(text: str, words: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from torch import Tensor
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import Architecture
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.instrument.finite import first_not_finite
@@ -181,22 +182,3 @@ def captured(model: Transformer, inputs: Iterable[Sequence[int]], *sites: str) -
     with capture(model, *sites) as activations:
         final_states(model, inputs)
     return activations
-
-
-def final_states(model: Transformer, inputs: Iterable[Sequence[int] | Tensor]) -> Float[Tensor, "1 pos d_model"]:
-    """Return the final states of what a model is given.
-
-    Args:
-        model: in evaluation mode.
-        inputs: tokens of the text, and of the decoder's input where there are two stacks; of two texts that an encoder
-            reads, their tokens and the segment of each, which a model without segments ignores: `ModelRun.inputs`.
-    """
-    tokens, *others = (ids if isinstance(ids, Tensor) else tensor_of(ids, model) for ids in inputs)
-    if model.config.architecture != "encoder_only":
-        return model.final_states(tokens, *others)
-    return model.final_states(tokens, segments=others[0] if others and model.config.n_segments else None)
-
-
-def tensor_of(ids: Sequence[int], model: Transformer) -> Tensor:
-    """Return tokens [1, pos] where the model reads them."""
-    return torch.tensor([ids], dtype=torch.long, device=next(model.parameters()).device)

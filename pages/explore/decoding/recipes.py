@@ -53,7 +53,7 @@ class DecodingRecipe:
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: str, length: int) -> "DecodingRecipe":
         """Return what the view asks for, each branch with so many tokens unless it ends before or begins with more."""
-        from headlight.analysis.trace.traced_forward import tensor_of
+        from transformer_core.decoding.inputs import tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
         model, tokenizer = source.recipe()
@@ -93,8 +93,8 @@ class BlanksRecipe:
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: Given) -> "BlanksRecipe":
         """Return a text as a masked model is given it."""
-        from headlight.analysis.trace.traced_forward import tensor_of
         from transformer_core.decoding.filling import FillingTree
+        from transformer_core.decoding.inputs import tensor_of
 
         model, tokenizer = source.recipe()
         of_text = given(source, config, text)

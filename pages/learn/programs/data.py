@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import transformer_core as tc
+import headlight as hl
 from headlight.programs.functions import excerpt
 from headlight.programs.language import MOST_LINES, Program
 from pages.learn.programs import view_fields
@@ -123,7 +123,7 @@ def current_program(n_tokens: int) -> Program:
     Raises:
         ProgramError: it cannot be read.
     """
-    example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
+    example = hl.programs.EXAMPLES[view_fields.PROGRAM.value]
     attends = view_fields.ATTENDS.value
     program = replace(
         example,

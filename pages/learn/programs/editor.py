@@ -6,7 +6,7 @@ from random import Random
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-import transformer_core as tc
+import headlight as hl
 from headlight.programs.language import Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import ProgramsData, input_tokens
@@ -64,7 +64,7 @@ def choices() -> DeltaGenerator:
 
 def _editor() -> DeltaGenerator:
     """Draw the lines, the vocabulary, and what a query may attend to; return a place below the lines."""
-    example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
+    example = hl.programs.EXAMPLES[view_fields.PROGRAM.value]
     view_fields.SOURCE.text_area(
         say("Program"),
         shown=(view_fields.SOURCE.value or example.source).strip(),
@@ -101,7 +101,7 @@ def _editor() -> DeltaGenerator:
 
 def _usual_attends() -> str:
     """Return what a query of the chosen example may attend to."""
-    is_causal = tc.programs.EXAMPLES[view_fields.PROGRAM.value].is_causal
+    is_causal = hl.programs.EXAMPLES[view_fields.PROGRAM.value].is_causal
     return view_fields.EARLIER if is_causal else view_fields.ALL
 
 

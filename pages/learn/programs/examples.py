@@ -15,7 +15,7 @@ class Example:
     more: tuple[str, ...]  # other inputs, the first of as many tokens
 
 
-EXAMPLES = {  # by the names of `tc.programs.EXAMPLES`
+EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
     "reverse": Example(
         title=mark("Reverse"),
         about=mark("Each token is replaced by the one at the opposite position."),

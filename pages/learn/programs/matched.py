@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+import headlight as hl
 import transformer_core as tc
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.heatmaps.attention import attention_heatmap
@@ -106,7 +107,7 @@ def _compiled(program: Program) -> tuple[Expression, Expression]:
     written = call(
         Program, source=program.source, vocab=program.vocab, max_len=program.max_len, is_causal=program.is_causal
     )
-    model, tokenizer = named("compiled, tokenizer", call(tc.programs.compile, written))
+    model, tokenizer = named("compiled, tokenizer", call(hl.programs.compile, written))
     return model, tokenizer
 
 

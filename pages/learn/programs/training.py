@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
+from headlight.programs.corpus import PREFIX
 from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.language import Program
 from headlight.programs.training import STEPS, train_arguments
@@ -12,7 +13,6 @@ from pages.shared import models, prose, run_models, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
 from pages.train.train import keep
-from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.errors import HeadlightError, RunError, mark
 from transformer_core.language import say
 from transformer_core.reasons import reason
@@ -80,10 +80,10 @@ def corpus_of(program: Program) -> str:
     """Return the corpus of a program's task, as `--corpus` takes it."""
     example = example_of(program)
     if example:
-        return f"{PROGRAM}{example}"
+        return f"{PREFIX}{example}"
     parts = (*program.lines.values(), *program.vocab, str(program.max_len), str(program.is_causal))
     name = blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()
-    return f"{PROGRAM}{models.at_root(runs.folder() / '.programs' / name)}"
+    return f"{PREFIX}{models.at_root(runs.folder() / '.programs' / name)}"
 
 
 def _start(data: Shown, run: Run | None) -> None:
@@ -126,7 +126,7 @@ def _write(corpus: str, program: Program) -> None:
     """
     from headlight.programs.checkpoint import write_program
 
-    place = corpus.removeprefix(PROGRAM)
+    place = corpus.removeprefix(PREFIX)
     if place in EXAMPLES:
         return
     try:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import transformer_core as tc
+from headlight.cli.main import main
 from headlight.programs import roles
 from headlight.programs.checkpoint import load_compiled
-from transformer_core.cli.main import main
 
 
 def test_an_example_becomes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from headlight.cli.main import main
 from headlight.experiments.directory import ExperimentDirectory
 from tests.training.forked import Command
-from transformer_core.cli.main import main
 
 
 @pytest.mark.training

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headlight.analysis.stage import first_view
+from headlight.cli.main import main
 from tests.conftest import ROOT
-from transformer_core.cli.main import main
 from transformer_core.config import ModelConfig
 
 

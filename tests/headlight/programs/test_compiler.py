@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import headlight as hl
 import transformer_core as tc
 from headlight.programs import EXAMPLES, INPUTS, Program
 from headlight.programs import compile as compile_program
@@ -95,7 +96,7 @@ def test_a_number_beside_categories():
         expected = [*("few" if share < Fraction(1, 3) else token if i else "first" for i, token in enumerate(tokens))]
         with torch.inference_mode():
             best = model(torch.tensor([tokenizer.encode_for(" ".join(tokens), "encoder_only")]))[0].argmax(-1)
-        assert tokenizer.tokens(best[1:-1]) == expected == tc.programs.run(program, tokens)
+        assert tokenizer.tokens(best[1:-1]) == expected == hl.programs.run(program, tokens)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from headlight.programs import EXAMPLES, Program
+from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import save_compiled, write_program
 from headlight.programs.corpus import program_corpus
 from tests.headlight.programs.compiled_examples import example
-from transformer_core.corpora import load_corpus, program_inputs
+from transformer_core.corpora import load_corpus
 from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
@@ -31,8 +32,8 @@ def _fraction(a: int, b: int) -> str:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_inputs, "N_TRAIN", 300)
-    monkeypatch.setattr(program_inputs, "N_HELD_OUT", 30)
+    monkeypatch.setattr(programs_corpus, "N_TRAIN", 300)
+    monkeypatch.setattr(programs_corpus, "N_HELD_OUT", 30)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

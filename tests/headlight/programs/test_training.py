@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headlight.analysis.heads.program_heads import match_program
-from headlight.analysis.training.keeping import describe_heads, keep_run
+from headlight.analysis.training.describing import describe_heads
 from headlight.programs import EXAMPLES
 from headlight.programs.training import program_training, train_arguments
 from tests.headlight.programs.compiled_examples import example
@@ -13,6 +13,7 @@ from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.settings import parse_settings
 from transformer_core.training.run.begin import begin
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.keep import keep_run
 from transformer_core.training.run.worker import work
 
 

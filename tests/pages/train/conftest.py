@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.cli.main import main
 from tests.pages.conftest import app_at
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
 from tests.pages.train.small_films import save_run
-from transformer_core.cli.main import main
 from transformer_core.training.run.launch import Launcher
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from headlight.analysis.trace.traced_forward import tensor_of
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.getters import Get, Parts, attention_site, probabilities
 from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, Run
 from pages.learn.tour.lesson_engine.value import Result
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import patch, set_cells, zero_heads
 

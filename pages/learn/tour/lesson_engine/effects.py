@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 
 from headlight.analysis.trace.attentions import attentions_of
-from headlight.analysis.trace.traced_forward import tensor_of
 from pages.learn.tour.lesson_engine.run import Run
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads

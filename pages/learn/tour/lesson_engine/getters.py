@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.analysis.trace.traced_forward import tensor_of
 from pages.learn.tour.lesson_engine import effects
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.model.positions import sinusoidal_table
 
 Parts = tuple[str | float, ...]

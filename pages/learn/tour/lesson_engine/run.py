@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
-from headlight.analysis.trace.traced_forward import tensor_of
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.value import WRITING, Axis
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer

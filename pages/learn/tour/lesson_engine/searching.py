@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from headlight.analysis.trace.traced_forward import tensor_of
 from pages.learn.tour.lesson_engine.run import Run
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.decoding.tree import DecodingTree
 
 

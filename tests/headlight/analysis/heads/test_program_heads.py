@@ -10,9 +10,10 @@ from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
 
 import transformer_core as tc
 from headlight.analysis.heads.program_heads import MatchedHead, match_program
+from headlight.programs import corpus as programs_corpus
 from headlight.programs import roles
 from tests.headlight.programs.compiled_examples import example
-from transformer_core.corpora import load_corpus, program_inputs
+from transformer_core.corpora import load_corpus
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import ConfigError, ProgramError
 from transformer_core.model.attention import MultiHeadAttention
@@ -22,8 +23,8 @@ from transformer_core.model.transformer import build
 @pytest.fixture(scope="module")
 def corpora() -> dict[str, Corpus]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_inputs, "N_TRAIN", 30)
-        patch.setattr(program_inputs, "N_HELD_OUT", 16)
+        patch.setattr(programs_corpus, "N_TRAIN", 30)
+        patch.setattr(programs_corpus, "N_HELD_OUT", 16)
         return {name: load_corpus(f"program:{name}") for name in ("shuffle_dyck_2", "reverse", "shift")}
 
 

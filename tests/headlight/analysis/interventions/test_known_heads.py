@@ -1,4 +1,4 @@
-"""The stack on models whose heads are known: it gives what the instrument's own interventions give (tests/headlight/programs)."""
+"""The stack on models with known heads gives what the instrument's own interventions give."""
 
 import math
 from collections.abc import Iterator

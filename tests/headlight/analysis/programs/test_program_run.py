@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+import headlight as hl
 import transformer_core as tc
 from headlight.analysis.programs.program_run import ProgramRun, program_run
 from headlight.programs import EXAMPLES, INPUTS, Program
@@ -24,10 +25,10 @@ def test_the_model_says_what_the_program_says_and_its_last_line_computes_that(na
     for _ in range(20):
         tokens = INPUTS[name](rng)
         run = program_run(model, tokenizer, tokens)
-        expected = tuple(map(str, tc.programs.run(EXAMPLES[name], tokens)))
+        expected = tuple(map(str, hl.programs.run(EXAMPLES[name], tokens)))
         assert run.problem is None and run.output == run.predicted == expected
         assert tuple(map(str, run.lines[-1].values or ())) == expected
-        assert {*tc.programs.roles(model)} <= {head for line in run.lines for head in line.heads}
+        assert {*hl.programs.roles(model)} <= {head for line in run.lines for head in line.heads}
 
 
 def test_a_selector_has_the_heads_that_attend_as_it_says_and_its_values_are_positions():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers, processors
 
+import headlight as hl
 import transformer_core as tc
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
@@ -142,7 +143,7 @@ def test_without_a_mask_token_each_token_of_the_text_has_a_prediction(name: str)
     for _ in range(5):
         tokens = INPUTS[name](rng)
         model_run = run_text(model, tokenizer, " ".join(tokens))
-        output = [*map(str, tc.programs.run(EXAMPLES[name], tokens))]
+        output = [*map(str, hl.programs.run(EXAMPLES[name], tokens))]
         assert model_run.output == " ".join(output) and not model_run.has_mask
         assert [blank.position for blank in model_run.blanks] == [*range(1, len(tokens) + 1)]
         assert [blank.candidates[0].label for blank in model_run.blanks] == output

@@ -18,9 +18,9 @@ from headlight.analysis.masks.text import mask_text
 from headlight.analysis.positions.shuffled_words import shuffle_words
 from headlight.analysis.stage.generating import generate
 from headlight.analysis.trace.model_run import run_text
-from headlight.analysis.trace.traced_forward import final_states
+from headlight.cli.main import main
 from tests.small_bert import OTHERS, save_small_bert
-from transformer_core.cli.main import main
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import TextError
 from transformer_core.text.labels import border_in
 

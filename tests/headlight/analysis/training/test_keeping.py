@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from headlight.analysis.heads.scores import score_heads
-from headlight.analysis.training import keeping
-from headlight.analysis.training.keeping import describe_heads, keep_run
+from headlight.analysis.training import describing
+from headlight.analysis.training.describing import describe_heads
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.corpora import load_corpus
 from transformer_core.decoding.greedy import greedy_decode
@@ -17,6 +17,7 @@ from transformer_core.errors import CheckpointError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.run.begin import begin
+from transformer_core.training.run.keep import keep_run
 from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import work
 
@@ -44,7 +45,7 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
         measured.append(items)
         return score_heads(model, tokenizer, items)
 
-    monkeypatch.setattr(keeping, "score_heads", watched)
+    monkeypatch.setattr(describing, "score_heads", watched)
     describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3, n_usual=4)
     assert [[*items] for items in measured] == [[*load_corpus("copy").held_out[:3]]]
     described = read_card(tmp_path / "kept")

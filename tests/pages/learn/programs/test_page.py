@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import transformer_core as tc
+import headlight as hl
 from headlight.programs.checkpoint import load_compiled
 from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
@@ -47,8 +47,8 @@ def outputs(app: AppTest) -> dict[str, list[str]]:
 
 def test_an_example_is_drawn_with_its_lines_heads_and_output(open_app: OpenApp):
     app = opened(open_app, program="induction", line="1", input="a b a")
-    program, tokens = tc.programs.EXAMPLES["induction"], ["a", "b", "a"]
-    assert outputs(app) == {"output of program and model": [str(one) for one in tc.programs.run(program, tokens)]}
+    program, tokens = hl.programs.EXAMPLES["induction"], ["a", "b", "a"]
+    assert outputs(app) == {"output of program and model": [str(one) for one in hl.programs.run(program, tokens)]}
     rows = table(app)["rows"]
     assert [row["number"] for row in rows] == [*program.lines] and table(app)["tokens"] == tokens
     assert not app.warning and EXAMPLES["induction"].about in words_of(app)
@@ -66,18 +66,18 @@ def test_a_mistake_changes_pattern_and_output_beside_those_as_written(open_app: 
     assert not app.exception and url_of(app)["mistake"] == TWO_BACK
     found = pictures(app)
     assert found["L0.H0 as written"][5].argmax() == 4 and found["L0.H0 with the mistake"][5].argmax() == 3
-    changed = tc.programs.Program(source=tc.programs.EXAMPLES["induction"].source.replace("- 1", "- 2"), is_causal=True)
+    changed = hl.programs.Program(source=hl.programs.EXAMPLES["induction"].source.replace("- 1", "- 2"), is_causal=True)
     tokens = EXAMPLES["induction"].tokens.split()
-    assert outputs(app)["output of program and model"] == tc.programs.run(changed, tokens)
-    assert outputs(app)["output without the mistake"] == tc.programs.run(tc.programs.EXAMPLES["induction"], tokens)
+    assert outputs(app)["output of program and model"] == hl.programs.run(changed, tokens)
+    assert outputs(app)["output without the mistake"] == hl.programs.run(hl.programs.EXAMPLES["induction"], tokens)
     assert [row["isMistaken"] for row in table(app)["rows"]] == [True, False]
 
 
 def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: OpenApp):
-    line = tc.programs.EXAMPLES["reverse"].lines[3].replace("indices, opposite", "opposite, indices")
+    line = hl.programs.EXAMPLES["reverse"].lines[3].replace("indices, opposite", "opposite, indices")
     app = opened(open_app, program="reverse", mistake=line)
     assert "this mistake changes nothing" in words_of(app)
-    line = tc.programs.EXAMPLES["reverse"].lines[1].replace("True", "False")
+    line = hl.programs.EXAMPLES["reverse"].lines[1].replace("True", "False")
     app = opened(open_app, program="reverse", line="1", mistake=line, attends="earlier")
     assert "this mistake changes nothing" not in words_of(app)
     assert EXAMPLES["reverse"].about not in words_of(app), "it is written for all tokens"
@@ -176,7 +176,7 @@ def test_what_is_shown_is_saved_with_its_mistake(open_app: OpenApp, models_folde
     app.text_input(key="programs-mistake-typed").set_value("nothing").run()  # cannot be read: the program is shown
     save(app, "right")
     for name, offset in (("wrong", 2), ("right", 1)):
-        assert tc.programs.roles(load_compiled(models_folder / name)[0])[0, 0].offset == offset
+        assert hl.programs.roles(load_compiled(models_folder / name)[0])[0, 0].offset == offset
 
 
 def test_another_line_or_program_has_no_mistake(bare: Bare):

@@ -12,6 +12,7 @@ import transformer_core as tc
 from headlight.analysis.heads.program_heads import ProgramMatch
 from headlight.programs import EXAMPLES, Program
 from headlight.programs import compile as compile_program
+from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import write_program
 from headlight.programs.examples import example_of
 from headlight.programs.training import program_training, train_arguments
@@ -22,7 +23,7 @@ from pages.shared.recipe import script, value_of
 from pages.train.train import keep
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import here
-from transformer_core.corpora import load_corpus, program_inputs
+from transformer_core.corpora import load_corpus
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.run.begin import begin
@@ -43,8 +44,8 @@ class Shown:
 
 
 def few_inputs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(program_inputs, "N_TRAIN", 200)
-    patch.setattr(program_inputs, "N_HELD_OUT", 20)
+    patch.setattr(programs_corpus, "N_TRAIN", 200)
+    patch.setattr(programs_corpus, "N_HELD_OUT", 20)
 
 
 def train(place: Path, program: Program) -> None:

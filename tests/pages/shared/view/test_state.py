@@ -19,12 +19,12 @@ from tokenizers import Tokenizer
 import transformer_core as tc
 from headlight.analysis.interventions.records import Ablation, Component, Stack
 from headlight.analysis.interventions.stack_json import to_json
+from headlight.cli.main import main
 from pages.shared import models
 from pages.shared.lines import from_box, to_box
 from pages.shared.view import long_texts, state
 from pages.shared.view.long_texts import MAX_CHARACTERS, clean
 from tests.pages.conftest import figure_of
-from transformer_core.cli.main import main
 from transformer_core.decoding.greedy import greedy_decode
 
 START = {"attention": "cross", "layer": 1, "head": 0}

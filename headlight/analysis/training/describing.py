@@ -1,4 +1,4 @@
-"""The model of a training as a checkpoint of its own: saved first, and then described, head by head, in its card."""
+"""What the card of a trained model says: what its heads do, and which outputs are usual."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +8,10 @@ import numpy as np
 from headlight.analysis.heads.guided_head import guidance_facts
 from headlight.analysis.heads.scores import known_heads, score_heads
 from headlight.analysis.trace.model_run import run_text
-from transformer_core.checkpoints.checkpoint import CARD, load, read_card, refuse_to_replace, save
-from transformer_core.checkpoints.folder import real_path, write_json
+from transformer_core.checkpoints.checkpoint import CARD, load, read_card
+from transformer_core.checkpoints.folder import write_json
 from transformer_core.corpora.corpus import Pair
 from transformer_core.errors import HeadlightError, RunError
-from transformer_core.instrument.finite import not_finite_weights, note_on_weights
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
@@ -22,43 +21,6 @@ from transformer_core.training.run.directory import RunDirectory
 N_SCORED = 64  # held-out items on which the heads are measured
 N_USUAL = 500  # held-out pairs that say what output is usual
 UNUSUAL = 0.01  # share of them whose output is less probable than the limit in the card
-
-
-def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
-    """Write the model that a run saved last as a checkpoint folder; an older checkpoint there is replaced.
-
-    The run may be finished, stopped or paused, or go on meanwhile.
-
-    Args:
-        run: the run's folder.
-        folder: where.
-        title: what people call the model; None: what they call its corpus.
-
-    Returns:
-        The step after which the model was saved.
-
-    Raises:
-        RunError: the run has saved nothing yet, is damaged, or the folder cannot be written.
-        CheckpointError: the folder holds something else.
-    """
-    refuse_to_replace(folder)
-    saved = RunDirectory.open(run).read_last()
-    if saved is None:
-        raise RunError(
-            "{run} has not saved any weights yet, so there is no model to save; let it train a little longer", run=run
-        )
-    card = saved.card | {"name": real_path(folder).name} | ({"title": title} if title else {})
-    if note := note_on_weights(not_finite_weights(saved.model)):
-        card["notes"] = [note.as_json()]
-    try:
-        save(folder, saved.model, saved.tokenizer, card)
-    except OSError as error:
-        raise RunError(
-            "{folder} cannot be written ({error}); free some disk space, or choose another folder",
-            folder=folder,
-            error=reason(error),
-        ) from error
-    return saved.progress.step
 
 
 def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual: int = N_USUAL) -> None:

@@ -1,0 +1,1 @@
+"""The command line: the commands of `transformer_core`, and those of the laboratory."""

@@ -1,0 +1,27 @@
+"""All commands: those of the library, with head scores in every training, and those of the laboratory."""
+
+from collections.abc import Sequence
+
+from headlight.cli import compile_, experiment, first_view
+from headlight.cli.observer import HeadObserver
+from transformer_core.cli import main as library
+from transformer_core.cli.main import PROGRAM, Commands, Run
+
+_MODULES = ("headlight.analysis.heads.measures", "headlight.experiments.work")  # that `ready` imports
+
+
+def add_commands(commands: Commands, run: Run) -> None:
+    """Add all commands."""
+    library.add_commands(commands, run, observer=HeadObserver(), modules=_MODULES)
+    for command in (experiment, compile_, first_view):
+        command.add_command(commands)
+
+
+def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
+    """Run a command; return its exit status, as `transformer_core.cli.main.main` does."""
+    return library.main(arguments, program, add_commands)
+
+
+def run_process(arguments: Sequence[str], program: str = PROGRAM) -> int:
+    """Run a command in a process of its own; return its exit status."""
+    return library.run_process(arguments, program, add_commands)

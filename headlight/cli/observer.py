@@ -1,0 +1,35 @@
+"""Head scores: at each snapshot of a training, and in the card of its model."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformer_core.errors import RunError
+
+if TYPE_CHECKING:  # imports torch
+    from transformer_core.training.run.job import Job
+
+N_FILMED = 8  # held-out items on which the heads are scored at each snapshot
+
+
+class HeadObserver:
+    """Scores heads while a model is trained, and when it is saved."""
+
+    def at_snapshots(self, job: "Job") -> Callable[[int], None]:
+        """Return a function that scores all heads after a step, and appends the scores to the run."""
+        from headlight.analysis.heads.meter import HeadMeter
+        from headlight.analysis.training.head_history import HeadHistory
+
+        meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
+        return lambda step: job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
+
+    def after_saving(self, run: Path, folder: Path) -> None:
+        """Score the heads of a saved model, and write the scores into its card."""
+        from headlight.analysis.training.describing import describe_heads
+
+        print("Scoring its heads, for its card ...", flush=True)
+        try:
+            describe_heads(run, folder)
+        except RunError as error:
+            print(f"Note: {error}. The model is saved and complete; its card has no head scores.")
