@@ -40,7 +40,7 @@ def _name(kind: ExperimentKind, text: str) -> str:
     """
     found = _NAME.fullmatch(text)
     if not found or found[1] != kind:
-        raise ValueError(say("its name looks like {kind}-20260101-120000", kind=kind))
+        raise ValueError(say("the format is {kind}-20260101-120000", kind=kind))
     return text
 
 

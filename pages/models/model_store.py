@@ -268,7 +268,7 @@ def delete(name: str) -> None:
     from transformer_core.checkpoints.remove import remove
 
     if models.is_shipped(name):
-        raise CheckpointError("{name} comes with Headlight; only your own models can be deleted", name=name)
+        raise CheckpointError("{name} is included with Headlight; only your own models can be deleted", name=name)
     if Path(name).name != name or name.startswith("."):
         raise CheckpointError("{name!r} is not the name of a model; choose one from the list", name=name)
     owners.check_is_mine(models.folder() / name, CheckpointError)

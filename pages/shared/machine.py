@@ -33,7 +33,7 @@ def choose() -> None:
         if len(devices) > 1:
             _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
         else:
-            alone = say("This machine has only its {device}.", device=models.device_name(devices[0]))
+            alone = say("This machine has only a {device}.", device=models.device_name(devices[0]))
             prose.small(alone)
         _choice(say("Precision"), models.PRECISIONS, state.PRECISION.key)
         prose.small(say(ABOUT))

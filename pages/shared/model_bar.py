@@ -12,7 +12,7 @@ from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
-from transformer_core.language import language, say, say_message
+from transformer_core.language import language, say, say_message, say_number
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
@@ -23,7 +23,10 @@ CLAIM = mark("See what every attention head does, step by step, in a model that 
 TEXT_BOXES = {  # label and placeholder
     "encoder_decoder": (mark("Text"), mark("Type a sentence, then press Enter")),
     "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
-    "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
+    "encoder_only": (
+        mark("Text with blanks"),
+        mark("Type a text with ____ in place of missing words, then press Enter"),
+    ),
 }
 WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head, or no mask token, to fill in with
 OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
@@ -204,9 +207,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if model_run.left_out:
         remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
     elif len(text) == long_texts.MAX_CHARACTERS:
-        remarks.append(
-            say("Texts can have up to {n:,} characters; the rest was left out.", n=long_texts.MAX_CHARACTERS)
-        )
+        remarks.append(say("Texts can have up to {n:,} characters; the rest was cut off.", n=long_texts.MAX_CHARACTERS))
     if model_run.target_left_out:
         remarks.append(
             say("The target is long: only its first {n} tokens were read.", n=model_run.target_left_out.start)
@@ -215,7 +216,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if is_cut and not continuing.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if not model_run.has_mask and WRITTEN_MASK.search(text):
-        remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
+        remarks.append(say("This model has no mask token, so it reads ____ literally."))
     return [*remarks, *_detours(model_run)]
 
 
@@ -249,14 +250,15 @@ def _detours(model_run: "ModelRun") -> list[str]:
         return []
     shown = ", ".join(
         say(
-            "“{instead}” for your “{typed}” ({probability})",
+            "“{instead}” instead of your “{typed}” ({probability})",
             instead=isolate(detour.instead),
             typed=isolate(detour.typed),
             probability=answer.probability(detour.probability),
         )
         for detour in detours[:3]
     )
-    more = say(" and differ {n} more times", n=len(detours) - 3) if len(detours) > 3 else ""
+    n_more = len(detours) - 3
+    more = say_number(n_more, " and differ {n} more time", " and differ {n} more times") if n_more > 0 else ""
     return [
         say(
             "The model itself would continue with {shown}{more}; in brackets: the probability of your token.",

@@ -44,9 +44,9 @@ TRAIN_COMMAND = (  # of the first one, as its card has it
 GUIDED = mark(
     "Encoder self-attention L{layer}.H{head} was guided: in training, an extra loss told it which noun each pronoun "
     "refers to (Garg et al. 2019), so it attends from “it” to that noun. Trained without this guidance, en-fr "
-    "translates equally well, but the best encoder head finds the right noun for only 38% of pronouns: the decoder "
-    "resolves them. (The same command without guided_head trains that model; its card reports the share on held-out "
-    "sentences as “antecedent”.)"
+    "translates equally well, but the best encoder head finds the correct noun for only 38% of pronouns: the "
+    "decoder resolves them. (The same command without guided_head trains that model; its card reports the share on "
+    "held-out sentences as “antecedent”.)"
 )
 MOST_TITLE, MOST_EXAMPLE = 200, 2_000  # characters that are read of a card
 MOST_LISTED = 200  # examples, and heads
@@ -385,7 +385,7 @@ _SUCCESSES = {  # the measures of held-out texts that say most, the most telling
     "coherent": mark("{share:.1%} of generated stories are coherent"),
     "continued": mark("{share:.1%} accuracy on repeated tokens"),
 }
-_OF_BLANKS = {"accuracy": mark("{share:.1%} of masked tokens right")}
+_OF_BLANKS = {"accuracy": mark("{share:.1%} accuracy on masked tokens")}
 
 
 def _success(metrics: Mapping[str, Any], architecture: object) -> str:

@@ -101,7 +101,7 @@ def check_room(folder: Path) -> None:
     used = sum(file.stat().st_size for path in mine(folder) for file in path.rglob("*") if file.is_file())
     if used > MOST_KEPT:
         raise HeadlightError(
-            "what you keep on this shared server takes more than {most} MiB; delete some of it first",
+            "your files on this shared server take more than {most} MiB; delete some of them first",
             most=MOST_KEPT >> 20,
         )
 

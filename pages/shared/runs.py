@@ -78,7 +78,7 @@ class Run:
     def title(self) -> str:
         """Name and state, for a list that is not drawn anew each second."""
         is_busy = self.is_at_work and self.state != "paused"
-        return f"{self.name} · {say('at work') if is_busy else say(STATES[self.state][0])}"
+        return f"{self.name} · {say('running') if is_busy else say(STATES[self.state][0])}"
 
 
 def folder() -> Path:
@@ -168,12 +168,12 @@ def start(name: str, arguments: Sequence[str]) -> None:
     at_work = [run for run in available().values() if run.is_at_work]
     if len(at_work) >= n_at_once() + MOST_WAITING:
         raise RunError(
-            "{n} trainings are already at work or queued on this machine; wait until one has finished, or stop one",
+            "{n} trainings are already running or queued on this machine; wait until one has finished, or stop one",
             n=len(at_work),
         )
     if 1 + sum(_by(run.path) == owners.visitor() for run in at_work) > MOST_OF_A_VISITOR:
         raise RunError(
-            "{n} trainings that you started are already at work or queued; wait until one has finished, or stop one",
+            "{n} trainings that you started are already running or queued; wait until one has finished, or stop one",
             n=MOST_OF_A_VISITOR,
         )
     if path.exists():
@@ -207,9 +207,7 @@ def resume(run: Run) -> None:
     place = corpus.removeprefix(PREFIX)
     is_made_here = corpus in CORPORA or (place != corpus and place in EXAMPLES)
     if not is_made_here and not all((models.ROOT / part).exists() for part in place.split(BETWEEN)):
-        raise RunError(
-            "the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name
-        )
+        raise RunError("its training text, {name}, no longer exists; upload it again to resume", name=Path(corpus).name)
     start(run.name, ["--resume", "--device", "auto"])
 
 

@@ -21,7 +21,7 @@ def test_it_is_in_the_navigation_draws_what_is_chosen_restores_a_link_and_speaks
     expect(title).to_contain_text("query 1")
     expect(page).to_have_url(re.compile(r"/row\?.*query=1"))
     page.goto("/row?query=many")
-    expect(page.get_by_text("The address asks for query “many”")).to_be_visible()
+    expect(page.get_by_text("The address has query “many”")).to_be_visible()
     page.goto("/row?query=2&language=de")
     expect(page.get_by_role("heading", name="Zeile", level=1)).to_be_visible()
     expect(title).to_contain_text("2")

@@ -33,7 +33,7 @@ def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, m
     [
         ("encoder_decoder", {"loss": 0.1, "exact_match": 0.996}, ", 99.6% exact match on held-out texts"),
         ("decoder_only", {"accuracy": 0.9, "coherent": 0.8735}, ", 87.4% of generated stories are coherent"),
-        ("encoder_only", {"accuracy": 0.958}, ", 95.8% of masked tokens right"),
+        ("encoder_only", {"accuracy": 0.958}, ", 95.8% accuracy on masked tokens"),
         ("decoder_only", {"accuracy": 0.4}, ""),
     ],
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
-    "bars below zero: tokens that B finds less probable than A does. Both are teacher-forced on A’s output, so "
-    "every token has the same context."
+    "bars below zero: tokens that are less probable in B than in A. Both are teacher-forced on A’s output, so every "
+    "token has the same context."
 )
 
 

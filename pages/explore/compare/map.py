@@ -49,7 +49,7 @@ def show(data: ComparisonData) -> None:
     with right, st.container(key="hl-compare-clusters", gap="small"):
         _clusters(data, found)
     words = say(
-        "heads of {attention} that lie close together behave alike; an isolated head does something unique. A "
+        "heads of {attention} that are close together behave alike; an isolated head behaves unlike any other. A "
         "cluster is named after the highest mean score of its heads, where that is clear. Distance: {distance}; the "
         "plane shows only part of it.",
         attention=say(ATTENTIONS[attention].inline),

@@ -116,7 +116,7 @@ def _paste(*, takes_pairs: bool) -> None:
         placeholder=say("One text per line, then press Ctrl+Enter"),
         shown=view_fields.listed(),
         take=view_fields.take_list,
-        help=say("‖ parts the two texts of a pair") if takes_pairs else None,
+        help=say("‖ separates the two texts of a pair") if takes_pairs else None,
     )
     if (n := n_pasted()) > MOST_LINES:
         prose.note(say("The list has {n:,} texts; only the first {most} are used.", n=n, most=MOST_LINES))

@@ -29,8 +29,8 @@ NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
 ABOUT_PENALTY = mark(
-    "Above 1, tokens that already occurred become less probable: positive logits are divided by it, negative ones "
-    "multiplied. 1 = off."
+    "Above 1, tokens that already occurred become less probable: their positive logits are divided by it, negative "
+    "ones are multiplied by it. 1 = off."
 )
 ABOUT_SEED = mark("The same seed samples the same tokens. At temperature 0 nothing is sampled.")
 

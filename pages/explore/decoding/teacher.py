@@ -166,7 +166,7 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
     n_first = sum(_chosen(step).rank == 0 for step in forced)
     by_itself = say("Free-running") if data.session.sampling == GREEDY else say("Free-running (sampled)")
     is_cut = not data.tree.has_ended(free[-1])
-    first_choice = say("{n_first} of {n} tokens ranked first", n_first=n_first, n=len(forced))
+    first_choice = say("{n_first} of {n} ranked first", n_first=n_first, n=len(forced))
     how_far = say("cut off after {n} tokens", n=len(free)) if is_cut else say("complete")
     prose.paragraph(sentence)
     prose.html(

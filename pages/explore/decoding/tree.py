@@ -90,7 +90,7 @@ def _table(data: DecodingData) -> None:
             "parts": st.column_config.TextColumn(
                 say("first difference"),
                 width=230,
-                help=say("Compared to the branch above with the longest common prefix"),
+                help=say("Compared with the branch above that shares the longest prefix"),
             ),
             "branch": st.column_config.TextColumn(say("branch"), width=200),
             "tokens": st.column_config.NumberColumn(say("tokens"), width=60),

@@ -35,8 +35,8 @@ TABS = {
 }
 ABOUT_METHOD = {
     "resample": mark(
-        "The activation of another text, position by position where both have the same tokens; elsewhere a random "
-        "position of it."
+        "The activation from another text, position by position where both have the same tokens; elsewhere, that of "
+        "a random position."
     ),
     "mean": mark("The mean activation over all positions of the texts."),
     "zero": mark("A vector of zeros, which the model may never have seen: effects can be exaggerated."),
@@ -48,16 +48,16 @@ ABOUT_DIRECTION = {
     "denoising": mark("Clean into corrupted: is the component sufficient? Your text is the corrupted one."),
     "noising": mark("Corrupted into clean: is the component necessary? Your text is the clean one."),
 }
-SAME_TEXT = mark("Both texts have the same tokens, so this changes nothing by itself. Type another text.")
+SAME_TEXT = mark("Both texts have the same tokens, so this changes nothing on its own. Type another text.")
 SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column"), "group": mark("Group")}
 ABOUT_CELLS = mark(
-    "Before the softmax, the other keys share the weight of a cell that is knocked out, so another head or cell can "
-    "make up for it. Set to 0 after the softmax, without rescaling, that weight is gone."
+    "If a cell is knocked out before the softmax, the other keys share its weight, so another cell can compensate "
+    "for it. If it is set to 0 after the softmax, without rescaling, its weight is lost."
 )
 PICK = mark("Click a cell of the pattern, or type query and key.")
 PICK_SOME = mark(
-    "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. Query and key add "
-    "one, too."
+    "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. You can also add "
+    "a cell by its query and key."
 )
 OF_ATTENTION = (*OF_HEADS, "attention")  # kinds of components of one attention; others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
@@ -214,7 +214,7 @@ def _other(data: InterventionsData) -> None:
             label_visibility="collapsed",
         )
     if max(len(_OTHER.value), len(_second(data))) > MAX_TEXT_CHARS:
-        prose.small(say("Texts can have up to {n:,} characters; the rest was left out.", n=MAX_TEXT_CHARS))
+        prose.small(say("Texts can have up to {n:,} characters; the rest was cut off.", n=MAX_TEXT_CHARS))
 
 
 def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:

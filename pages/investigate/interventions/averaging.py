@@ -28,7 +28,7 @@ def choose(data: InterventionsData, usual: Given) -> None:
             say("Texts, one per line"),
             shown=_TEXTS.value or in_one_line(usual),
             height=100,
-            help=say("‖ parts the two texts of a pair") if data.card.takes_pairs else None,
+            help=say("‖ separates the two texts of a pair") if data.card.takes_pairs else None,
         )
 
 

@@ -22,8 +22,8 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Change the model while it runs, and see exactly what follows: ablate heads and layers, edit single attention "
-    "weights, patch activations from another text, swap tokens. The unchanged run stays beside it."
+    "Change the model while it runs, and see the exact effect: ablate heads and layers, edit single attention "
+    "weights, patch activations from another text, swap tokens. The unchanged run is shown next to it."
 )
 VIEWS = {
     "pattern": mark("Pattern of the head"),

@@ -22,7 +22,7 @@ from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
-ORDER = mark("They act from top to bottom: of two that replace the same activation, the lower one counts.")
+ORDER = mark("They are applied from top to bottom: if two replace the same activation, the lower one counts.")
 MOST_BYTES = 500_000  # of a file: a stack, and two texts of 30,000 characters
 MOST_CHARS = 1000  # of another text, where it is shown as a whole
 MOST_NAMED = 80  # characters of a text that is named in a sentence
@@ -178,7 +178,7 @@ def read(content: bytes) -> tuple[Stack, dict[str, Any]]:
         values = json.loads(content)
         entries = values[FILE]
     except (ValueError, RecursionError, TypeError, LookupError) as error:
-        raise ConfigError("this file holds no stack of interventions; choose one that was saved here") from error
+        raise ConfigError("this file contains no stack of interventions; choose one that was saved here") from error
     made_for: dict[str, Any] = {name: values[name] for name in TEXTS if isinstance(values.get(name), str)}
     if isinstance(model := values.get(MODEL), dict) and isinstance(model.get("path"), str):
         made_for[MODEL] = model

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 SLICE = 0.7  # s of one draw of the page that a sweep takes
 BY_POSITION, BY_HEAD = mark("{components} × positions"), mark("{components}: layer × head")
 ABOUT = mark(
-    "Each cell is one exact run: one component takes its values from the other text (activation patching), all else "
-    "stays. The metric is the logit difference of the two tokens; blue favors the first, orange the second."
+    "Each cell is one exact run: one component takes its values from the other text (activation patching), and "
+    "everything else is unchanged. The metric is the logit difference of the two tokens; blue favors the first, "
+    "orange the second."
 )
 WITH_STACK = mark("The stack stays active in every run: changes are relative to the model with the stack.")
 WAYS = {  # how each component's effect is found
@@ -43,12 +44,12 @@ WAYS = {  # how each component's effect is found
 }
 ABOUT_SIEVE = mark(
     "Attribution patching (Nanda 2023) estimates all effects from one forward and one backward pass: the gradient "
-    "times the difference of the two activations. It is a sieve, not a result, and misses heads whose softmax is "
+    "times the difference of the two activations. It only selects candidates, and misses heads whose softmax is "
     "saturated. The {n} largest estimates are then checked by exact runs."
 )
 UNITS = {"change": mark("Change in nats"), "fraction": mark("Fraction recovered")}
 ABOUT_FRACTION = mark(
-    "(patched − base) / (other text − base): 1 is all of the difference between the texts, {difference} nats."
+    "(patched − base) / (other text − base): 1 is the full difference between the texts, {difference} nats."
 )
 NO_FRACTION = mark(
     "There is no fraction recovered here: at this output token, the other text has no matching token, or the same "

@@ -20,7 +20,7 @@ def _cell(text: str) -> tuple[int, int]:
     """
     query, point, key = text.partition(".")
     if not point:
-        raise ValueError(say("the format is query, a point, key: 4.2"))
+        raise ValueError(say("the format is query, a dot, key: 4.2"))
     return number(query), number(key)
 
 
@@ -32,7 +32,7 @@ def _pair(text: str) -> tuple[int, int]:
     """
     token, point, other = text.partition(".")
     if not point:
-        raise ValueError(say("the format is two token ids with a point between them: 12.44"))
+        raise ValueError(say("the format is two token ids with a dot between them: 12.44"))
     return number(token), number(other)
 
 

@@ -87,8 +87,8 @@ def _convolutions(data: ArchitectureData) -> None:
         prose.warning(say("This cannot be captured: {why}.", why=str(error_of_model)))
         return
     words = say(
-        "The same network as convolutions of kernel size 1 over the positions (sec. 3.3), with the same weights "
-        "[{d_ff}, {d_model}, 1] and [{d_model}, {d_ff}, 1]: computed both ways on this text, the largest difference is "
+        "The same network as two convolutions with kernel size 1 over the positions (sec. 3.3), with the same "
+        "weights [{d_ff}, {d_model}, 1] and [{d_model}, {d_ff}, 1]. On this text the two outputs differ by at most "
         "{error}.",
         d_ff=config.d_ff,
         d_model=config.d_model,

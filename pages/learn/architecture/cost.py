@@ -44,7 +44,7 @@ CROSSES = mark(
     "From {n} tokens on, attention itself costs more than the feed-forward networks: it grows quadratically with the "
     "length, everything else linearly."
 )
-BEYOND = mark("This model takes at most {most} tokens, so it never gets there.")
+BEYOND = mark("This model takes at most {most} tokens, so this never happens.")
 NEVER = mark("Attention itself never costs more than the feed-forward networks here.")
 NO_FEED_FORWARD = mark("This model has no feed-forward networks.")
 ONE_TEXT = mark("All shapes are for one of the {n} texts in the batch.")

@@ -32,7 +32,7 @@ LOOK = mark(
     "highlight its inputs and outputs."
 )
 MISSED = mark("This model has no block “{name}”; another one is shown.")
-CUT = mark("This text is long: its first {n} tokens are captured here.")
+CUT = mark("This text is long: only its first {n} tokens are captured.")
 
 SHAPES = """
 for stage in stages(model.config, box):

@@ -44,14 +44,14 @@ SHARING = {
     "none": mark("None shared"),
 }
 ABOUT_SHARING = mark(
-    "Weight sharing (sec. 3.4): the source embedding, the target embedding and the last linear layer can be one matrix "
-    "[vocab, d_model]. {what}: {n} parameters, {change} than this model as it is. Sharing all three needs one "
-    "vocabulary for both languages. It suits languages that share many subwords; with two alphabets, as in English and "
-    "Chinese, few rows serve both sides, and a separate source embedding may be better."
+    "Weight sharing (sec. 3.4): the source embedding, the target embedding and the last linear layer can be one "
+    "matrix [vocab, d_model]. {what}: {n} parameters, {change}. Sharing all three requires one vocabulary for both "
+    "languages. This suits languages that share many subwords; with two alphabets, as in English and Chinese, few "
+    "rows serve both sides, and a separate source embedding may be better."
 )
 ABOUT_SHARING_ALONE = mark(
     "Weight sharing (sec. 3.4): the embedding and the last linear layer can be one matrix [vocab, d_model]. {what}: "
-    "{n} parameters, {change} than this model as it is."
+    "{n} parameters, {change}."
 )
 
 
@@ -91,11 +91,16 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
         ABOUT_SHARING if is_pair else ABOUT_SHARING_ALONE,
         what=say(names[chosen]),
         n=grouped(total),
-        change=say("{n} more", n=grouped(total - of_own))
-        if total >= of_own
-        else say("{n} fewer", n=grouped(of_own - total)),
+        change=_difference(total, of_own),
     )
     prose.small(words)
+
+
+def _difference(n: int, of_own: int) -> str:
+    """Compare a number of parameters with this model's, in words."""
+    if n > of_own:
+        return say("{n} more than this model", n=grouped(n - of_own))
+    return say("{n} fewer than this model", n=grouped(of_own - n)) if n < of_own else say("the same as this model")
 
 
 def look(data: ArchitectureData) -> str:

@@ -48,7 +48,7 @@ def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
     """
     found = form.fullmatch(text)
     if not found or not int(found[1]) or not int(found[2]):
-        raise ValueError(say("it is a number of texts and a number of tokens, each at least 1: [32, 128]"))
+        raise ValueError(say("enter a number of texts and a number of tokens, each at least 1: [32, 128]"))
     return TokensShape(int(found[1]), int(found[2]))
 
 

@@ -12,12 +12,12 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Write the paper’s attention in twelve lines of Python. Each line runs on your text with this head’s weights, and "
-    "its result is compared with the model’s. The spellings of torch and of NumPy both work."
+    "Write the paper’s attention in twelve lines of Python. Each line runs on your text with this head’s weights, "
+    "and its result is compared with the model’s. Both PyTorch and NumPy spellings work."
 )
 LOOK_FOR = mark(
-    "a wrong line often has the right shape. Compare the two pictures: which rows, columns or cells differ, and does "
-    "each row of the pattern still sum to 1?"
+    "a wrong line often has the correct shape. Compare the two pictures: which rows, columns or cells differ, and "
+    "does each row of the pattern still sum to 1?"
 )
 CUT = mark("This text is long: {n} of its tokens are left out here.")
 

@@ -24,11 +24,11 @@ AGREES = mark(
 HEADS = mark("Lines 4 to 9, run for each head, agree with line 10 to within {error}.")
 DISAGREES = mark(
     "Your program does not compute the model’s attention output: the largest difference is {error}. Each line is "
-    "correct by itself, so one of them must hold for this head only."
+    "correct on its own, so one of them must be correct for this head only."
 )
 HEADS_DISAGREE = mark(
-    "Lines 4 to 9 are correct for this head, but run for each head they differ from line 10 by up to {error}: one of "
-    "them must hold for this head only."
+    "Lines 4 to 9 are correct for this head. Run for every head, they differ from line 10 by up to {error}: one of "
+    "them must be correct for this head only."
 )
 
 

@@ -13,7 +13,7 @@ from transformer_core.language import say
 
 ASK = mark("Write the line and press Enter.")
 RIGHT = mark("Correct: these are the model’s numbers.")
-DIFFERS = mark("Largest difference at {place}: your value is {value}, expected is {expected}.")
+DIFFERS = mark("Largest difference at {place}: your value is {value}, the expected value is {expected}.")
 
 
 def show(data: BuildData) -> None:

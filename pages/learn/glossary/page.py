@@ -84,7 +84,7 @@ def _term(term: Term) -> None:
     shown = pages()[term.page]
     st.page_link(
         shown.script,
-        label=prose.plain(say("See it on the page {page}", page=say(shown.title))),
+        label=prose.plain(say("See it on the {page} page", page=say(shown.title))),
         icon=f":material/{shown.icon}:",
         query_params=_view_of(term),
     )

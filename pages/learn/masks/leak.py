@@ -230,8 +230,8 @@ def _facts(
             say("earlier outputs change by {most}", most=in_words(change.most_before)),
             say_number(
                 change.n_from_it,
-                "{n} output from it on changes, by up to {most}",
-                "{n} outputs from it on change, by up to {most}",
+                "the {n} output from this position on changes by up to {most}",
+                "the {n} outputs from this position on change by up to {most}",
                 most=in_words(change.most_from_it),
             ),
             *_turned(change, tokenizer),
@@ -245,10 +245,11 @@ def _leaks(of: "Leak") -> str:
     """Say how many cells above the diagonal leak, over all changed tokens."""
     if not of.n_leaks:
         return say(
-            "over all tokens nothing leaks: above the diagonal all {n} cells are exactly 0", n=of.from_later.size
+            "for all tokens together, nothing leaks: all {n} cells above the diagonal are exactly 0",
+            n=of.from_later.size,
         )
     return say(
-        "over all tokens {leaks} of {n} cells above the diagonal leak, by up to {most}",
+        "for all tokens together, {leaks} of {n} cells above the diagonal leak, by up to {most}",
         leaks=of.n_leaks,
         n=of.from_later.size,
         most=in_words(of.most_leaked),

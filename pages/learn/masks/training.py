@@ -20,13 +20,13 @@ CLAIM = mark(
     "time the future does not exist yet, and the model fails."
 )
 VARIANTS = {
-    "look_ahead": mark("right mask"),
+    "look_ahead": mark("correct mask"),
     "no_mask": mark("no causal mask"),
     "not_shifted": mark("targets not shifted"),
 }
 LOOK_FOR = mark(
     "the worst models have the lowest training loss. On held-out data, with the causal mask in place as in "
-    "generation, their loss rises during training far above guessing, and none of their output is correct. A loss "
+    "generation, their loss rises far above that of random guessing, and none of their output is correct. A loss "
     "that is too good to be true is the first sign of leakage."
 )
 

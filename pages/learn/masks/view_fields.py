@@ -36,13 +36,15 @@ def _cells(text: str) -> tuple[Cell, ...]:
     for part in text.split("~"):
         match = _RUN.fullmatch(part)
         if match is None:
-            raise ValueError(say("the format is queries, a point and keys, joined by ~: 3.4-7~5-6.0"))
+            raise ValueError(say("the format is queries, a dot and keys, joined by ~: 3.4-7~5-6.0"))
         first_query, last_query, first_key, last_key = match.groups()
         queries = range(int(first_query), int(last_query or first_query) + 1)
         keys = range(int(first_key), int(last_key or first_key) + 1)
         room -= len(queries) * len(keys)  # before any cell is visited: many large rectangles fit into an address
         if room < 0:
-            raise ValueError(say("it can name at most {most:,} cells, those of the largest mask", most=MOST_CELLS))
+            raise ValueError(
+                say("it can list at most {most:,} cells, as many as the largest mask has", most=MOST_CELLS)
+            )
         cells |= set(product(queries, keys))
     return tuple(sorted(cells))
 

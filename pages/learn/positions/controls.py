@@ -25,8 +25,8 @@ FORMULAS = {
         "right. Nothing is learned."
     ),
     "sinusoidal_interleaved": mark(
-        "Added to the embeddings: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), as "
-        "the paper has it. Nothing is learned."
+        "Added to the embeddings: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), "
+        "as in the paper. Nothing is learned."
     ),
     "learned": mark("Added to the embeddings: a learned vector for each position up to the maximum length."),
     "rotary_halves": mark(

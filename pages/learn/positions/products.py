@@ -158,7 +158,7 @@ def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: 
         arrays={"turned": turned, "unturned": unturned, "k": np.array(k)},
         columns=("turned", "unturned"),
         quantity="difference",
-        title=say("Maximum difference to the row k positions later"),
+        title=say("Maximum difference from the row k positions later"),
         x_title=say("position"),
         y_title=say("difference"),
         is_log=True,

@@ -59,7 +59,7 @@ def _dimensions(text: str) -> tuple[int, ...]:
         ValueError: they are not written so.
     """
     if not _DIMENSIONS.fullmatch(text):
-        raise ValueError(say("the format is dimensions joined by points: 0.64.128"))
+        raise ValueError(say("the format is dimensions joined by dots: 0.64.128"))
     return tuple(dict.fromkeys(map(int, text.split("."))))[:MOST_DIMENSIONS]
 
 

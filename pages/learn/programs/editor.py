@@ -19,15 +19,15 @@ from transformer_core.language import say
 
 ABOUT = mark(
     "name = expression on each line; the last line is the output. select(keys, queries, predicate) chooses keys for "
-    "each query, aggregate(selector, values, default) takes the value there, selector_width(selector) counts the keys, "
-    "map(function, …) acts on each token alone, numerical(…) makes numbers of which aggregate takes the mean. tokens "
-    "and indices are there from the start."
+    "each query, aggregate(selector, values, default) takes the value there, selector_width(selector) counts the "
+    "keys, map(function, …) acts on each token separately, numerical(…) returns numbers that aggregate averages. "
+    "tokens and indices are predefined."
 )
 ATTENDS = {  # what a query may attend to
     view_fields.ALL: mark("All tokens (encoder-only)"),
     view_fields.EARLIER: mark("Itself and earlier tokens (decoder-only)"),
 }
-OTHER_MASK = mark("This program is written for “{usual}”; as it is set now, it may compute something else.")
+OTHER_MASK = mark("This program is written for “{usual}”; with the current setting, it may compute something else.")
 N_INPUTS = 4  # that a saved model has as its examples
 OWN, OWN_TITLE = "", mark("My program")  # a program that a person wrote
 _SAVED = Kept("programs-saved", "")  # what came of saving the model
@@ -108,7 +108,7 @@ def _usual_attends() -> str:
 def _saving() -> None:
     """Draw where the model is saved, and what came of it."""
     usual = say(OWN_TITLE if view_fields.SOURCE.value else EXAMPLES[view_fields.PROGRAM.value].title)
-    about = say("The model keeps its program, and every page can open it.")
+    about = say("The model keeps its program and is available on every page.")
     if (number := _line_of_mistake()) is not None:
         usual = say("{program} with a mistake", program=usual)
         about = say("It is saved as shown, with the mistake in line {number}.", number=number) + " " + about

@@ -120,7 +120,7 @@ EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
     ),
     "addition": Example(
         title=mark("Addition"),
-        about=mark("The sum of two numbers of equal length, the ones first: 25 + 17 is written 5 2 + 7 1."),
+        about=mark("The sum of two numbers of equal length, lowest digit first: 25 + 17 is written 5 2 + 7 1."),
         tokens="5 2 + 7 1",
         more=("3 4 + 4 8", "9 + 8", "1 2 0 + 9 9 1"),
     ),

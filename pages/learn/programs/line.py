@@ -30,12 +30,12 @@ LEAST_HELD = 1e-3  # in a direction of a subspace that is drawn
 KINDS = {  # what a head of each kind attends to
     "same_token": mark("Attends to tokens that are the same as the query’s (a duplicate-token head)."),
     "induction": mark("Attends to the token after an earlier occurrence of the query’s token (an induction head)."),
-    "uniform": mark("Attends to all tokens alike."),
+    "uniform": mark("Attends to all tokens equally."),
     "fixed": mark("Attends to the same keys from every query."),
     "none": mark("No key is selected, so it attends to <bos> alone."),
     "other": mark("Attends to the keys for which the predicate is true."),
 }
-COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), tells how many keys are selected.")
+COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), shows how many keys are selected.")
 SINK = mark("Where no key is selected, it attends to <bos>, which holds the default.")
 READS = mark("Reads {read} in the residual stream, and writes {written}, directions {first} to {last}.")
 READS_ONE = mark("Reads {read} in the residual stream, and writes {written}, direction {first}.")
@@ -44,7 +44,7 @@ NO_EFFECT = mark(
     "On this input, this mistake changes nothing: all values, outputs and patterns are the same as without it. Try "
     "another mistake, or another input."
 )
-NO_HEAD = mark("No head is needed for this line: it acts on each token alone.")
+NO_HEAD = mark("No head is needed for this line: it acts on each token separately.")
 
 
 def show(data: ProgramsData) -> None:

@@ -33,22 +33,22 @@ COLUMNS = (
     mark("JS distance"),
     mark("untrained"),
     mark("accuracy lost"),
-    mark("beyond chance?"),
+    mark("better than chance?"),
 )
 COLUMNS_MEAN = mark(
-    "Each head of the program is matched with the trained head whose pattern is nearest on {n} held-out inputs, no two "
-    "with the same one. JS distance: 0 for equal patterns, 1 for patterns that share no key. Untrained: the mean "
-    "distance of the heads that are matched in {n_untrained} untrained models of the same sizes. Accuracy lost: when "
-    "the trained head writes its mean output instead (mean ablation)."
+    "Each head of the program is matched one-to-one with the trained head whose pattern is closest on {n} held-out "
+    "inputs. JS distance: 0 for equal patterns, 1 for patterns that share no key. Untrained: the mean distance of "
+    "the matched heads in {n_untrained} untrained models of the same size. Accuracy lost: after mean ablation of "
+    "the trained head."
 )
 BEYOND_CHANCE = mark(
-    "Beyond chance: nearer than in each of these untrained models, and needed (at least 1% of accuracy is lost without "
-    "it). That does not make the two patterns equal: compare them."
+    "Better than chance: closer than in any of these untrained models, and needed (at least 1% of accuracy is lost "
+    "without it). That does not make the two patterns equal: compare them."
 )
 LEARNED = mark(
-    "The trained model has learned the task: {accuracy:.2%} of its outputs for these inputs are correct ({least:.0%} "
-    "or more counts as learned). Where the table says no, it solves the task in another way; a program is not its only "
-    "solution."
+    "The trained model has learned the task: {accuracy:.2%} of its outputs for these inputs are correct "
+    "({least:.0%} or more counts as learned). Where the table says no, it solves the task in another way; the "
+    "program is only one solution."
 )
 NOT_LEARNED = mark(
     "The trained model has not learned the task yet: {accuracy:.2%} of its outputs for these inputs are correct "

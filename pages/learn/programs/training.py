@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer
 
 LEAD = mark(
-    "Does a model that is trained on the same task find the same heads? It has as many layers as the program needs, "
-    "and at least four heads per layer; it starts from random weights and sees only inputs and outputs."
+    "Does a model that is trained on the same task learn the same heads? It has as many layers as the program "
+    "needs, and at least four heads per layer; it starts from random weights and sees only inputs and outputs."
 )
-PROMISE = mark("Trains on random inputs; about {seconds} seconds on two cores. It goes on if you leave this page.")
+PROMISE = mark("Trains on random inputs; about {seconds} seconds on two cores. It continues if you leave this page.")
 TICK = 1.0  # seconds between two looks at a training that is at work
 FEWEST_STEPS, MOST_STEPS, STEPS_OF_A_CLICK = 100, 10_000, 100
 _READY, _STEP, _LAYER = 5.0, 0.008, 0.008  # seconds: until the first step; of a step, and more for each of its layers
@@ -155,7 +155,9 @@ def _watch(run: Run) -> None:
         prose.warning(prose.sentence(run.reason))
     step = None if run.is_at_work else runs.saved_step(run)
     if step:
-        with st.expander(say("Save the trained model, so that every page can open it"), icon=":material/inventory_2:"):
+        with st.expander(
+            say("Save the trained model, so that it is available on every page"), icon=":material/inventory_2:"
+        ):
             keep.offer(run, step)
 
 

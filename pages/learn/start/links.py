@@ -65,10 +65,10 @@ def links(data: StageData) -> Iterator[PageLink]:
                 {"block": str(zoom), "show": "text"},
             )
         case "attention":
-            yield PageLink("explore/heads/page.py", say("These heads in Heads"), "grid_view", head)
+            yield PageLink("explore/heads/page.py", say("These heads on the Heads page"), "grid_view", head)
             yield PageLink("learn/masks/page.py", say("Edit this mask"), "grid_off", head)
         case "head":
-            yield PageLink("explore/heads/page.py", say("This head in Heads"), "grid_view", head)
+            yield PageLink("explore/heads/page.py", say("This head on the Heads page"), "grid_view", head)
             yield PageLink(
                 "learn/steps/page.py",
                 say("This head step by step"),

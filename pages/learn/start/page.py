@@ -39,7 +39,7 @@ FULL = mark("All positions of this model are used, so no further token can be ge
 NOT_FINITE = mark("The model’s outputs are NaN or infinite here, so nothing is predicted.")
 FILLED = mark("All blanks are filled.")
 WITHOUT_MASK = mark("This model has no mask token, so there is nothing to fill in.")
-BEYOND = mark("There is no blank among the tokens that are read here.")
+BEYOND = mark("There is no blank among the tokens shown here.")
 CODE = """
 for lane in lanes_of(model.config, zoom):
     for panel in lane.panels:
@@ -153,7 +153,7 @@ def _remarks(data: StageData) -> list[str]:
     """Say what a person should know before they trust the stage."""
     n = len(data.text.source or data.text.target[: data.text.n_given])
     is_cut = data.text.n_left_out > 0
-    cut = [say("This text is long: the stage reads its first {n} tokens.", n=n)] if is_cut else []
+    cut = [say("This text is long: only its first {n} tokens are shown.", n=n)] if is_cut else []
     ignored = model_bar.ignored_white_space(data.text.ignores_white_space)
     is_own = data.text.architecture == "encoder_decoder" and view_fields.is_models_own()
     unlike = model_bar.unlike_training(data.card, data.mean_probability, data.text.unknown) if is_own else []

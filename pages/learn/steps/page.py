@@ -22,7 +22,7 @@ LOOK_FOR = mark(
 )
 GUIDED = mark(
     "This head was guided: in training, an extra loss told it which noun each pronoun refers to. All other heads "
-    "found their roles by themselves."
+    "found their roles without guidance."
 )
 MATRICES = """
 for stage in walk_through.stages:

@@ -14,7 +14,7 @@ FAILED = mark(
     "Not every number on this page could be verified: the error of {quantity} against {reference}, {error}, is "
     "{times:.1f} times the tolerance of {dtype} on {device}."
 )
-INTERVENED = mark("An intervention sets numbers of {quantities}, which do not follow from their formulas.")
+INTERVENED = mark("Numbers of {quantities} are set by an intervention, so they do not follow from their formulas.")
 ROUNDED = mark("The model computes in {dtype} on {device}.")
 
 

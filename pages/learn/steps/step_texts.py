@@ -45,16 +45,17 @@ NOTICES: Mapping[str, str] = {
         "Queries come from the decoder; keys and values come from the encoder's output."
     ),
     "projection for groups": mark(
-        "Several heads share these keys and values (grouped-query attention); only the queries are this head's own."
+        "Several heads share these keys and values (grouped-query attention); only the queries belong to this head "
+        "alone."
     ),
-    "qk_norm": mark("Queries and keys are normalized, so that their direction counts and not their norm."),
+    "qk_norm": mark("Queries and keys are normalized, so that only their directions matter, not their norms."),
     "rotation": mark(
         "Each pair of dimensions is rotated by an angle proportional to the position; norms stay the same."
     ),
     "product": mark("A dot product is large when query and key are large in the same dimensions, with the same sign."),
     "scale": mark(
-        "All scores are divided by the same factor, like a temperature: their order stays, and the softmax becomes "
-        "less peaked."
+        "All scores are divided by the same factor, like a temperature: their order stays the same, and the softmax "
+        "becomes less peaked."
     ),
     "bias": mark("This bias depends only on the distance between query and key, not on their content."),
     "mask": mark(
@@ -70,9 +71,9 @@ NOTICES: Mapping[str, str] = {
     "output": mark("W_O combines the heads’ outputs and projects them back to d_model."),
     "add_norm": mark("The sub-layer’s output is added to its input (residual connection); then the sum is normalized."),
     "add": mark("The sub-layer’s output is added to its input (residual connection)."),
-    "cross": mark("Before the feed-forward network comes cross-attention to the source, with heads of its own."),
-    "norm of nothing": mark("The embeddings are already normalized, so the first attention uses them as they are."),
-    "no norm": mark("This model has no normalization: the row stays as it is."),
+    "cross": mark("Cross-attention to the source, with its own heads, comes before the feed-forward network."),
+    "norm of nothing": mark("The embeddings are already normalized, so the first attention uses them directly."),
+    "no norm": mark("This model has no normalization: the row stays unchanged."),
     "norm_2": mark(
         "The sum is normalized as input to the feed-forward network; the residual stream itself is unchanged."
     ),

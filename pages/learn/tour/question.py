@@ -124,7 +124,7 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
             sentence = say("Correct: {right}.", right=verdict.right)
         told = prose.markup("<p class='hl-tour-verdict' data-right='{}'>{}</p>", verdict.is_right, sentence)
     if verdict.is_computed:
-        how = say("Just computed from the model’s activations.")
+        how = say("Computed live.")
         told += prose.markup("<p class='hl-small hl-tour-computed'>{}</p>", how)
     prose.html("{}", told)
     st.button(

@@ -55,7 +55,7 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
     """List the models; a click makes one the model of all pages."""
     if not cards:
         return
-    prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
+    prose.subheading(say_number(len(cards), "{n} model", "{n} models"))
     with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False, key="hl-models-list"):
         _cards(cards, chosen)
 
@@ -93,9 +93,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
     folders = model_store.unusable(cards)
     if not folders:
         return
-    with st.expander(
-        say_number(len(folders), "One folder here is not a usable model", "{n} folders here are not usable models")
-    ):
+    with st.expander(say_number(len(folders), "{n} folder is not a usable model", "{n} folders are not usable models")):
         for folder in folders:
             with st.container(horizontal=True, vertical_alignment="center", key=f"hl-model-folder-{folder.name}"):
                 prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}</p>", folder.name, folder.reason)
@@ -179,7 +177,7 @@ def details(card: ModelCard) -> None:
     """Show one model from all sides."""
     own = say("your own") if owners.is_mine(models.place_of(card.path)) else say("made by someone else")
     whose = say("trained elsewhere") if card.is_imported else own
-    prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
+    prose.subheading(card.title, say("included with Headlight") if card.is_shipped else whose)
     measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
     prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by))
     if card.guided_head is not None:

@@ -25,9 +25,9 @@ def memory() -> None:
     used = sum(use.n_bytes for use in kept.values())
     prose.caption(
         say(
-            "{used:,.0f} of {most:,.0f} MiB cached. When the budget is full, the entries that were unused for longest "
-            "are evicted first. The environment variable {variable} sets it, as a share of the machine’s memory or as "
-            "a size.",
+            "{used:,.0f} of {most:,.0f} MiB cached. When the budget is full, the least recently used entries are "
+            "evicted first. The environment variable {variable} sets the budget, as a share of the machine’s memory "
+            "or as a size.",
             used=used / cache.MIB,
             most=most / cache.MIB,
             variable=VARIABLE,

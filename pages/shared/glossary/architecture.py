@@ -57,7 +57,7 @@ TERMS = (
         name="pre-norm",
         title=mark("Pre-norm and post-norm"),
         meaning=mark(
-            "Where the layer norm stands. Post-norm, as in the paper: after the addition to the residual stream. "
+            "Where the layer norm is placed. Post-norm, as in the paper: after the addition to the residual stream. "
             "Pre-norm, as in most later models: before each sub-layer, which makes training more stable."
         ),
         formula=r"\mathrm{LN}(x + \mathrm{Sublayer}(x)) \quad\text{/}\quad x + \mathrm{Sublayer}(\mathrm{LN}(x))",
@@ -68,7 +68,7 @@ TERMS = (
         name="feed-forward",
         title=mark("Feed-forward network"),
         meaning=mark(
-            "The second sub-layer of each block, applied to every position on its own: two linear layers with an "
+            "The last sub-layer of each block, applied to each position separately: two linear layers with an "
             "activation φ in between; ReLU in the paper."
         ),
         formula=r"\mathrm{FFN}(x) = \varphi(x W_1 + b_1)\, W_2 + b_2",
@@ -93,8 +93,8 @@ TERMS = (
         name="dropout",
         title=mark("Dropout"),
         meaning=mark(
-            "In training, each number is set to 0 with probability p and the others are divided by 1 − p, so that the "
-            "model does not rely on single ones. When the model is used, nothing is dropped."
+            "In training, each number is set to 0 with probability p and the others are divided by 1 − p, so that "
+            "the model does not rely on any single one. At inference, nothing is dropped."
         ),
         formula=r"x \leftarrow \frac{m \odot x}{1 - p},\quad m_i \sim \mathrm{Bernoulli}(1 - p)",
         paper=SRIVASTAVA,

@@ -23,7 +23,7 @@ TERMS = (
         name="attention-head",
         title=mark("Attention head"),
         meaning=mark(
-            "One of several attentions that run side by side in a layer, each with projections of its own. Their "
+            "One of several attentions that run in parallel in a layer, each with its own projections. Their "
             "outputs are concatenated and projected once more. L1.H3 is head 3 of layer 1, both counted from 0."
         ),
         formula=r"\mathrm{head}_i = \mathrm{Attention}(X W^Q_i, X W^K_i, X W^V_i)",
@@ -117,7 +117,7 @@ TERMS = (
         name="sliding-window",
         title=mark("Sliding window"),
         meaning=mark(
-            "A mask that lets each query attend only to keys nearer than w tokens, its own included. It makes "
+            "A mask that lets each query attend only to keys less than w tokens away, including its own. This makes "
             "attention on long texts cheaper."
         ),
         formula=r"|i - j| < w",

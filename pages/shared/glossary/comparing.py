@@ -72,8 +72,8 @@ TERMS = (
         name="zero-ablation",
         title=mark("Zero ablation"),
         meaning=mark(
-            "A head is switched off: its output z is set to zero, and the rest of the model runs on. If the loss "
-            "rises, the model needed the head on this text."
+            "A head is switched off: its output z is set to zero, and the rest of the model runs as usual. If the "
+            "loss rises, the model needed the head on this text."
         ),
         formula=r"z \leftarrow 0",
         paper=MICHEL,
@@ -122,8 +122,8 @@ TERMS = (
         name="alignment-error-rate",
         title=mark("Alignment error rate"),
         meaning=mark(
-            "How far predicted word links A are from the gold links S: 0 if they agree, 1 if they share none. "
-            "Headlight predicts one link per written word, to the source word with the highest weight."
+            "How far the predicted word links A are from the gold links S: 0 if they agree, 1 if they share none. "
+            "Headlight predicts one link per target word, to the source word with the highest weight."
         ),
         formula=r"\mathrm{AER} = 1 - \frac{2\, |A \cap S|}{|A| + |S|}",
         paper=OCH,

@@ -9,8 +9,8 @@ TOKENS = (
         name="token",
         title=mark("Token"),
         meaning=mark(
-            "What a text is split into: a word, part of a word, a character or a punctuation mark. A model reads and "
-            "writes the tokens of its vocabulary, each by a number."
+            "What a text is split into: a word, part of a word, a character or a punctuation mark. A model reads "
+            "and generates tokens of its vocabulary, each represented by an id."
         ),
         page="models",
     ),
@@ -29,9 +29,9 @@ TOKENS = (
         name="special-tokens",
         title=mark("Special tokens"),
         meaning=mark(
-            "Tokens that are no text: <bos> begins a sequence, <eos> ends it, <pad> fills up a batch, <unk> replaces "
-            "what is not in the vocabulary, <mask> hides a token to be guessed. BERT’s [CLS] and [SEP] are special "
-            "tokens, too."
+            "Tokens that are not text: <bos> begins a sequence, <eos> ends it, <pad> fills up a batch, <unk> "
+            "replaces what is not in the vocabulary, <mask> hides a token to be predicted. BERT’s [CLS] and [SEP] "
+            "are special tokens, too."
         ),
         page="models",
     ),
@@ -40,7 +40,8 @@ TOKENS = (
         title=mark("Masked language modelling"),
         meaning=mark(
             "The task of encoder-only models such as BERT: 15% of the tokens of a text are chosen and have to be "
-            "predicted from both sides. Of these, 80% become <mask>, 10% a random token, and 10% stay."
+            "predicted from both sides. Of these, 80% become <mask>, 10% become a random token, and 10% stay "
+            "unchanged."
         ),
         paper=DEVLIN,
         section="3.1",
@@ -158,9 +159,9 @@ TERMS = (
         name="teacher-forcing",
         title=mark("Teacher forcing"),
         meaning=mark(
-            "The model reads a given target instead of its own output, so every token is predicted from the right "
+            "The model reads a given target instead of its own output, so every token is predicted from the correct "
             "tokens before it. Training works this way, and a typed target is read this way. Free-running is the "
-            "opposite: the model reads what it generated."
+            "opposite: the model reads its own output."
         ),
         paper=WILLIAMS,
         page="decoding",

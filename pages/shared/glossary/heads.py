@@ -56,8 +56,8 @@ TERMS = (
         name="first-token-attention",
         title=mark("First-token attention"),
         meaning=mark(
-            "The mean attention weight on the first key. In self-attention the first two queries are left out, since "
-            "they have hardly another key to choose."
+            "The mean attention weight on the first key. In self-attention the first two queries are left out, "
+            "because they have almost no other key to attend to."
         ),
         formula=r"\frac{1}{n - 2} \sum_{i \ge 2} A_{i0}",
         page="heads",
@@ -139,9 +139,9 @@ TERMS = (
         name="head-emergence",
         title=mark("Head emergence"),
         meaning=mark(
-            "The step at which a head takes up a role: the first of two snapshots in a row at which at least 30% of "
-            "its attention lies on the keys of that role, and four standard deviations more than shuffled tokens would"
-            " get."
+            "The step at which a head takes on a role: the first of two consecutive snapshots at which at least 30% "
+            "of its attention is on the keys of that role, four standard deviations above the value for shuffled "
+            "tokens."
         ),
         page="film",
     ),
@@ -150,7 +150,7 @@ TERMS = (
         title=mark("Guided head"),
         meaning=mark(
             "A head that was trained with an extra loss to attend from each pronoun to its noun: the cross-entropy "
-            "between the right keys G and the head’s row A. All other heads find their roles by themselves."
+            "between the correct keys G and the head’s row A. All other heads find their roles without guidance."
         ),
         formula=r"-\frac{1}{n} \sum_{i} \sum_j G_{ij} \ln A_{ij}",
         paper=GARG,
@@ -188,8 +188,8 @@ TERMS = (
         name="attention-flow",
         title=mark("Attention flow"),
         meaning=mark(
-            "The maximum flow from an input token to a final state, in a network whose edges have the capacities of "
-            "attention rollout. Each token is taken by itself, so a row can sum to more than 1."
+            "The maximum flow from an input token to a final state, in a network whose edge capacities are the "
+            "weights of attention rollout. Each token is treated separately, so a row can sum to more than 1."
         ),
         paper=ABNAR,
         section="3.2",

@@ -22,9 +22,9 @@ TERMS = (
         name="denoising-and-noising",
         title=mark("Denoising and noising"),
         meaning=mark(
-            "The two directions of activation patching. Denoising puts a clean activation into the corrupted run and "
-            "asks whether it is sufficient. Noising puts a corrupted one into the clean run and asks whether the clean "
-            "one is necessary. The answers can differ, for instance where heads back each other up."
+            "The two directions of activation patching. Denoising puts a clean activation into the corrupted run "
+            "and tests whether it is sufficient. Noising puts a corrupted one into the clean run and tests whether "
+            "the clean one is necessary. The answers can differ, for instance where heads back each other up."
         ),
         paper=HEIMERSHEIM,
         page="interventions",
@@ -34,8 +34,9 @@ TERMS = (
         name="resample-ablation",
         title=mark("Resample ablation"),
         meaning=mark(
-            "A component takes its activation from another text, so that it says nothing about this one but stays as "
-            "the model knows it. The effect depends on the text: name it beside every number."
+            "A component takes its activation from another text, so it carries no information about this one but "
+            "stays in the range that the model knows. The effect depends on the other text: report it with every "
+            "number."
         ),
         paper=CHAN,
         page="interventions",
@@ -69,7 +70,7 @@ TERMS = (
         title=mark("Logit difference"),
         meaning=mark(
             "How much a model prefers one token to another at a position. It equals the difference of their "
-            "log-probabilities, and what raises or lowers both alike does not change it."
+            "log-probabilities; raising or lowering both by the same amount does not change it."
         ),
         formula=r"z_a - z_b = \log p_a - \log p_b",
         paper=WANG,
@@ -79,9 +80,9 @@ TERMS = (
         name="attribution-patching",
         title=mark("Attribution patching"),
         meaning=mark(
-            "An estimate of what patching does at all places at once: the change of the activation times the gradient "
-            "of the metric. It can be far off where the softmax is saturated, so it selects candidates for exact "
-            "patching."
+            "An estimate of the effect of patching at all places at once: the change of the activation times the "
+            "gradient of the metric. It can be far off where the softmax is saturated, so it serves to select "
+            "candidates for exact patching."
         ),
         formula=r"\Delta m \approx (z^{\text{source}} - z)^\top \nabla_z\, m",
         paper=NANDA,
@@ -92,8 +93,8 @@ TERMS = (
         name="select-and-aggregate",
         title=mark("Select and aggregate"),
         meaning=mark(
-            "The two halves of an attention head as RASP writes them. A selector says which keys each query attends "
-            "to, and aggregate takes the average of a value over them. Other steps, position by position, are "
+            "The two halves of an attention head in RASP. A selector says which keys each query attends to, and "
+            "aggregate averages a value over them. All other steps act on each position separately and become "
             "feed-forward layers."
         ),
         paper=WEISS,
@@ -104,7 +105,7 @@ TERMS = (
         title=mark("Compiled model"),
         meaning=mark(
             "A Transformer whose weights are computed from a program, not trained. What each head does is known, so "
-            "methods that explain heads can be checked on it."
+            "methods that explain heads can be tested on it."
         ),
         paper=LINDNER,
         page="programs",

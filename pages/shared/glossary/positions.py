@@ -9,8 +9,8 @@ TERMS = (
         name="positional-encoding",
         title=mark("Positional encoding"),
         meaning=mark(
-            "Attention alone treats tokens as an unordered set. A positional encoding tells the model where each token"
-            " stands: it is added to the embeddings, rotates queries and keys, or is added to the scores."
+            "Attention alone treats tokens as an unordered set. A positional encoding tells the model where each "
+            "token is: it is added to the embeddings, rotates queries and keys, or is added to the scores."
         ),
         paper=VASWANI,
         section="3.5",
@@ -34,8 +34,8 @@ TERMS = (
         name="learned-positions",
         title=mark("Learned positions"),
         meaning=mark(
-            "A trained vector per position, added to the embedding. The model has none for positions beyond the length"
-            " that it was built for. GPT-2 and BERT use them."
+            "A learned vector per position, added to the embedding. There is none for positions beyond the model’s "
+            "maximum length. GPT-2 and BERT use them."
         ),
         paper=GEHRING,
         page="positions",
@@ -45,8 +45,8 @@ TERMS = (
         name="rope",
         title=mark("RoPE (rotary positions)"),
         meaning=mark(
-            "Rotates pairs of numbers of each query and key by an angle proportional to the position. The score then "
-            "depends on the distance of query and key only, not on where they stand."
+            "Rotates pairs of numbers of each query and key by an angle proportional to the position. The score "
+            "then depends only on the distance between query and key, not on their absolute positions."
         ),
         formula=r"\begin{pmatrix} a \\ b \end{pmatrix} \mapsto "
         r"\begin{pmatrix} a \cos p\theta_i - b \sin p\theta_i \\ a \sin p\theta_i + b \cos p\theta_i \end{pmatrix},"
@@ -60,8 +60,8 @@ TERMS = (
         name="alibi",
         title=mark("ALiBi"),
         meaning=mark(
-            "Subtracts from each score the distance of query and key times a slope, which is fixed and different for "
-            "each head. The formula gives the slopes of n heads, h = 0, 1, …, for n a power of two."
+            "Subtracts from each score the distance between query and key times a slope, which is fixed and "
+            "different for each head. The formula gives the slopes of n heads, h = 0, 1, …, for n a power of two."
         ),
         formula=r"s_{ij} \leftarrow s_{ij} - m_h\, |i - j|,\quad m_h = 2^{-8 (h + 1) / n}",
         paper=PRESS,
@@ -73,8 +73,8 @@ TERMS = (
         name="relative-position-bias",
         title=mark("Relative position bias"),
         meaning=mark(
-            "A learned number per head and distance, added to each score. Near distances have one each; far ones share"
-            " buckets of logarithmic width. T5 uses it."
+            "A learned number per head and distance, added to each score. Short distances have one each; long ones "
+            "share buckets of logarithmic width. T5 uses it."
         ),
         formula=r"s_{ij} \leftarrow s_{ij} + b_{h,\,\mathrm{bucket}(j - i)}",
         paper=RAFFEL,

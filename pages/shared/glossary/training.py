@@ -18,9 +18,9 @@ MEASURES = (
         name="cross-entropy",
         title=mark("Cross-entropy (loss)"),
         meaning=mark(
-            "What training minimizes: the mean negative log-probability of the right tokens, with the right tokens "
-            "before each (teacher forcing). The unit is nats per token: with 1 nat the model is as uncertain as if it "
-            "chose among e ≈ 2.7 tokens."
+            "What training minimizes: the mean negative log-probability of the correct tokens, each conditioned on "
+            "the correct preceding tokens (teacher forcing). The unit is nats per token: at 1 nat the model is as "
+            "uncertain as in a choice among e ≈ 2.7 equally probable tokens."
         ),
         formula=r"L = -\frac{1}{n} \sum_{i=1}^{n} \ln p(t_i \mid t_{<i})",
         paper=SHANNON,
@@ -30,8 +30,8 @@ MEASURES = (
         name="perplexity",
         title=mark("Perplexity"),
         meaning=mark(
-            "e to the power of the loss: among how many equally probable tokens the model seems to choose. 1 is "
-            "perfect; a uniform guess has the size of the vocabulary."
+            "e to the power of the loss: the number of equally probable tokens that would be just as uncertain. 1 "
+            "is perfect; uniform guessing gives the vocabulary size."
         ),
         formula=r"\mathrm{PPL} = e^{L}",
         paper=JELINEK,
@@ -64,8 +64,8 @@ MEASURES = (
         name="accuracy",
         title=mark("Accuracy"),
         meaning=mark(
-            "The fraction of tokens for which the most probable token is the right one, under teacher forcing. It is "
-            "usually higher than exact match, which needs every token of a text to be right."
+            "The fraction of tokens for which the most probable token is the correct one, under teacher forcing. It "
+            "is usually higher than exact match, which requires every token of a text to be correct."
         ),
         page="train",
     ),
@@ -73,8 +73,8 @@ MEASURES = (
         name="exact-match",
         title=mark("Exact match"),
         meaning=mark(
-            "The fraction of held-out sources whose output is right in every token up to the end. The model generates "
-            "it by greedy decoding, without teacher forcing."
+            "The fraction of held-out sources whose output is correct in every token up to the end. The model "
+            "generates it by greedy decoding, without teacher forcing."
         ),
         page="models",
         view={"model": "en-fr"},
@@ -83,7 +83,7 @@ MEASURES = (
         name="held-out-data",
         title=mark("Held-out data"),
         meaning=mark(
-            "Texts that are not used for training. Only on them can one see whether a model has learned the rule or "
+            "Texts that are not used for training. Only these show whether a model has learned the rule or "
             "memorized its training data (overfitting). Headlight measures loss, accuracy and exact match on them."
         ),
         page="train",
@@ -95,8 +95,8 @@ SETTINGS = (
         name="label-smoothing",
         title=mark("Label smoothing"),
         meaning=mark(
-            "The target gives the right token probability 1 − ε and spreads ε evenly over the vocabulary. This keeps "
-            "the model from becoming overconfident; the training loss is higher for it."
+            "The target gives the correct token probability 1 − ε and spreads ε evenly over the vocabulary. This "
+            "keeps the model from becoming overconfident; the training loss is higher as a result."
         ),
         formula=r"L = -(1 - \varepsilon) \ln p(t) - \frac{\varepsilon}{|V|} \sum_{t'} \ln p(t')",
         paper=SZEGEDY,
@@ -119,8 +119,8 @@ SETTINGS = (
         name="weight-decay",
         title=mark("Weight decay (AdamW)"),
         meaning=mark(
-            "At each step the weights shrink by a small fraction λ times the learning rate η. AdamW does this apart "
-            "from the gradient. It acts on matrices, not on biases and norms."
+            "At each step the weights shrink by a small fraction λ times the learning rate η. AdamW does this "
+            "separately from the gradient. It acts on matrices, not on biases and norms."
         ),
         formula=r"w \leftarrow (1 - \eta \lambda)\, w - \eta\, \frac{\hat m}{\sqrt{\hat v} + \epsilon}",
         paper=LOSHCHILOV,
@@ -130,8 +130,8 @@ SETTINGS = (
         name="gradient-clipping",
         title=mark("Gradient clipping"),
         meaning=mark(
-            "If the L2 norm of the gradient of all parameters together is longer than c, the gradient is shortened to "
-            "c. This prevents single bad batches from throwing the training off."
+            "If the L2 norm of the gradient over all parameters exceeds c, the gradient is scaled down to norm c. "
+            "This keeps a single bad batch from derailing the training."
         ),
         formula=r"g \leftarrow g \cdot \min\!\left(1, \frac{c}{\lVert g \rVert}\right)",
         paper=PASCANU,
@@ -160,8 +160,8 @@ SETTINGS = (
         name="snapshot",
         title=mark("Snapshot"),
         meaning=mark(
-            "The weights of a model at one step of its training, saved along the way: densely at first, more sparsely "
-            "later. The film shows them one after the other. A checkpoint is a model that is saved to be used."
+            "The weights of a model at one step of its training, saved along the way: densely at first, more "
+            "sparsely later. The film shows them one after the other. A checkpoint is a model that is saved for use."
         ),
         page="film",
     ),

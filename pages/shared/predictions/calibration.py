@@ -19,12 +19,13 @@ FEW = 10  # predictions below which nothing can be said of calibration
 HEIGHT = 300  # px
 OF_BINS = ("confidence", "share_right", "n")  # what is known of each
 FORMULA = mark(
-    "Brier score: (1/N) Σ (confidence − outcome)², where the outcome is 1 for a right prediction and 0 for a wrong one "
-    "(Brier 1950; here with one term per prediction, half of his sum). 0 is best; always stating 50% gives 0.25."
+    "Brier score: (1/N) Σ (confidence − outcome)², where the outcome is 1 for a correct prediction and 0 for a "
+    "wrong one (Brier 1950; here with one term per prediction, half of his sum). 0 is best; always stating 50% "
+    "gives 0.25."
 )
 CALIBRATED = mark(
-    "You are well calibrated if, of the predictions that you are 80% sure of, 80% are right. Points below the dashed "
-    "line mean overconfidence. Each edit counts once, with your first prediction."
+    "You are well calibrated if, of the predictions that you are 80% sure of, 80% are correct. Points below the "
+    "dashed line mean overconfidence. Each edit counts once, with your first prediction."
 )
 NO_PREDICTIONS = mark("You have made no predictions yet.")
 

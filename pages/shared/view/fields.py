@@ -222,7 +222,7 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
         except ValueError as error:
             asked = wanted.get(field.name) or wanted.get(long_texts.packed_name(field.name), "")
             told = {"name": field.name, "wanted": asked[:40], "error": error}
-            notes.append(say("The address asks for {name} “{wanted}”; {error}.", **told))
+            notes.append(say("The address has {name} “{wanted}”; {error}.", **told))
     return notes
 
 
@@ -299,7 +299,7 @@ def window(text: str) -> tuple[Span, Span]:
         first_query, last_query, first_key, last_key = map(int, found.groups())
         if first_query <= last_query and first_key <= last_key:
             return (first_query, last_query), (first_key, last_key)
-    raise ValueError(say("the format is first-last query, a point, first-last key: 0-12.3-9"))
+    raise ValueError(say("the format is first-last query, a dot, first-last key: 0-12.3-9"))
 
 
 def window_in_words(value: tuple[Span, Span]) -> str:

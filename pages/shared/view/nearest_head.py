@@ -66,7 +66,7 @@ def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[i
     nearest = min(max(index, 0), size - 1)
     values = {"wanted": wanted[:20], "last": size - 1, "nearest": nearest}
     if what == "layer":
-        note = say("This model has no layer “{wanted}”, only 0 to {last}, so you see layer {nearest}.", **values)
+        note = say("This model has no layer “{wanted}”, only 0 to {last}; layer {nearest} is shown instead.", **values)
     else:
-        note = say("This model has no head “{wanted}”, only 0 to {last}, so you see head {nearest}.", **values)
+        note = say("This model has no head “{wanted}”, only 0 to {last}; head {nearest} is shown instead.", **values)
     return nearest, [note]

@@ -346,7 +346,7 @@ def _fill(
     if name not in cards:
         notes.append(
             say(
-                "There is no model “{name}” here, so you see {title}.",
+                "There is no model “{name}” here; {title} is shown instead.",
                 name=name[:60],
                 title=next(iter(cards.values())).title,
             )

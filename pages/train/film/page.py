@@ -68,7 +68,11 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
     )
     if wanted:
         notes.append(
-            say("There is no training “{wanted}” here, so you see {nearest}.", wanted=wanted[:60], nearest=nearest.name)
+            say(
+                "There is no training “{wanted}” here; {nearest} is shown instead.",
+                wanted=wanted[:60],
+                nearest=nearest.name,
+            )
         )
         run_state.choose_run(nearest.name)
     run_state.RUN.set(nearest.name)
@@ -169,7 +173,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))
         notes.append(
             say(
-                "There is no snapshot at step {step}, so you see step {nearest:,}.",
+                "There is no snapshot at step {step}; step {nearest:,} is shown instead.",
                 step=str(wanted)[:20],
                 nearest=nearest,
             )
@@ -188,7 +192,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
     if (view.layer, view.head) != (now.layer, now.head):
         notes.append(
             say(
-                "There is no head L{layer}.H{head}, so you see L{now_layer}.H{now_head}.",
+                "There is no head L{layer}.H{head}; L{now_layer}.H{now_head} is shown instead.",
                 layer=str(view.layer)[:20],
                 head=str(view.head)[:20],
                 now_layer=now.layer,

@@ -91,7 +91,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
     if wanted not in (other.name, run.name):
         prose.note(
             say(
-                "There is no training “{wanted}” with this architecture, so you see {other}.",
+                "There is no training “{wanted}” with this architecture; {other} is shown instead.",
                 wanted=wanted[:60],
                 other=other.name,
             )

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 TEXTS = {
     "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),
     "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
-    "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
+    "encoder_only": (
+        mark("Text with blanks"),
+        mark("Type a text with ____ in place of missing words, then press Enter"),
+    ),
 }
 COMPARISON = Kept("film-comparison")
 NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
@@ -135,7 +138,9 @@ def _remarks(read: FilmRead) -> list[str]:
     if reading.fixed.left_out:
         remarks.append(say("This text is long: only its first {n} tokens are read.", n=reading.fixed.left_out.start))
     if reading.fixed.target_left_out:
-        remarks.append(say("The target is long: its first {n} tokens are read.", n=reading.fixed.target_left_out.start))
+        remarks.append(
+            say("The target is long: only its first {n} tokens are read.", n=reading.fixed.target_left_out.start)
+        )
     if read.n_left_out:
         remarks.append(
             say(

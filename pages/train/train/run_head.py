@@ -58,7 +58,7 @@ def _how_far(run: Run) -> str:
     seconds_a_step = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
     left = seconds_a_step * (run.n_steps - run.step)
     return say(
-        "{far}, {rate:,.0f} tokens/s, about {time} left at present load",
+        "{far}, {rate:,.0f} tokens/s, about {time} left at the current load",
         far=far,
         rate=last["tokens_per_second"],
         time=duration(left),

@@ -33,7 +33,7 @@ KINDS: dict[Architecture, str] = {
     "encoder_only": mark("encoder"),
 }
 LEARNS: dict[Architecture, str] = {
-    "encoder_decoder": mark("reads the source and writes the target, as in the paper"),
+    "encoder_decoder": mark("reads the source and generates the target, as in the paper"),
     "decoder_only": mark("predicts the next token of a text"),
     "encoder_only": mark("predicts masked tokens of a text"),
 }

@@ -65,7 +65,7 @@ def test_only_a_name_of_the_pages_own_experiments_finds_one_and_a_damaged_one_sa
         assert experiment_runs.find(name) is None
         with pytest.raises(ValueError, match="masks-20260101-120000"):
             experiment_runs.MASKS.read(name)
-    with pytest.raises(ValueError, match="its name looks like positions-"):
+    with pytest.raises(ValueError, match="the format is positions-"):
         experiment_runs.POSITIONS.read("masks-20260101-120000")
     (place / "masks-20260101-120000" / "experiment.json").write_text("{")
     found = experiment_runs.find("masks-20260101-120000")

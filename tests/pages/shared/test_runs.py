@@ -82,8 +82,8 @@ def test_a_run_at_work_is_as_far_as_it_logged_and_one_that_was_killed_as_far_as_
     """A list that is not drawn each second says of what goes on that it is at work."""
     save_run(folder / "one", steps=(0,))
     for state, logged, step, in_the_list in (
-        ("queued", (), 3, "at work"),
-        *(("running", logged, step, "at work") for logged, step in (((1, 5), 5), ((1, 2), 2), ((), 3))),
+        ("queued", (), 3, "running"),
+        *(("running", logged, step, "running") for logged, step in (((1, 5), 5), ((1, 2), 2), ((), 3))),
         *(("failed", logged, step, "failed") for logged, step in (((1, 5), 5), ((1, 2), 3))),
         *((state, (1, 5), 3, state) for state in ("paused", "stopped", "finished")),
     ):

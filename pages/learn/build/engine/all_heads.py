@@ -82,7 +82,7 @@ def all_heads(variant: Variant) -> Iterator[Step]:
         mistakes=mistakes_of(
             (
                 "Z.reshape(n_queries, n_heads * d_k)",
-                mark("The shape is right, but the numbers of several tokens share a row: transpose(0, 1) first."),
+                mark("The shape is correct, but each row mixes numbers of several tokens: use transpose(0, 1) first."),
             ),
             (
                 "Z.permute(1, 2, 0).reshape(n_queries, n_heads * d_k)",

@@ -70,7 +70,7 @@ def inverted(budget: Budget, value: Value) -> Value:
         return ~value
     if isinstance(value, bool):
         return not value
-    raise LineError("~ inverts a mask of True and False, and this holds numbers")
+    raise LineError("~ inverts a Boolean mask, but this array contains numbers")
 
 
 def exp(budget: Budget, input: Value) -> Value:
@@ -102,7 +102,7 @@ def where(budget: Budget, condition: Value, input: Value, other: Value) -> Value
     """
     mask, a, b = array(condition), array(input), array(other)
     if mask.dtype != bool:
-        raise LineError("a mask of True and False is needed here; use mask or ~mask")
+        raise LineError("a Boolean mask is needed here; use mask or ~mask")
     try:
         shape = np.broadcast_shapes(mask.shape, a.shape, b.shape)
     except ValueError:

@@ -67,7 +67,7 @@ def run(source: str, name: str, given: Given, budget: Budget | None = None) -> n
             raise LineError(REFUSED) from None
     if isinstance(value, np.ndarray | int | float):
         return value
-    raise LineError("the line must give an array")
+    raise LineError("the line must return an array")
 
 
 class _Run:
@@ -205,7 +205,7 @@ class _Run:
             found = x[index]
         except IndexError:
             raise LineError(
-                "{code} is outside of the array, which has shape {shape}",
+                "{code} is outside the array, which has shape {shape}",
                 code=ast.unparse(node)[:40],
                 shape=shape_in_words(x),
             ) from None

@@ -15,14 +15,14 @@ from transformer_core.errors import Message, mark
 TOLERANCE = 1e-5  # of numbers up to 1; in proportion more for larger ones, as the model computes in float32
 LARGE = -50.0  # a score below it has no weight to speak of
 
-A_NUMBER = mark("The line gives a single number; expected is an array of shape {wanted}.")
-SHAPE = mark("The result has shape {shape}; expected is {wanted}, which is [{axes}].")
+A_NUMBER = mark("The line returns a single number; expected an array of shape {wanted}.")
+SHAPE = mark("The result has shape {shape}; expected {wanted}, that is, [{axes}].")
 TRANSPOSED = mark("The result is transposed.")
 NAN = mark("Some cells are NaN, “not a number”: 0 × ∞ and ∞ − ∞ have no value.")
 FACTOR = mark("Every cell is {factor} times the expected one.")
-NEARLY = mark("The numbers are nearly right: a constant has too few digits.")
+NEARLY = mark("The numbers are nearly correct: a constant has too few digits.")
 OFFSET = mark("Every cell is too large by {offset}.")
-FINITE = mark("A large negative number is almost right; the model uses −∞, whose exponential is exactly 0.")
+FINITE = mark("A large negative number is almost correct; the model uses −∞, whose exponential is exactly 0.")
 SIGN = mark("Every cell has the wrong sign.")
 ALL_ALLOWED = mark(
     "On this text the mask allows every cell, so the numbers agree; with a causal mask, this line would be wrong."

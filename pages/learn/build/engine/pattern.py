@@ -33,7 +33,7 @@ def scores(variant: Variant) -> Iterator[Step]:
             ("q @ q.T", mark("This compares queries with queries: the right side is k.T.")),
             ("k @ k.T", mark("This compares keys with keys: the left side is q.")),
             ("q * k", mark("* multiplies cell by cell; the matrix product is @.")),
-            ("q @ k.T / sqrt(d_k)", mark("These scores are scaled already: that is the next step.")),
+            ("q @ k.T / sqrt(d_k)", mark("These scores are already scaled: scaling is the next step.")),
         ),
     )
     bias = " + bias" if variant.has_bias else ""
@@ -51,7 +51,7 @@ def scores(variant: Variant) -> Iterator[Step]:
         )
         if variant.has_bias
         else mark("Divide the dot products by √d_k, so that they do not grow with d_k, the width of the head."),
-        hint=mark("sqrt(d_k) is the root; dividing an array by a number divides every cell."),
+        hint=mark("sqrt(d_k) is the square root of d_k; dividing an array by a number divides every cell."),
         line=f"scores / sqrt(d_k){bias}",
         shapes="{scores} / √{d_k}" + (" + {bias}" if variant.has_bias else "") + " → {scaled}",
         axes=("query", "key"),
@@ -59,7 +59,10 @@ def scores(variant: Variant) -> Iterator[Step]:
             (f"scores{bias}", UNSCALED),
             (f"scores * sqrt(d_k){bias}", mark("This multiplies by √d_k: divide by it.")),
             (f"scores / d_k{bias}", mark("This divides by d_k: divide by its square root.")),
-            (f"scores / sqrt(n_heads * d_k){bias}", mark("The root is of d_k, the width of one head, not of d_model.")),
+            (
+                f"scores / sqrt(n_heads * d_k){bias}",
+                mark("Take the square root of d_k, the width of one head, not of d_model."),
+            ),
             *(with_bias if variant.has_bias else ()),
         ),
     )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
 SHAPES_DIFFER = mark(
-    "your program does not compute the model’s attention output: {name} has another shape in another head. Each line "
-    "is correct by itself, so one of them must hold for this head only"
+    "your program does not compute the model’s attention output: {name} has a different shape in another head. Each "
+    "line is correct on its own, so one of them must be correct for this head only"
 )
 N_PROJECTIONS = 3  # lines that all heads need before line 10
 

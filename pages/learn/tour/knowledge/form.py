@@ -25,8 +25,8 @@ LEAD = {
     ),
 }
 NO_FEEDBACK = mark(
-    "No answer is judged until you have finished the test after the Tour: otherwise you would learn the answers to the "
-    "test, and not the ideas."
+    "Answers are graded only after you have finished the test after the Tour: otherwise you would learn the answers "
+    "instead of the ideas."
 )
 WAITS = mark(
     "All twelve questions are answered. You see the results of both tests once you have finished the one after the "

@@ -39,19 +39,19 @@ def _gain(right: "dict[When, int]", n: int) -> str:
     """Return what was learned, in a sentence."""
     after = right["after"]
     if "before" not in right:
-        return say("After the Tour, {after} of {n} answers are right.", after=after, n=n)
+        return say("After the Tour, {after} of {n} answers are correct.", after=after, n=n)
     before = right["before"]
     if after == before:
-        return say("{after} of {n} answers are right after the Tour, as many as before it.", after=after, n=n)
+        return say("{after} of {n} answers are correct after the Tour, as many as before it.", after=after, n=n)
     if after > before:
         return say(
-            "{after} of {n} answers are right after the Tour, {more} more than before it.",
+            "{after} of {n} answers are correct after the Tour, {more} more than before it.",
             after=after,
             n=n,
             more=after - before,
         )
     return say(
-        "{after} of {n} answers are right after the Tour, {fewer} fewer than before it.",
+        "{after} of {n} answers are correct after the Tour, {fewer} fewer than before it.",
         after=after,
         n=n,
         fewer=before - after,

@@ -155,7 +155,7 @@ KINDS: Mapping[str, FigureKind] = {
     "next-tokens": FigureKind(
         parameters={**_OF_RUN, **_POSITION},
         home=_PREDICTIONS,
-        meaning=mark("the decoder's input at each position, the token that is right there, and its probability"),
+        meaning=mark("the decoder's input at each position, the correct next token, and its probability"),
     ),
     "top-tokens": FigureKind(
         parameters={

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.analysis.training.curves import Curve
 from headlight.figures.curves.experiment_curves import experiment_curves, variant_hues
 
-NAMES = {"right": "right mask", "wrong": "<no> mask"}
+NAMES = {"right": "correct mask", "wrong": "<no> mask"}
 STEPS = np.arange(1, 61)
 LOSSES = {"right": Curve(STEPS, 3.0 / STEPS), "wrong": Curve(STEPS, 1.0 / STEPS)}
 SHARES = {"right": Curve(np.array([0, 60]), np.array([0.0, 0.9])), "wrong": Curve(np.array([0, 60]), np.zeros(2))}
@@ -33,6 +33,6 @@ def test_each_panel_has_a_line_for_each_variant():
 
 def test_panels_without_steps():
     figure = experiment_curves(NAMES, {}, shares={}, n_steps=100)
-    assert [trace.name for trace in figure.data if trace.showlegend] == ["right mask", "&lt;no&gt; mask"]
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["correct mask", "&lt;no&gt; mask"]
     assert all(len(trace.y) == 0 for trace in figure.data)
     assert "No steps have been trained yet." in [note.text for note in figure.layout.annotations]

@@ -92,7 +92,7 @@ def test_each_wrong_field_of_the_page_is_one_sentence(open_app: OpenApp):
     app = open_app("heads", show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
     assert not app.exception
     for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
-        assert f"The address asks for {asked}" in words_of(app).replace("&#39;", "'")
+        assert f"The address has {asked}" in words_of(app).replace("&#39;", "'")
 
 
 @pytest.mark.parametrize(("text", "begins"), [("", "Type a text above"), ("\t\n  ", "This text cannot be read: this")])

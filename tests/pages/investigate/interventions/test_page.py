@@ -171,7 +171,7 @@ def test_the_output_token_that_is_asked_about_is_the_one_that_rises_or_falls_mos
 def test_what_is_no_stack_or_does_not_fit_is_refused_in_one_sentence_and_nothing_is_lost(open_app: OpenApp):
     app = opened(open_app, BOTH, cell="x", view="y")
     words = words_of(app).replace("\\", "")
-    assert all(f"The address asks for {name} “{value}" in words for name, value in (("cell", "x"), ("view", "y")))
+    assert all(f"The address has {name} “{value}" in words for name, value in (("cell", "x"), ("view", "y")))
     for told, is_told in (('[{"kind":"magic"}]', True), ("[]" + " " * 8_000, True), ([], False), (None, False)):
         app = act(app, stack_view.take, told)
         assert stack_of(app) == BOTH
@@ -311,7 +311,7 @@ def test_files_hold_a_stack_and_what_it_was_made_for_and_strange_ones_say_so(thr
         assert stack == BOTH and bool(sentence) == bool(named)
         assert all(name in sentence.translate({0x2068: None, 0x2069: None}) for name in named)
     strange = {
-        "holds no stack of interventions": (b"", b"[]", b"\xff", b"[" * 50_000),
+        "contains no stack of interventions": (b"", b"[]", b"\xff", b"[" * 50_000),
         "is not a stack of interventions, which is a list": (b'{"headlight-interventions": 3}',),
         "has 600,000 bytes, and a saved stack at most 500,000": (b"[" * 600_000,),
     }

@@ -222,8 +222,8 @@ def test_memory_is_in_the_models_precision(bare: Bare, look: Look, precision: st
 @pytest.mark.parametrize(
     ("model", "config", "told", "not_told"),
     [
-        ("fill-in", {"max_seq_len": 513}, ["From 513 tokens on"], ["so it never gets there"]),  # the edge
-        ("fill-in", {"max_seq_len": 512}, ["From 513 tokens on", "so it never gets there"], []),
+        ("fill-in", {"max_seq_len": 513}, ["From 513 tokens on"], ["so this never happens"]),  # the edge
+        ("fill-in", {"max_seq_len": 512}, ["From 513 tokens on", "so this never happens"], []),
         ("en-fr", {}, ["Source and target have the length", "the KV cache saves"], []),
         ("induction", {}, ["no feed-forward networks"], ["tokens on, attention", "never costs more"]),
     ],
@@ -329,7 +329,9 @@ def test_the_largest_part_and_a_layers_two_are_told(look: Look):
 
 def test_the_network_as_convolutions_gives_the_same_up_to_rounding(bare: Bare, look: Look):
     block.show(look("en-fr", text=TEXT, block="encoder.1.mlp"))
-    told = re.search(r"with the same weights \[256, 128, 1\] and \[128, 256, 1\].*difference is (.*?)\.<", bare.words)
+    told = re.search(
+        r"with the same weights \[256, 128, 1\] and \[128, 256, 1\].*differ by at most (.*?)\.<", bare.words
+    )
     assert told is not None and float(told[1]) < 1e-4
     bare.clear()
     block.show(look("en-fr", text=TEXT, block="encoder.1.self_attn"))

@@ -40,7 +40,7 @@ def test_a_wrong_line_is_told_why_and_where(look: Look, bare: Bare):
     words = said(bare)
     assert "data-right='False'" in words and "Here the columns sum to 1." in words
     assert f"query {query} “{data.labels[0][query]}”, key {key} “{data.labels[1][key]}”: your value is" in words
-    assert f"expected is {cell.expected:.4g}." in words
+    assert f"the expected value is {cell.expected:.4g}." in words
 
 
 def test_a_cell_of_all_heads_is_named_with_its_head(look: Look, bare: Bare):

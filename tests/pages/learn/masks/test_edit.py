@@ -135,19 +135,19 @@ def test_what_the_model_writes_is_said_with_both_masks(bare: Bare, look: Look):
     model, tokenizer = tc.load("checkpoints/en-fr")
     source = torch.tensor([own.alone.inputs["source"]])
     written = tokenizer.target.decode(tc.greedy_decode(model, source, max_new_tokens=30).tokens[0, 1:].tolist())
-    assert edit._words(own, own.outcome) == [("Own masks", written, False), ("These masks", written, False)]
+    assert edit._words(own, own.outcome) == [("Model’s masks", written, False), ("Edited masks", written, False)]
     unshifted = look("en-fr", text=TEXT, attention="decoder", preset="unshifted")
-    assert edit._words(unshifted, unshifted.outcome) == [("Own masks", written, False)]
+    assert edit._words(unshifted, unshifted.outcome) == [("Model’s masks", written, False)]
     other = look("en-fr", text=TEXT, attention="cross", preset="flipped")
     (_, before, _), (name, now, is_changed) = edit._words(other, other.outcome)
-    assert before == written and name == "These masks" and is_changed == (now != written) and is_changed
+    assert before == written and name == "Edited masks" and is_changed == (now != written) and is_changed
     assert not bare.texts
 
 
 def test_filled_blanks_are_said_and_a_text_without_blanks_says_nothing_more(look: Look):
     data = look("fill-in", text="The ____ sleeps.", preset="look_ahead")
     (own, before, _), (_, now, is_changed) = edit._words(data, data.outcome)
-    assert (own, before) == ("Own masks", ", ".join(data.outcome.before.labels)) and is_changed == (now != before)
+    assert (own, before) == ("Model’s masks", ", ".join(data.outcome.before.labels)) and is_changed == (now != before)
     whole = look("fill-in", text=TEXT, preset="padding")
     assert edit._words(whole, whole.outcome) == []
 

@@ -103,7 +103,7 @@ def test_the_parts_are_there_for_every_kind_of_model(
 def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
     app = opened(open_app, model="tales", preset="cross", edits="x", padding="99")
     words = words_of(app)
-    assert "The address asks for edits" in words and "The address asks for padding" in words
+    assert "The address has edits" in words and "The address has padding" in words
     assert sent(app, "mask_gallery")[0]["chosen"] == "own"  # a decoder has no cross-attention
 
 

@@ -138,9 +138,9 @@ def test_leaks_are_counted_above_the_diagonal_alone(bare: Bare):
         after = np.zeros((3, 3), dtype=np.int64)
         return leak._leaks(Leak(moved=np.array(moved, dtype=np.float32), before=after[0], after=after))
 
-    assert told([[1, 0, 0], [1, 1, 0], [1, 1, 1]]).endswith("above the diagonal all 3 cells are exactly 0")
+    assert told([[1, 0, 0], [1, 1, 0], [1, 1, 1]]).endswith("all 3 cells above the diagonal are exactly 0")
     leaks = told([[9, 0.5, 0], [9, 9, 0.25], [9, 9, 9]])
-    assert leaks == "over all tokens 2 of 3 cells above the diagonal leak, by up to 0.50" and not bare.texts
+    assert leaks == "for all tokens together, 2 of 3 cells above the diagonal leak, by up to 0.50" and not bare.texts
 
 
 def test_the_facts_are_of_the_chosen_token_with_each_mask(bare: Bare, look: Look):
@@ -153,7 +153,7 @@ def test_the_facts_are_of_the_chosen_token_with_each_mask(bare: Bare, look: Look
     for fact, name in zip(facts[1:], ("own", "other"), strict=True):
         moved = drawn.arrays[name]
         n_later = int(np.count_nonzero(moved[1:, 1]))
-        assert f"{n_later} outputs from it on change, by up to {moved[1:, 1].max():.2f}" in fact
+        assert f"the {n_later} outputs from this position on change by up to {moved[1:, 1].max():.2f}" in fact
         assert ("earlier outputs change by exactly 0" in fact) == (moved[0, 1] == 0) == (name == "own")
 
 

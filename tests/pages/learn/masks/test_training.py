@@ -48,7 +48,7 @@ def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, finish
         assert f"<td>{last['held_out'][variant]['loss']:.3f}</td>" in words
     (sent,) = figures(app)
     assert [trace["name"] for trace in json.loads(sent["figure"])["data"][:3]] == [
-        "right mask",
+        "correct mask",
         "no causal mask",
         "targets not shifted",
     ]

@@ -37,7 +37,7 @@ def test_neighbours_are_written_as_one():
 @pytest.mark.parametrize("text", ["3", "a.b", "3-.4", "~", "999.1"])
 def test_what_is_no_edit_is_refused_in_a_sentence(text: str):
     (note,) = fill([view_fields.EDITS], {"edits": text})
-    assert "the format is queries, a point and keys" in note
+    assert "the format is queries, a dot and keys" in note
     assert view_fields.EDITS.value == ()
 
 

@@ -118,7 +118,7 @@ def test_the_chosen_tokens_are_the_last_and_the_first_until_others_are_chosen(lo
     [
         (view_fields.N, "513", "a whole number from 1 to 512"),
         (view_fields.WIDTH, "7", "an even number from 2 to 1024"),
-        (view_fields.DIMENSIONS, "1,2", "joined by points"),
+        (view_fields.DIMENSIONS, "1,2", "joined by dots"),
         (view_fields.PLACES, "7", "7.12"),
     ],
 )

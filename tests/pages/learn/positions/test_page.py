@@ -127,7 +127,7 @@ def test_controls_lead_to_addresses_and_back(open_positions: OpenApp):
     app.selectbox(key="positions-encoding-box").select("alibi").run()
     assert not app.exception and url_of(app)["encoding"] == "alibi"
     go_to(app, encoding="waves", n="900", width="7", part="all", dims="x", places="1", seed="-1")
-    assert not app.exception and words_of(app).count("The address asks for") == 7
+    assert not app.exception and words_of(app).count("The address has") == 7
 
 
 def test_too_few_and_too_many_positions_give_way_to_what_there_can_be(open_positions: OpenApp):

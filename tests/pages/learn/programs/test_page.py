@@ -125,7 +125,7 @@ WRONG = "previous = select(tokens, tokens, lambda key, query: key.__class__)"
         ({"input": " ".join("abcde" * 6)}, "The input has 30 tokens; this model reads 24 at most"),
         ({"vocabulary": "A b", "input": "b"}, "“A” cannot be a token"),
         ({"source": "x = select(tokens, tokens, lambda key, query: True)"}, "must compute a sequence"),
-        ({"program": "nothing", "line": "99"}, "The address asks for program “nothing”"),
+        ({"program": "nothing", "line": "99"}, "The address has program “nothing”"),
         ({"program": "induction", "line": "1", "mistake": WRONG}, "cannot be used in a function"),
         ({"program": "induction", "line": "2", "mistake": "# nothing"}, "A comment computes nothing"),
     ],

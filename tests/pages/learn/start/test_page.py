@@ -162,7 +162,7 @@ def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: s
         name, parameters = link.page, dict(parse_qsl(link.query_string))
         opened = open_app(name, **parameters)
         assert not opened.exception and not opened.warning, name
-        assert "The address asks for" not in words_of(opened), (name, words_of(opened))
+        assert "The address has" not in words_of(opened), (name, words_of(opened))
         assert opened.text_input(key="text-line").value == "The dog sees the cat."
         kept = url_of(opened)
         for field in pages()[name].fields:

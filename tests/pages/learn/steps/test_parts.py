@@ -146,7 +146,7 @@ def test_numbers_that_an_intervention_sets_are_named_and_torch_is_left_out(bare:
     without = {"torch_errors": {}, "torch_worst": "", "torch_share_of_tolerance": 0.0}
     words = told(bare, ("pattern", "z"), torch_reason="It is left out", **without)
     assert "hl-proved" in words and "12,345 numbers, largest error 2.0e-07 against float64. It is left out." in words
-    assert "An intervention sets numbers of A, Z, which do not follow from their formulas." in words
+    assert "Numbers of A, Z are set by an intervention, so they do not follow from their formulas." in words
 
 
 def test_the_terms_of_the_chosen_pair_add_up_to_its_score(bare: Bare, look: Look):

@@ -17,7 +17,7 @@ from pages.shared.view import state
 from tests.pages.conftest import component, words_of
 from tests.pages.learn.bare import unpacked
 
-OF_A_WRONG_ADDRESS = ("The address asks for", "showing the first one", "There is no", "is damaged", "does not have")
+OF_A_WRONG_ADDRESS = ("The address has", "showing the first one", "There is no", "is damaged", "does not have")
 LINKS = [
     (lesson, part)
     for lesson in lessons.here()

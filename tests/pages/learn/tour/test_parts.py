@@ -163,7 +163,7 @@ def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLe
         view_fields.answer("made", 0, given)
         question.show(make_lesson(), asked(), 0, EVIDENCE)
         assert f"<p class='hl-tour-verdict' data-right='{is_right}'>{told}</p>" in bare.words
-        assert "Just computed from the model’s activations." in bare.words
+        assert "Computed live." in bare.words
 
 
 def test_a_slider_of_whole_steps_is_of_whole_numbers(bare: Bare):

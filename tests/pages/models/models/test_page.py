@@ -100,7 +100,7 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert f"{sum(parameter.numel() for parameter in model.parameters()):,} parameters" in words_of(app)
     assert dict(zip(configuration["setting"], configuration["value"], strict=True))["d_model"] == "16"
     assert json.loads(app.json[0].value) == json.loads((place / name / "card.json").read_text())
-    assert f"{kind}: " in words_of(app) and "3 models are here" in words_of(app)
+    assert f"{kind}: " in words_of(app) and "3 models" in words_of(app)
     choices = {str(button.key) for button in app.button if str(button.key).startswith("choose-")}
     assert choices == {f"choose-{other}" for other in names(place) if other != name}
     assert not app.warning and not app.expander
@@ -202,7 +202,7 @@ def test_deleting(place: Path, open_models: OpenApp):
     shutil.rmtree(place / "tales")  # by somebody else
     app.run()
     assert not app.exception
-    assert "There is no model “tales” here" in words_of(app) and "2 models are here" in words_of(app)
+    assert "There is no model “tales” here" in words_of(app) and "2 models" in words_of(app)
     app = click(open_models(model="gaps"), "Delete …")
     shutil.rmtree(place / "gaps")
     app = click(app, "Delete it")
@@ -212,9 +212,9 @@ def test_deleting(place: Path, open_models: OpenApp):
 def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
     monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
     app = open_models(model="en-fr")
-    assert "comes with Headlight" in words_of(app)
+    assert "included with Headlight" in words_of(app)
     assert not button(app, "Delete …")
-    with pytest.raises(CheckpointError, match="comes with Headlight; only your own"):
+    with pytest.raises(CheckpointError, match="included with Headlight; only your own"):
         model_store.delete("en-fr")
     assert (models.ROOT / "checkpoints" / "en-fr" / "config.json").is_file()
 
@@ -246,7 +246,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     shutil.copytree(place / "gaps", place / "odd")
     (place / "odd" / "card.json").write_text('{"heads": [{}]}')
     app = open_models()
-    assert app.expander[0].label == "5 folders here are not usable models"
+    assert app.expander[0].label == "5 folders are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
     told = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
     told |= {"odd": "does not match the format", "torn": "card.json is nested too deeply"}

@@ -55,7 +55,7 @@ def holds_whatever_the_address_says(page: tuple[Field, ...], wanted: dict[str, s
             assert values[name] == field.usual and name not in url
         else:
             assert values[name] == field.read(wanted[name])
-    assert all(note.startswith("The address asks for ") and note.endswith(".") for note in notes)
+    assert all(note.startswith("The address has ") and note.endswith(".") for note in notes)
     assert url.keys() <= by_name.keys() and all(isinstance(value, str) for value in url.values())
     assert fill(page, url) == []
     assert held(page) == values and written(page) == url
@@ -83,10 +83,10 @@ def test_a_decimal_lies_between_its_ends_which_count():
 @pytest.mark.parametrize(
     ("name", "asked", "said"),
     [
-        ("word", "c" * 99, f"asks for word “{'c' * 40}”; it must be one of a, b."),
+        ("word", "c" * 99, f"has word “{'c' * 40}”; it must be one of a, b."),
         ("place", "-1", "“-1”; it must be a whole number, 0 or more."),
         ("place", "1234567", "a whole number"),
-        ("part", "12-0.3-9", "the format is first-last query, a point, first-last key: 0-12.3-9."),
+        ("part", "12-0.3-9", "the format is first-last query, a dot, first-last key: 0-12.3-9."),
         ("part", "0-12.3-9 ", "the format is"),
     ],
 )

@@ -18,7 +18,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.usefixtures("session")
 def test_only_a_run_that_is_there_can_be_chosen():
     for sent, run, text in (
-        ("copy · at work", "copy", "mine"),  # its title until a moment ago: it has stopped since
+        ("copy · running", "copy", "mine"),  # its title until a moment ago: it has stopped since
         ("copy", "copy", "mine"),  # sent again, since its title is another one now
         ("dates", "dates", ""),
         ("", "", ""),  # a new training

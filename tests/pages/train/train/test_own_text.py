@@ -143,7 +143,7 @@ def test_texts_keep_their_names_and_can_be_deleted(
     assert not text.path.parent.exists() and len(own_texts.available()) == 2
     assert any("other.md was deleted" in info.value for info in app.info)
     assert chosen(app) is None and "Start training" not in labels_of(app)
-    with pytest.raises(ValueError, match=r"the text that it is trained on, other.md, is gone; upload it again"):
+    with pytest.raises(ValueError, match=r"its training text, other.md, no longer exists; upload it again"):
         runs.resume(at_work)
 
 

@@ -205,7 +205,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     app = open_train()
     shown = "<div class='hl-model'>pairs</div>", "step 5 of 6, loss 0.00123", "Output at step 2"  # the newest weights
     assert all(told in words_of(app) for told in shown)
-    assert "pairs · at work" in app.selectbox[0].options
+    assert "pairs · running" in app.selectbox[0].options
     stands(place, "paused")
     app = open_train(run="pairs")
     assert "pairs · paused" in app.selectbox[0].options

@@ -46,7 +46,7 @@ def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_log
         seconds = [0.1 * step for step in range(1, n_quick + 1)] + [900.0]
         seconds += [938.0 + 4.0 * i for i in range(n_slow - 1)]
         records = [logged(step, second, loss=1.694) for step, second in enumerate(seconds, start=1)]
-        far = f"step {n_quick + n_slow} of 60, loss 1.69, 1,234 tokens/s, about {left} left at present load"
+        far = f"step {n_quick + n_slow} of 60, loss 1.69, 1,234 tokens/s, about {left} left at the current load"
         assert run_head._how_far(run_that(place, "running", *records)) == far
 
 

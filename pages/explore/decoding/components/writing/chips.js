@@ -9,7 +9,7 @@ const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, 
 const NAMES = {
   given: say("given, not generated"),
   written: "",
-  forced: say("forced: chosen by a person"),
+  forced: say("forced: chosen by hand"),
 };
 
 function makeItem(side, index) {

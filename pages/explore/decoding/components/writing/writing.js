@@ -124,7 +124,7 @@ function nameParts(view) {
   if (scale.childElementCount) return;
   const shade = element("i", "gradient");
   scale.append(say("probability 0"), shade, "1", element("i", "mark forced"), say("forced"));
-  scale.title = say("Color: the probability of the token when it was generated. Forced: chosen by a person.");
+  scale.title = say("Color: the probability of the token when it was generated. Forced: chosen by hand.");
   colorScale(view);
 }
 

@@ -33,7 +33,7 @@ def _scaling(d_head: int, product: int) -> Item:
     return Item(
         ask=Message(
             "A query and a key of d_head = {d_head} numbers have the dot product {product}. What is their attention "
-            "score, as the paper scales it?",
+            "score, scaled as in the paper?",
             d_head=d_head,
             product=product,
         ),
@@ -175,8 +175,8 @@ def _cross_attention(n_source: int, n_target: int) -> Item:
     shapes = [(n_target, n_source), (n_source, n_target), (n_target, n_target), (n_source, n_source)]
     return Item(
         ask=Message(
-            "An encoder-decoder reads {n_source} source tokens, and its decoder {n_target} target tokens. Which shape "
-            "has the attention pattern of a cross-attention head, as queries × keys?",
+            "An encoder-decoder reads {n_source} source tokens, and its decoder {n_target} target tokens. What is "
+            "the shape of the attention pattern of a cross-attention head, as queries × keys?",
             n_source=n_source,
             n_target=n_target,
         ),
@@ -192,8 +192,8 @@ def _smoothing(n_vocab: int, smoothing: float) -> Item:
     target = logits.softmax(dim=-1) - logits.grad  # the gradient is prediction minus target
     return Item(
         ask=Message(
-            "Label smoothing spreads {smoothing} evenly over a vocabulary of {n_vocab} tokens, the right one included. "
-            "What is the target probability of the right token?",
+            "Label smoothing spreads {smoothing} evenly over a vocabulary of {n_vocab} tokens, including the "
+            "correct one. What is the target probability of the correct token?",
             smoothing=f"{smoothing:g}",
             n_vocab=n_vocab,
         ),

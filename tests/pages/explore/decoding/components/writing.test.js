@@ -55,7 +55,7 @@ test("a chip says its place, its attention, how it came there, and its numbers",
   assert.equal(label(writing, "source", 3), "source 3 '<eos>', 0.049 attention");
   assert.equal(label(writing, "output", 1), "output 1 'bon', 0.30 attention, given, not generated");
   assert.equal(label(writing, "output", 2), "output 2 'le', 0.40 attention, probability 0.60, most probable, log-probability −0.51 nats, entropy of the distribution 1.25 nats");
-  assert.equal(label(writing, "output", 3), "output 3 'chat', 0.10 attention, forced: chosen by a person, probability 0.10, rank 3 (0 is the most probable), log-probability −2.30 nats, entropy of the distribution 0.003 nats");
+  assert.equal(label(writing, "output", 3), "output 3 'chat', 0.10 attention, forced: chosen by hand, probability 0.10, rank 3 (0 is the most probable), log-probability −2.30 nats, entropy of the distribution 0.003 nats");
   assert.doesNotMatch(label(writing, "output", 4), /attention/);
 });
 

@@ -46,7 +46,7 @@ def test_two_tests_and_what_was_learned(open_app: OpenApp):
     assert url_of(app) == {"lesson": "test-after", "seed": "7"} and form.NOT_BEFORE not in words_of(app)
     take(app, "after", 12)
     words = words_of(app)
-    assert "12 of 12 answers are right after the Tour, 9 more than before it." in words
+    assert "12 of 12 answers are correct after the Tour, 9 more than before it." in words
     assert len(re.findall("data-right='True'", words)) == 15 and len(re.findall("data-right='False'", words)) == 9
     assert not [button for button in app.button if button.key == "tour-test-anew"], "the address says the seed"
 
@@ -57,7 +57,7 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
     app.run()
     assert form.NOT_BEFORE in words_of(app)
     take(app, "after", 2)
-    assert "After the Tour, 2 of 12 answers are right." in words_of(app) and "Before the Tour" not in words_of(app)
+    assert "After the Tour, 2 of 12 answers are correct." in words_of(app) and "Before the Tour" not in words_of(app)
     press(app, "tour-test-anew")
     assert url_of(app)["lesson"] == "test-before" and form.NO_FEEDBACK in words_of(app)
 
@@ -65,4 +65,4 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
 def test_the_gain_is_a_sentence():
     for after, told in ((9, "4 more than"), (3, "2 fewer than"), (5, "as many as")):
         gain = results._gain({"before": 5, "after": after}, 12)
-        assert gain == f"{after} of 12 answers are right after the Tour, {told} before it."
+        assert gain == f"{after} of 12 answers are correct after the Tour, {told} before it."
