@@ -20,6 +20,7 @@ FLOORS = [
     ("headlight.analysis",),
     ("headlight.diagnosis", "headlight.experiments"),
     ("headlight.programs",),
+    ("headlight.expressions",),
     ("transformer_core.cli",),
     ("transformer_core",),  # __init__.py, the table of contents
     ("transformer_core.training",),
@@ -56,7 +57,7 @@ CARRY_PLOTLY = ("pages.shared.server", "pages.components")
 # Where what a person chooses lies: everything else chooses by fields.
 KEEPS_THE_SESSION = "pages.shared.view."
 
-# Below the pages these alone may ask for words in the reader's language; all else raises and returns what can be said.
+# Below the pages only these may translate texts into the reader's language; all others raise and return messages.
 SPEAK = (
     "transformer_core.language",
     "transformer_core.cli",
@@ -114,8 +115,8 @@ def circle(root: Path) -> list[str]:
     needs: dict[str, set[str]] = {}
     for module, path in modules.items():
         tree = without_types(ast.parse(path.read_text(encoding="utf-8")))
-        found = set(imported_files(tree, module, path.name == "__init__.py", modules))
-        needs[module] = found & modules.keys() - {module}
+        imported = set(imported_files(tree, module, path.name == "__init__.py", modules))
+        needs[module] = imported & modules.keys() - {module}
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
@@ -124,7 +125,7 @@ def circle(root: Path) -> list[str]:
 
 
 def imported_files(tree: ast.AST, module: str, is_package: bool, modules: Collection[str]) -> Iterator[str]:
-    """Every imported module, by its dotted name; a package only where a name of its own is meant."""
+    """Every imported module, by its dotted name; a package only if the name is its own."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
