@@ -16,7 +16,7 @@ from torch import Tensor
 from headlight.analysis.interventions.checking import check_component, head_count
 from headlight.analysis.interventions.comparison import Base, read_base
 from headlight.analysis.interventions.context import constant_value
-from headlight.analysis.interventions.record_checks import MAX_NAME_CHARS, MAX_TEXTS
+from headlight.analysis.interventions.record import MAX_NAME_CHARS, MAX_TEXTS
 from headlight.analysis.interventions.records import STEMS, Ablation, Component
 from headlight.analysis.interventions.source_runs import stepwise_attention
 from headlight.analysis.trace.model_run import run_text

@@ -1,21 +1,24 @@
-"""The one context in which a model runs with a stack of interventions: records become hooks, source runs are captured.
+"""Run a model with a stack of interventions: records become hooks, and source runs are captured.
 
 >>> base = run_text(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> with applied(model, tokenizer, stack, run=base):
 ...     changed = run_text(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from threading import local
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headlight.analysis.interventions.checking import check_stack, head_count, side_of
 from headlight.analysis.interventions.records import (
-    STEMS,
     Ablation,
     CellEdit,
     Component,
@@ -24,11 +27,12 @@ from headlight.analysis.interventions.records import (
     Stack,
     TokenSwap,
 )
-from headlight.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions
-from headlight.analysis.trace.model_run import ModelRun
+from headlight.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions, site_of
+from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import InterventionError
+from transformer_core.hooks import HookPoint, position_offset
 from transformer_core.instrument.edit import Edit
-from transformer_core.instrument.intervene import Intervention, intervene
+from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene
 from transformer_core.instrument.interventions import (
     average,
     knock_out,
@@ -72,18 +76,9 @@ class Applied:
     source_uses: tuple[SourceUse, ...]
     swaps: tuple[TokenSwap, ...]
 
-    @contextmanager
-    def active(self, *, is_checked: bool = True) -> Iterator[None]:
-        """Run the model with the stack while the context lasts.
-
-        Args:
-            is_checked: as for `intervene`.
-
-        Raises:
-            InterventionError: on leaving after a single forward pass: an entry names a position that the text has not.
-        """
-        with intervene(self.model, self.hooks, is_checked=is_checked):
-            yield
+    def active(self, *, is_checked: bool = True) -> AbstractContextManager[None]:
+        """Run the model with the stack while the context lasts; arguments and errors are those of `intervene`."""
+        return intervene(self.model, self.hooks, is_checked=is_checked)
 
     def inputs(self, inputs: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         """Return the tokens of a text, and of the decoder's input, with those that are swapped.
@@ -108,26 +103,26 @@ def applied(
     run: ModelRun | None = None,
     sources: SourceRuns | None = None,
 ) -> Iterator[Applied]:
-    """Run a model with a stack of interventions while the context lasts; other threads see nothing of it.
+    """Run a model with a stack of interventions while the context lasts, in this thread alone.
 
-    Source runs are captured once, on entering, and without the stack: what an earlier entry changes is not changed in
-    them. (An outer `intervene` or `applied` does act in those that `sources` does not know yet.) While decoding, edits
-    go by the positions of the whole text, with a cache and without.
+    Source runs are captured once, on entering, and without the stack. (An outer `intervene` or `applied` does act in
+    those that `sources` does not hold yet.) While decoding, positions are those of the whole text, with a cache too.
 
     Args:
         model: in evaluation mode.
         tokenizer: the model's own.
         stack: what is changed; disabled entries do nothing, and with none enabled not a bit changes.
-        run: the text that the model runs on, without the stack: its tokens are paired with those of source runs.
-        sources: keeps source runs from one call to the next; None: they are made anew, with as much room for tokens as
-            `run_text` takes by itself. With other room, give sources with that.
+        run: the run of the text without the stack: its tokens are paired with those of source runs.
+        sources: keeps source runs from one call to the next; None: they are computed here, with the default limits of
+            `run_text`. For other limits, give sources.
 
     Yields:
         The stack as it acts: `source_uses` says which positions were paired, and how.
 
     Raises:
         ConfigError: an entry that the model has no place for.
-        InterventionError: an entry takes values from another text, and `run` is missing; or a pattern of another shape.
+        InterventionError: an entry takes values from another text, and `run` is missing; or a pattern of another shape;
+            or on leaving after a single forward pass, a position that the text does not have.
         TextError: a source text that the model cannot read.
     """
     ready = prepare(model, tokenizer, stack, run=run, sources=sources)
@@ -166,19 +161,19 @@ def _hooks_of(
         case CellEdit():
             return _editing_cells(entry)
         case Ablation(component=component, method="zero"):
-            name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+            name = site_of(component)
             return {name: zero(heads=component.heads, positions=component.positions)}
         case Ablation(component=component) if entry.constant:
-            name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+            name = site_of(component)
             value = constant_value(model, component, torch.tensor(entry.constant))
             return {name: replace(value, heads=component.heads, positions=component.positions)}
         case Ablation(component=component, method="mean", texts=texts):
-            name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+            name = site_of(component)
             acts = [sources.activations(sources.run(text), [name])[name] for text in texts]
             means = average({name: torch.cat(acts, dim=-2)}, heads=component.heads, positions=component.positions)
             return {name: means}
         case Ablation(component=component, texts=(text,)) | Patch(component=component, text=text):
-            name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+            name = site_of(component)
             if run is None:
                 raise InterventionError(
                     "an intervention that takes values from another text needs the run that they are put into, to pair "
@@ -275,3 +270,50 @@ def _setting(scores: str, pattern: str, cells: Sequence[Cell], entry: CellEdit) 
         return torch.where(of_forward.is_allowed, filled.new_value(value, at), value)
 
     return {scores: note_allowed, pattern: Edit(filled.selection, set_allowed, entry.renormalize)}
+
+
+def with_interventions(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    stack: Stack,
+    text: Given = "",
+    *,
+    target: str | None = None,
+    max_tokens: int = 64,
+    max_new_tokens: int = 24,
+) -> Transformer:
+    """Return a model that shares the parameters of `model`, and in which the stack acts in every forward pass.
+
+    Captures see the changed values, decoding with a cache is changed too, and `model` stays as it is.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own.
+        stack: what is changed.
+        text: that the model will run on: its tokens are paired with those of the stack's other texts, if it has any.
+        target: forced on an encoder-decoder, as in `run_text`.
+        max_tokens: as in `run_text`.
+        max_new_tokens: as in `run_text`.
+
+    Raises:
+        ConfigError: an entry that the model has no place for.
+        InterventionError: a pattern of another shape.
+        TextError: a text that the model cannot read.
+    """
+    room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
+    run = run_text(model, tokenizer, text, target=target, **room) if stack.texts else None
+    ready = prepare(model, tokenizer, stack, run=run, sources=SourceRuns(model, tokenizer, **room))
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    changed = deepcopy(model, shared)
+    for name, chain in ready.hooks.items():
+        point = changed.get_submodule(name)
+        assert isinstance(point, HookPoint)
+        n_heads = getattr(changed.get_submodule(name.rpartition(".")[0]), "n_heads", None)
+        point.register_forward_pre_hook(partial(_act, Site(name=name, n_heads=n_heads), chain))
+    return changed
+
+
+def _act(site: Site, chain: Sequence[Intervention], _: nn.Module, values: tuple[Tensor]) -> tuple[Tensor]:
+    """Change the value at a hook point, before any handler receives it."""
+    first = 0 if site.is_of_memory else position_offset()
+    return (apply_interventions(values[0], dataclasses.replace(site, first=first), chain),)

@@ -12,25 +12,16 @@ and `to_json` packs them into an address.
 ... )
 """
 
-from dataclasses import MISSING, dataclass, fields
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
-from headlight.analysis.interventions.record_checks import (
-    cells_of,
-    check_name,
-    check_seed,
-    check_type,
-    float32_of,
-    indices_of,
-    items_of,
-    texts_of,
-)
-from transformer_core.checked_fields import CountOrZero, check_fields, is_number
-from transformer_core.errors import ConfigError
+from headlight.analysis.interventions.record import MAX_NAME_CHARS, Record, items
+from transformer_core.checked_fields import CountOrZero, Refusal, Rule, between, is_number
+from transformer_core.errors import ConfigError, Message
 from transformer_core.text.interface import Given
 
 AttentionName = Literal["encoder", "decoder", "cross"]
-Kind = Literal[
+ComponentKind = Literal[
     "head",
     "query",
     "key",
@@ -46,9 +37,9 @@ Method = Literal["resample", "mean", "zero", "constant"]
 Operation = Literal["set", "scale", "knock_out", "uniform"]
 Direction = Literal["denoising", "noising"]
 Continuation = Literal["own", "same"]
-Side = Literal["source", "target"]
+TextSide = Literal["source", "target"]
 
-STEMS: dict[Kind, str] = {
+STEMS: dict[ComponentKind, str] = {
     "head": "z",
     "query": "q",
     "key": "k",
@@ -60,123 +51,126 @@ STEMS: dict[Kind, str] = {
     "resid_mid": "resid_mid",
     "resid_post": "resid_post",
 }
-"""What passes at the hook point of each kind, as `sites.site` calls it."""
+"""The stem of the hook point of each kind, as `sites.site` takes it."""
 
-OF_HEADS: tuple[Kind, ...] = ("head", "query", "key", "value", "pattern")
-OF_STACK: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
+OF_HEADS: tuple[ComponentKind, ...] = ("head", "query", "key", "value", "pattern")
+OF_STACK: tuple[ComponentKind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
 
 MAX_ENTRIES = 32  # of a stack
-
-
-class Record:
-    """A record whose representation names only the fields that differ from their defaults."""
-
-    def __repr__(self) -> str:
-        """Return Python that gives an equal record."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        usual = {f.name: f.default for f in fields(self)}  # type: ignore[arg-type]
-        written = (f"{n}={v!r}" for n, v in own.items() if usual[n] is MISSING or v != usual[n])
-        return f"{type(self).__name__}({', '.join(written)})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Component(Record):
     """A part of a model whose activation is replaced: some heads, a whole sub-layer, or the residual stream."""
 
-    kind: Kind  # "head": its output z; "pattern": its weights; "attention": all that the sub-layer adds
-    attention: AttentionName  # "encoder", "decoder" or "cross"; of a feed-forward or the residual stream, the stack
-    layer: CountOrZero  # from 0
-    heads: tuple[int, ...] | None = None  # from 0; those of keys and values count their own; None: all
-    positions: tuple[int, ...] | None = None  # from 0, of the queries, of keys and values their own; None: all
+    refusals = (
+        Refusal(
+            lambda component: component.heads is not None and component.kind not in OF_HEADS,
+            Message("the {kind} of a layer is not split by head; leave out heads, or choose the kind head"),
+        ),
+        Refusal(
+            lambda component: component.attention == "cross" and component.kind in OF_STACK,
+            Message("the {kind} belongs to a stack, not to cross-attention; choose encoder or decoder"),
+        ),
+    )
 
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        check_fields(self)
-        if self.heads is not None:
-            object.__setattr__(self, "heads", indices_of("heads", self.heads))
-        if self.positions is not None:
-            object.__setattr__(self, "positions", indices_of("positions", self.positions))
-        if self.heads is not None and self.kind not in OF_HEADS:
-            raise ConfigError(
-                "the {kind} of a layer is not split by head; leave out heads, or choose the kind head",
-                kind=self.kind,
-            )
-        if self.attention == "cross" and self.kind in OF_STACK:
-            raise ConfigError(
-                "the {kind} belongs to a stack, not to cross-attention; choose encoder or decoder",
-                kind=self.kind,
-            )
+    kind: ComponentKind  # "head": its output z; "pattern": its weights; "attention": what the sub-layer adds
+    attention: AttentionName  # of "feed_forward" and the residual stream: the stack, "encoder" or "decoder"
+    layer: CountOrZero  # from 0
+    heads: tuple[int, ...] | None = None  # from 0; keys and values count their own heads; None: all
+    positions: tuple[int, ...] | None = None  # from 0, of the queries; of "key" and "value" those of keys; None: all
+
+
+_OfComponent = Annotated[
+    Component,
+    Rule(
+        lambda value: isinstance(value, Component),
+        Message("{field} must be a {kind}; got {value!r}", field="component", kind="Component"),
+    ),
+]
+_Name = Annotated[
+    str,
+    Rule(
+        lambda value: isinstance(value, str) and len(value) <= MAX_NAME_CHARS,
+        Message("the name of an intervention is a text of at most {n} characters", n=MAX_NAME_CHARS),
+    ),
+]
+_Seed = Annotated[int, between(0, (1 << 32) - 1)]
+
+
+def _needs_texts(ablation: Any) -> bool:
+    return ablation.method == "resample" or (ablation.method == "mean" and not ablation.corpus)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Ablation(Record):
-    """A component's activation replaced by one that says nothing about this text.
+    """A component's activation replaced by one that holds no information about this text.
 
     The effect depends on the method (Miller et al. 2024): name it wherever a number is shown.
     """
 
     tag: ClassVar[str] = "ablation"
-
-    component: Component
-    method: Method = "resample"  # "constant": the values of `constant`, such as optimal ones (Li and Janson 2024)
-    texts: tuple[Given, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
-    seed: int = 0  # "resample": of the draw at positions that have no counterpart in the other text
-    constant: tuple[float, ...] = ()  # "constant", "mean": one vector for each head, one after the other; float32
-    corpus: str = ""  # "mean": of whose texts `constant` is the mean
-    name: str = ""
-    enabled: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the fields, each by itself and together."""
-        check_fields(self)
-        check_name(self.name)
-        check_name(self.corpus)
-        check_type("component", self.component, Component)
-        check_seed(self.seed)
-        object.__setattr__(self, "texts", texts_of(self.texts))
-        object.__setattr__(self, "constant", float32_of(self.constant))
-        if self.component.kind == "pattern" and self.method != "zero":
-            raise ConfigError(
+    refusals = (
+        Refusal(
+            lambda of: of.component.kind == "pattern" and of.method != "zero",
+            Message(
                 "the rows of a pattern depend on their own queries and keys, so it can only be set to zero; ablate the "
                 "head instead, or patch the pattern"
-            )
-        if (self.method == "mean" and bool(self.constant)) != bool(self.corpus):
-            raise ConfigError("the mean over a corpus is in constant, and its name in corpus; give both or neither")
-        needs_texts = self.method == "resample" or (self.method == "mean" and not self.corpus)
-        if needs_texts and not self.texts:
-            raise ConfigError("{method} ablation takes its values from another text; name one", method=self.method)
-        if self.method == "resample" and len(self.texts) > 1:
-            raise ConfigError("resample ablation takes one other text, got {n}; name one", n=len(self.texts))
-        if not needs_texts and self.texts:
-            raise ConfigError("{method} ablation uses no other text; leave out texts", method=self.method)
-        if (self.method == "constant" or bool(self.corpus)) != bool(self.constant):
-            raise ConfigError("the method constant and the values of constant belong together; give both or neither")
+            ),
+        ),
+        Refusal(
+            lambda of: (of.method == "mean" and bool(of.constant)) != bool(of.corpus),
+            Message("the mean over a corpus is in constant, and its name in corpus; give both or neither"),
+        ),
+        Refusal(
+            lambda of: _needs_texts(of) and not of.texts,
+            Message("{method} ablation takes its values from another text; name one"),
+        ),
+        Refusal(
+            lambda of: of.method == "resample" and len(of.texts) > 1,
+            Message("resample ablation takes one other text, got {n}; name one"),
+            {"n": lambda of: len(of.texts)},
+        ),
+        Refusal(
+            lambda of: of.texts and not _needs_texts(of),
+            Message("{method} ablation uses no other text; leave out texts"),
+        ),
+        Refusal(
+            lambda of: (of.method == "constant" or bool(of.corpus)) != bool(of.constant),
+            Message("the method constant and the values of constant belong together; give both or neither"),
+        ),
+    )
+
+    component: _OfComponent
+    method: Method = "resample"  # "constant": the values of `constant`, such as optimal ones (Li and Janson 2024)
+    texts: tuple[Given, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
+    seed: _Seed = 0  # "resample": of the draw at positions that have no counterpart in the other text
+    constant: tuple[float, ...] = ()  # "constant", "mean": one vector for each head, one after the other; float32
+    corpus: _Name = ""  # "mean": the corpus that `constant` is the mean over
+    name: _Name = ""
+    enabled: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Patch(Record):
-    """A component's activation replaced by the one of another run, the source run ("activation patching").
+    """A component's activation replaced by that of another run, the source run ("activation patching").
 
     Source: Vig et al. 2020, sec. 3; Meng et al. 2022, sec. 2.1; Heimersheim and Nanda 2024 for the two directions.
     """
 
     tag: ClassVar[str] = "patch"
 
-    component: Component
-    text: Given  # that the source run reads
+    component: _OfComponent
+    text: Given  # of the source run
     direction: Direction  # "denoising": the source run is the clean one; "noising": it is the corrupted one
-    continuation: Continuation = "own"  # of the source run: what it writes itself, or the output of this run
-    seed: int = 0  # of the draw at positions that have no counterpart in the source run
-    name: str = ""
+    continuation: Continuation = "own"  # of the source run: what it generates, or the output of this run
+    seed: _Seed = 0  # of the draw at positions that have no counterpart in the source run
+    name: _Name = ""
     enabled: bool = True
 
-    def __post_init__(self) -> None:
-        """Check the fields."""
-        check_fields(self)
-        check_name(self.name)
-        check_type("component", self.component, Component)
-        check_seed(self.seed)
-        texts_of((self.text,))
+
+def _highest(edit: Any) -> int:
+    return 1 if edit.operation == "set" else 1000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -188,48 +182,39 @@ class CellEdit(Record):
     """
 
     tag: ClassVar[str] = "cells"
+    refusals = (
+        Refusal(
+            lambda edit: edit.operation in ("set", "scale") and not is_number(edit.number),
+            Message("{operation} needs a number; got {number!r}"),
+        ),
+        Refusal(
+            lambda edit: edit.operation in ("set", "scale") and not 0 <= edit.number <= _highest(edit),
+            Message("the number to {operation} cells by must be from 0 to {highest}; got {number!r}"),
+            {"highest": _highest},
+        ),
+        Refusal(
+            lambda edit: edit.operation in ("knock_out", "uniform") and edit.number is not None,
+            Message("{operation} takes no number; leave it out"),
+        ),
+        Refusal(
+            lambda edit: edit.operation in ("knock_out", "uniform") and edit.renormalize,
+            Message("{operation} acts before the softmax, which renormalises anyway; leave out renormalize"),
+        ),
+        Refusal(
+            lambda edit: edit.operation == "uniform" and edit.cells is not None,
+            Message("uniform makes a head's whole pattern uniform; leave out cells"),
+        ),
+    )
 
     attention: AttentionName
     layer: CountOrZero  # from 0
     operation: Operation  # "knock_out": before the softmax (Geva et al. 2023); "uniform": equal scores
     heads: tuple[int, ...] | None = None  # from 0; None: all
-    cells: tuple[tuple[int | None, int | None], ...] | None = None  # (query, key); None: every one, a row or a column
+    cells: tuple[tuple[int | None, int | None], ...] | None = None  # (query, key); None in a cell: a row or a column
     number: float | None = None  # "set": the weight, in [0, 1]; "scale": the factor
     renormalize: bool = False  # "set", "scale": the other cells of a row share the rest; else the row's sum changes
-    name: str = ""
+    name: _Name = ""
     enabled: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the fields, each by itself and together."""
-        check_fields(self)
-        check_name(self.name)
-        if self.heads is not None:
-            object.__setattr__(self, "heads", indices_of("heads", self.heads))
-        if self.cells is not None:
-            object.__setattr__(self, "cells", cells_of(self.cells))
-        if self.operation in ("set", "scale"):
-            if not is_number(self.number):
-                raise ConfigError(
-                    "{operation} needs a number; got {number!r}", operation=self.operation, number=self.number
-                )
-            object.__setattr__(self, "number", float(self.number or 0))
-            highest = 1 if self.operation == "set" else 1000
-            if not 0 <= (self.number or 0) <= highest:
-                raise ConfigError(
-                    "the number to {operation} cells by must be from 0 to {highest}; got {number!r}",
-                    operation=self.operation,
-                    highest=highest,
-                    number=self.number,
-                )
-        elif self.number is not None:
-            raise ConfigError("{operation} takes no number; leave it out", operation=self.operation)
-        elif self.renormalize:
-            raise ConfigError(
-                "{operation} acts before the softmax, which renormalises anyway; leave out renormalize",
-                operation=self.operation,
-            )
-        if self.operation == "uniform" and self.cells is not None:
-            raise ConfigError("uniform makes a head's whole pattern uniform; leave out cells")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -237,27 +222,25 @@ class TokenSwap(Record):
     """Input tokens replaced by others, one for one, so that no position moves."""
 
     tag: ClassVar[str] = "tokens"
+    refusals = (
+        Refusal(
+            lambda swap: len(swap.positions) != len(swap.tokens),
+            Message(
+                "a token swap needs one token for each position; got {n_positions} positions and {n_tokens} tokens"
+            ),
+            {"n_positions": lambda swap: len(swap.positions), "n_tokens": lambda swap: len(swap.tokens)},
+        ),
+        Refusal(
+            lambda swap: len(set(swap.positions)) < len(swap.positions),
+            Message("a token swap names a position twice; name each once"),
+        ),
+    )
 
-    side: Side  # "source": what an encoder reads; "target": what a decoder reads, a prompt too
+    side: TextSide  # "source": the encoder's input; "target": the decoder's input, a prompt too
     positions: tuple[int, ...]  # from 0, among the tokens with the special ones
     tokens: tuple[int, ...]  # ids, one for each position
-    name: str = ""
+    name: _Name = ""
     enabled: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the fields, each by itself and together."""
-        check_fields(self)
-        check_name(self.name)
-        object.__setattr__(self, "positions", indices_of("positions", self.positions))
-        object.__setattr__(self, "tokens", indices_of("tokens", self.tokens))
-        if len(self.positions) != len(self.tokens):
-            raise ConfigError(
-                "a token swap needs one token for each position; got {n_positions} positions and {n_tokens} tokens",
-                n_positions=len(self.positions),
-                n_tokens=len(self.tokens),
-            )
-        if len(set(self.positions)) < len(self.positions):
-            raise ConfigError("a token swap names a position twice; name each once")
 
 
 Entry = Ablation | Patch | CellEdit | TokenSwap
@@ -272,14 +255,13 @@ class Stack(Record):
 
     def __post_init__(self) -> None:
         """Check the entries."""
-        entries = items_of("entries", self.entries, None)
-        if len(entries) > MAX_ENTRIES:
+        object.__setattr__(self, "entries", items("entries", self.entries, None))
+        if len(self.entries) > MAX_ENTRIES:
             raise ConfigError(
                 "a stack holds at most {most} interventions and this one would have {n}; remove some first",
                 most=MAX_ENTRIES,
-                n=len(entries),
+                n=len(self.entries),
             )
-        object.__setattr__(self, "entries", entries)
         for entry in self.entries:
             if not isinstance(entry, RECORDS):
                 raise ConfigError("a stack holds interventions; got {kind}", kind=type(entry).__name__)
@@ -292,10 +274,9 @@ class Stack(Record):
     @property
     def texts(self) -> tuple[Given, ...]:
         """The other texts that enabled entries take values from, each once."""
-        named = [
-            text
+        named = (
+            entry.texts if isinstance(entry, Ablation) else (entry.text,)
             for entry in self.enabled
             if isinstance(entry, Ablation | Patch)
-            for text in (entry.texts if isinstance(entry, Ablation) else (entry.text,))
-        ]
-        return tuple(dict.fromkeys(named))
+        )
+        return tuple(dict.fromkeys(text for texts in named for text in texts))

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.analysis.interventions.comparison import Base, relative_changes
-from headlight.analysis.interventions.records import OF_STACK, STEMS, Kind
+from headlight.analysis.interventions.records import OF_STACK, STEMS, ComponentKind
 from headlight.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from transformer_core.instrument.sites import site
@@ -41,7 +41,7 @@ class RunComparison:
 
 
 def compare_with_source(
-    model: Transformer, tokenizer: Tokenizer, base: Base, text: Given, *, kind: Kind = "head"
+    model: Transformer, tokenizer: Tokenizer, base: Base, text: Given, *, kind: ComponentKind = "head"
 ) -> RunComparison:
     """Run a model on another text, and compare the activations of one kind of component with those of the base run.
 

@@ -7,15 +7,19 @@ from threading import Lock
 
 from torch import Tensor
 
-from headlight.analysis.interventions.records import Continuation
+from headlight.analysis.interventions.record import MAX_TEXT_CHARS
+from headlight.analysis.interventions.records import STEMS, Component, Continuation
 from headlight.analysis.texts.token_alignment import align_tokens
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from headlight.analysis.trace.traced_forward import EncodedInput, captured
+from transformer_core.config import Architecture
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import active_hooks, named_hook_points
+from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
+LEAST_SHARE = 0.25  # of a text's tokens with a counterpart in another text; below it, hardly anything is patched
 _MOST_RUNS = 64
 _MOST_BYTES = 128 << 20  # of activations
 
@@ -194,6 +198,11 @@ class SourceRuns:
         )
 
 
+def site_of(component: Component) -> str:
+    """Return the name of the hook point where a component's activation passes."""
+    return site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+
+
 @contextmanager
 def stepwise_attention(model: Transformer) -> Iterator[None]:
     """Compute every attention step by step while the context lasts, as it is wherever a pattern is edited.
@@ -203,3 +212,43 @@ def stepwise_attention(model: Transformer) -> Iterator[None]:
     points = [point for name, point in named_hook_points(model).items() if name.endswith(".hook_pattern")]
     with active_hooks(dict.fromkeys(points, lambda pattern: pattern)):
         yield
+
+
+def usual_other_text(
+    tokenizer: Tokenizer, architecture: Architecture, text: str, others: Sequence[str], *, max_tokens: int = 64
+) -> str:
+    """Return the text that has counterparts for the most tokens of a text, and of those as many as possible the same.
+
+    Args:
+        tokenizer: the model's own.
+        architecture: of the model.
+        text: that values are put into.
+        others: to choose from, such as examples; of equally good ones the first is taken.
+        max_tokens: of each text that are compared.
+
+    Returns:
+        one of `others`; or, where fewer than a quarter of the tokens have a counterpart in each of them, the words of
+        the text in reverse order. An intervention can name it: of a longer text, these are its first words, and if it
+        has white space alone, it is one of `others` or the text itself.
+    """
+
+    def run_of(given: str) -> SourceRun:
+        labels = tuple(tokenizer.labels_for(given, architecture)[:max_tokens])
+        return SourceRun(inputs=(), labels={"source": labels}, n_given=0)
+
+    here, shares = run_of(text), dict[str, tuple[float, int]]()
+    tokens = here.labels["source"]
+    for other in others:
+        if other == text or not 0 < len(other) <= MAX_TEXT_CHARS:
+            continue
+        there = run_of(other)
+        pairs = pair_positions(here, there, "source").positions.items()
+        n_same = sum(tokens[position] == there.labels["source"][of] for position, of in pairs)
+        shares[other] = len(pairs) / max(1, len(tokens)), n_same
+    named = text
+    if len(text) > MAX_TEXT_CHARS:  # its first words; of one longer word, the beginning
+        named = (text[:MAX_TEXT_CHARS].rsplit(maxsplit=1) or [text[:MAX_TEXT_CHARS]])[0]
+    best = max(shares, key=shares.__getitem__, default=named)
+    reversed_words = " ".join(reversed(named.split()))
+    is_far = best not in shares or shares[best][0] < LEAST_SHARE
+    return reversed_words if is_far and reversed_words not in ("", named) else best

@@ -1,7 +1,6 @@
 """A stack of interventions as JSON: short enough for an address, and read without trust."""
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -13,8 +12,6 @@ from headlight.analysis.interventions.records import MAX_ENTRIES, RECORDS, Compo
 from transformer_core.errors import ConfigError
 
 MAX_JSON_CHARS = 8_000  # what browsers and servers take as an address
-
-_LISTS = ("heads", "positions", "cells", "texts", "text", "tokens")
 
 
 def to_json(stack: Stack) -> str:
@@ -56,7 +53,7 @@ def from_json(text: str) -> Stack:
 
 
 def _values(record: Entry | Component) -> dict[str, Any]:
-    """Return the fields of a record that are not as usual, and which record it is."""
+    """Return the fields of a record that are not the default, and the type of an entry."""
     values: dict[str, Any] = {} if isinstance(record, Component) else {"type": record.tag}
     for field in fields(record):
         value = getattr(record, field.name)
@@ -71,60 +68,41 @@ def _values(record: Entry | Component) -> dict[str, Any]:
 
 
 def _entry(values: Mapping[str, Any]) -> Entry:
-    """Return the entry that some values stand for.
-
-    Raises:
-        ConfigError: they stand for none.
-    """
-    kinds: dict[Any, type[Entry]] = {record.tag: record for record in RECORDS}
+    """Return the entry of some values; ConfigError: they are none."""
+    records: dict[Any, type[Entry]] = {record.tag: record for record in RECORDS}
     tag = values.get("type")
-    if not isinstance(tag, str) or tag not in kinds:
+    if not isinstance(tag, str) or tag not in records:
         raise ConfigError(
-            "an intervention is of type {types}; got {type!r}", types=", ".join(kinds), type=_shortened(tag)
+            "an intervention is of type {types}; got {type!r}", types=", ".join(records), type=str(tag)[:40]
         )
-    given = {name: value for name, value in values.items() if name != "type"}
-    if isinstance(given.get("component"), dict):
-        given["component"] = _record(Component, given["component"])
-    if isinstance(given.get("constant"), str):
-        given["constant"] = _numbers(given["constant"])
-    entry: Entry = _record(kinds[tag], given)
+    entry: Entry = _record(records[tag], {name: value for name, value in values.items() if name != "type"})
     return entry
 
 
-def _record(kind: Any, given: Mapping[str, Any]) -> Any:
-    """Return a record of some fields.
-
-    Raises:
-        ConfigError: a field that it does not have, or lacks, or that holds what it may not.
-    """
-    known = {field.name: field for field in fields(kind)}
-    for name in given:
+def _record(record: Any, values: Mapping[str, Any]) -> Any:
+    """Return a record with these fields; ConfigError: it has others, lacks one, or does not allow a value."""
+    known = {field.name: field for field in fields(record)}
+    for name in values:
         if name not in known:
             raise ConfigError(
-                "{kind} has no field {name!r}; save the stack again", kind=kind.__name__, name=_shortened(name)
+                "{kind} has no field {name!r}; save the stack again", kind=record.__name__, name=name[:40]
             )
-    missing = [name for name, field in known.items() if field.default is MISSING and name not in given]
+    missing = [name for name, field in known.items() if field.default is MISSING and name not in values]
     if missing:
-        raise ConfigError("{kind} lacks {names}; save the stack again", kind=kind.__name__, names=", ".join(missing))
-    return kind(**{name: _listed(value) if name in _LISTS else value for name, value in given.items()})
+        raise ConfigError("{kind} lacks {names}; save the stack again", kind=record.__name__, names=", ".join(missing))
+    return record(**{name: _value(name, value) for name, value in values.items()})
 
 
-def _listed(value: Any) -> Any:
-    """Return lists, which JSON has in their place, as tuples."""
-    return tuple(map(_listed, value)) if isinstance(value, list) else value
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of a constant.
-
-    Raises:
-        ConfigError: they are not packed as `to_json` does.
-    """
-    try:
-        return tuple(np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").tolist())
-    except (binascii.Error, ValueError) as error:
-        raise ConfigError("the constant of an ablation is damaged; save the stack again") from error
-
-
-def _shortened(value: object) -> str:
-    return str(value)[:40]
+def _value(name: str, value: Any) -> Any:
+    """Return the value of a field: lists, which JSON has instead, as tuples."""
+    match name, value:
+        case "component", dict():
+            return _record(Component, value)
+        case "constant", str():
+            try:
+                return tuple(np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").tolist())
+            except ValueError as error:
+                raise ConfigError("the constant of an ablation is damaged; save the stack again") from error
+        case _, list():
+            return tuple(_value("", item) for item in value)
+    return value

@@ -23,7 +23,7 @@ from headlight.analysis.interventions.records import (
     Ablation,
     AttentionName,
     Component,
-    Kind,
+    ComponentKind,
     Patch,
     Stack,
 )
@@ -60,7 +60,7 @@ class SweepResult:
 def sweep_components(
     config: ModelConfig,
     base: Base,
-    kind: Kind = "head",
+    kind: ComponentKind = "head",
     metric: Metric | None = None,
     *,
     attentions: Sequence[AttentionName] | None = None,

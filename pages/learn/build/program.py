@@ -5,9 +5,9 @@ from math import isinf
 import streamlit as st
 
 from pages.learn.build.data import BuildData
-from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.judging import TOLERANCE
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD
+from pages.learn.build.engine.values import LineError
 from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.language import say

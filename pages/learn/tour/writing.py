@@ -16,7 +16,7 @@ attention: cross
 layer: 1
 head: 0
 
-Some **Markdown**, with numbers of the model: {{max(pattern[cross, 1, 0] at writing "chat") : 2}}.
+Some **Markdown**, with numbers of the model: {{max(pattern[cross, 1, 0].at(writing="chat")) : 2}}.
 
 [figure]
 kind: head
@@ -24,13 +24,13 @@ kind: head
 [question]
 ask: Which word does the head look at to write “chat”?
 tokens: source
-answer: argmax(pattern[cross, 1, 0] at writing "chat")
+answer: argmax(pattern[cross, 1, 0].at(writing="chat"))
 
 What stands behind a question is shown once it is answered.
 
 [check]
 claim: Each row adds up to 1.
-holds: sum(pattern[cross, 1, 0] over key) == 1 within 1e-5
+holds: isclose(sum(pattern[cross, 1, 0], over=key), 1, within=1e-5)
 
 [link]
 page: heads
@@ -74,11 +74,12 @@ def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     quantities = [(f"{name}[{one.parts}]" if one.parts else name, say(one.meaning)) for name, one in QUANTITIES.items()]
     yield say("Quantities of the model"), quantities + [(name, say(meaning)) for name, meaning in OF_SIX_WORDS.items()]
     chosen = [
-        ('at query 3, key "cat"', say("the value at one position of an axis, by index or by token")),
-        ('at writing "chat"', say("the row that predicts this token")),
-        ("right pattern[…]", say("the same for the correct model")),
-        ("other pattern[…]", say("the same for the lesson’s other text")),
-        (", ".join(NAMES), say("functions; “over key” applies them along an axis")),
+        ('.at(query=3, key="cat")', say("the value at one position of an axis, by index or by token")),
+        ('.at(writing="chat")', say("the row that predicts this token")),
+        ("right.pattern[…]", say("the same for the correct model")),
+        ("other.pattern[…]", say("the same for the lesson’s other text")),
+        ("isclose(a, b, within=0.01)", say("True if two values differ by at most a tolerance")),
+        (", ".join(NAMES), say("functions; “over=key” applies them along an axis")),
     ]
     yield say("Operators and selection"), chosen
     yield say("Mistakes"), [(f"mistake: {name}", say(one.title)) for name, one in MISTAKES.items()]

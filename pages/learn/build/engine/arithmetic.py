@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.values import PLAIN_NUMBERS, UNFIT, Value, array, floats, integer, plain, sides
+from pages.learn.build.engine.values import (
+    PLAIN_NUMBERS,
+    UNFIT,
+    Budget,
+    LineError,
+    Value,
+    array,
+    floats,
+    integer,
+    plain,
+    sides,
+)
 
 MOST_EXPONENT = 64
 

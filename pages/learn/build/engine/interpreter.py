@@ -5,26 +5,38 @@ written out here. Nothing is looked up on a Python object by a name that the lea
 """
 
 import ast
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from inspect import signature
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from headlight.expressions import Evaluator, Grammar, excerpt
 from pages.learn.build.engine.arithmetic import elementwise, inverted, negative
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS
 from pages.learn.build.engine.products import matmul
 from pages.learn.build.engine.shaping import matrix_transpose
-from pages.learn.build.engine.syntax import parse
-from pages.learn.build.engine.values import Value, array, integer, plain, shape_in_words, whole
+from pages.learn.build.engine.values import Budget, LineError, Value, array, integer, plain, shape_in_words, whole
 from transformer_core.errors import mark
 
 Given = Mapping[str, "np.ndarray | int | Callable[[np.ndarray], np.ndarray]"]
 """The variables of a step: arrays, numbers, and functions of an array that keep its shape."""
 
+GRAMMAR = Grammar(
+    error=LineError,
+    nodes=(
+        *(ast.Name, ast.Load, ast.Constant, ast.Attribute, ast.Call, ast.keyword, ast.Tuple, ast.List),
+        *(ast.Subscript, ast.Slice, ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
+        *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult),
+        *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Invert),
+    ),
+    most_nodes=160,
+    most_depth=24,
+    foreign=re.compile(r"""[^A-Za-z0-9_ .,:()\[\]+\-*/@~=<>!"'#]"""),  # no use in tensor arithmetic
+    refusal=mark("“{code}” cannot be used in this line; write tensor arithmetic"),
+)
 MODULES = ("torch", "np", "numpy", "math", "F")
 _WITHIN_MODULES = ("nn", "functional")  # torch.nn.functional
 _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
@@ -36,28 +48,28 @@ _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
 _SIGNATURE = cache(signature)
 REFUSED = mark("this line cannot be computed; check its shapes and numbers")
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's and torch's
-_SIGNS: Mapping[type[ast.AST], str] = {
-    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"},
-    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
-}
 
 
 def run(source: str, name: str, given: Given, budget: Budget | None = None) -> np.ndarray | float:
-    """Return what a line computes.
+    """Return the result of a line.
 
     Args:
         source: an expression, or its assignment to `name`.
-        name: of what the line computes.
-        given: the variables that it may use.
-        budget: counts what it takes; None: one of its own.
+        name: of the result.
+        given: the variables that the line may use.
+        budget: counts what the run takes; None: a new one.
 
     Returns:
         An array of float64 or bool, or a number.
 
     Raises:
-        LineError: the line cannot be read, asks for what it may not have, or does not fit its variables.
+        LineError: the line cannot be read, uses something that is not available, or does not fit its variables.
     """
-    tree = parse(source, name)
+    if not source.strip():
+        raise LineError("the line is empty; write {name} = …", name=name)
+    target, tree = GRAMMAR.assignment(source)
+    if target not in ("", name):
+        raise LineError("call the result {name}, not {target}", name=name, target=target)
     with np.errstate(all="ignore"):
         try:
             value = _Run(given, budget or Budget()).value(tree)
@@ -70,40 +82,50 @@ def run(source: str, name: str, given: Given, budget: Budget | None = None) -> n
     raise LineError("the line must return an array")
 
 
-class _Run:
+class _Run(Evaluator[Value]):
     """One evaluation."""
 
     def __init__(self, given: Given, budget: Budget) -> None:
         self._given, self._budget = given, budget
 
-    def value(self, node: ast.expr) -> Value:
-        """Return the value of a node."""
+    def constant(self, value: object) -> Value:
+        """Return a number, a truth value, or a text that `float` may read."""
+        if isinstance(value, bool | float | str):
+            return value
+        return integer(value) if isinstance(value, int) else _unavailable(repr(value))
+
+    def several(self, values: tuple[Value, ...]) -> Value:
+        """Return a tuple."""
+        return values
+
+    def unary(self, sign: str, value: Value) -> Value:
+        """Return the negative of a value, the inverse of a mask, or the value itself."""
+        return value if sign == "+" else (negative if sign == "-" else inverted)(self._budget, value)
+
+    def binary(self, sign: str, left: Value, right: Value) -> Value:
+        """Return the matrix product, or an operation cell by cell."""
+        if sign == "@":
+            return matmul(self._budget, left, right)
+        return elementwise(sign, self._budget, left, right)
+
+    compare = binary
+
+    def boolean(self, sign: str, values: Iterator[Value]) -> Value:
+        """Refuse a chain of comparisons."""
+        raise LineError("compare two values at a time; a chain of comparisons has no array as its result")
+
+    def other(self, node: ast.expr) -> Value:
+        """Return the value of an attribute, an item or a call."""
         match node:
-            case ast.Constant():
-                return _constant(node.value)
-            case ast.Name():
-                return self._named(node.id)
-            case ast.Tuple() | ast.List():
-                return tuple(map(self.value, node.elts))
-            case ast.BinOp(left, ast.MatMult(), right):
-                return matmul(self._budget, self.value(left), self.value(right))
-            case ast.BinOp(left, sign, right) | ast.Compare(left, [sign], [right]):
-                return elementwise(_SIGNS[type(sign)], self._budget, self.value(left), self.value(right))
-            case ast.UnaryOp(ast.USub(), of):
-                return negative(self._budget, self.value(of))
-            case ast.UnaryOp(ast.Invert(), of):
-                return inverted(self._budget, self.value(of))
-            case ast.UnaryOp(ast.UAdd(), of):
-                return self.value(of)
             case ast.Attribute():
                 return self._attribute(node)
             case ast.Subscript():
                 return self._item(node)
             case ast.Call():
                 return self._call(node)
-        raise LineError("“{code}” cannot be used here", code=ast.unparse(node)[:40])
+        _unavailable(node)
 
-    def _named(self, name: str) -> Value:
+    def name(self, name: str) -> Value:
         """Return a variable that is no function.
 
         Raises:
@@ -123,11 +145,11 @@ class _Run:
         if self._is_module(node.value):
             if node.attr in CONSTANTS:
                 return CONSTANTS[node.attr]
-            raise LineError("“{name}” is not available here", name=ast.unparse(node)[:40])
+            _unavailable(node)
         if node.attr in METHODS:
             raise LineError("{name} is a function; call it: {name}(…)", name=node.attr)
         if node.attr not in _ATTRIBUTES:
-            raise LineError("“{name}” is not available here", name=f".{node.attr}"[:40])
+            _unavailable(f".{node.attr}")
         return _ATTRIBUTES[node.attr](array(self.value(node.value)))
 
     def _is_module(self, node: ast.expr) -> bool:
@@ -159,11 +181,11 @@ class _Run:
             case ast.Attribute(owner, name):
                 functions, of = METHODS, (self.value(owner),)
                 if not isinstance(of[0], np.ndarray):
-                    raise LineError("“{name}” is not available here", name=f".{name}"[:40])
+                    _unavailable(f".{name}")
             case _:
                 raise LineError("only a function can be called")
         if name not in functions:
-            raise LineError("“{name}” is not available here", name=ast.unparse(node.func)[:40])
+            _unavailable(node.func)
         arguments = (*of, *map(self.value, node.args))
         options = {self._keyword(keyword): self.value(keyword.value) for keyword in node.keywords}
         function = functions[name]
@@ -177,7 +199,7 @@ class _Run:
     def _keyword(keyword: ast.keyword) -> str:
         name = _SPELLINGS.get(keyword.arg or "", keyword.arg)
         if name is None or name == "budget":
-            raise LineError("“{name}” is not available here", name=name or "**")
+            _unavailable(name or "**")
         return name
 
     def _of_given(self, name: str, function: Callable[[np.ndarray], np.ndarray], node: ast.Call) -> Value:
@@ -206,7 +228,7 @@ class _Run:
         except IndexError:
             raise LineError(
                 "{code} is outside the array, which has shape {shape}",
-                code=ast.unparse(node)[:40],
+                code=excerpt(node),
                 shape=shape_in_words(x),
             ) from None
         self._budget.take(np.shape(found))
@@ -229,14 +251,5 @@ class _Run:
         return whole(self.value(part))
 
 
-def _constant(value: object) -> Value:
-    """Return a number, a truth value, or a text that `float` may read.
-
-    Raises:
-        LineError: it is something else.
-    """
-    if isinstance(value, bool | float | str):
-        return value
-    if isinstance(value, int):
-        return integer(value)
-    raise LineError("“{code}” cannot be used here", code=repr(value)[:40])
+def _unavailable(code: ast.AST | str) -> NoReturn:
+    raise LineError("“{name}” is not available here", name=excerpt(code))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import Given, run
 from pages.learn.build.engine.step import Step
-from pages.learn.build.engine.values import shape_in_words
+from pages.learn.build.engine.values import LineError, shape_in_words
 from pages.learn.build.engine.workbench import Workbench
 from transformer_core.errors import Message, mark
 

@@ -5,9 +5,7 @@ from math import prod
 
 import numpy as np
 
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.values import UNFIT, Value, array, floats, plain, sides
+from pages.learn.build.engine.values import UNFIT, Budget, LineError, Value, array, floats, plain, sides
 
 MOST_OPERANDS = 3  # of einsum
 SLOWER = 4  # times that einsum takes for a product, compared with matmul

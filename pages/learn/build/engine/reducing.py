@@ -5,9 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pages.learn.build.engine.arithmetic import elementwise, exp
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.values import Value, array, axis_of, floats, plain, spread, whole
+from pages.learn.build.engine.values import Budget, LineError, Value, array, axis_of, floats, plain, spread, whole
 
 
 def total(budget: Budget, input: Value, dim: Value = None, keepdim: Value = False) -> Value:

@@ -4,9 +4,17 @@ from math import prod
 
 import numpy as np
 
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.values import Value, array, axis_of, floats, shape_in_words, spread, whole
+from pages.learn.build.engine.values import (
+    Budget,
+    LineError,
+    Value,
+    array,
+    axis_of,
+    floats,
+    shape_in_words,
+    spread,
+    whole,
+)
 
 MOST_PARTS = 256  # that are joined at once
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import Given, run
 from pages.learn.build.engine.step import Step, Variant
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
-from pages.learn.build.engine.values import shape_in_words
+from pages.learn.build.engine.values import Budget, LineError, shape_in_words
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 

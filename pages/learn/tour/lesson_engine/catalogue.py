@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
+from pages.learn.tour.lesson_engine.errors import LessonError, at_line
 from pages.learn.tour.lesson_engine.parameters import (
     ATTENTION,
     EXPRESSION,
@@ -207,8 +207,6 @@ def read_parameters(spec: "FigureSpec") -> dict[str, object]:
             raise LessonError("the figure {kind} needs {name}: …", kind=spec.kind, name=name, line=spec.line)
     found: dict[str, object] = {}
     for name, text in spec.parameters.items():
-        try:
+        with at_line(spec.lines[name]):
             found[name] = kind.parameters[name].read(text)
-        except ExpressionError as error:
-            raise LessonError(error.message, line=spec.lines[name]) from error
     return found

@@ -15,9 +15,8 @@ from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_axes import HEIGHT
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
-from pages.learn.tour.lesson_engine.evaluation import plain_number
-from pages.learn.tour.lesson_engine.value import Values
+from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.language import say
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
@@ -90,7 +89,7 @@ def draw_heads(data: FigureData) -> Plot:
     attention = ATTENTIONS[data.attention]
     layer = data.given.get("layer")
     layers = range(attention.n_layers(run.model.config)) if layer is None else [layer]
-    found = [data.ask(f"{data.of} pattern[{data.attention}, {number}]", parameter="layer") for number in layers]
+    found = [data.quantity("pattern", data.attention, number) for number in layers]
     patterns = np.stack([values.array for values in found])  # [layer, head, query, key]
     title = say(attention.title)
     shown = data.given.get("title") or (
@@ -154,7 +153,7 @@ def draw_lines(data: FigureData) -> Plot:
 
 def draw_mask(data: FigureData) -> Plot:
     """Draw a mask: 1 where a query may attend."""
-    values = data.ask(f"{data.of} mask[{data.attention}]", parameter="attention")
+    values = data.quantity("mask", data.attention, parameter="attention")
     rows, columns = (_labels(values, place) for place in (0, 1))
     title = say("Mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
     figure = number_panels(
@@ -280,10 +279,8 @@ def _mask(data: FigureData, values: Values, layer: int | None = None) -> np.ndar
 
 
 def _place(data: FigureData, values: Values, key: str | float) -> int:
-    try:
+    with data.at("key"):
         return values.axes[1].place("key", key)
-    except ExpressionError as error:
-        raise LessonError(error.message, line=data.spec.lines["key"]) from error
 
 
 def _finite(number: str) -> str:

@@ -9,8 +9,8 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.plain_lines import plain_lines
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
-from pages.learn.tour.lesson_engine.evaluation import plain_number
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
+from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.language import grouped, say
 from transformer_core.training.schedule import warmup_learning_rate
 

@@ -9,13 +9,11 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Strip, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
-from pages.learn.tour.lesson_engine.evaluation import plain_number
-from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES
 from pages.learn.tour.lesson_engine.searching import searched
-from pages.learn.tour.lesson_engine.syntax import Quantity
-from pages.learn.tour.lesson_engine.value import Values
-from transformer_core.errors import HeadlightError, Message
+from pages.learn.tour.lesson_engine.value import Values, plain_number
+from transformer_core.errors import Message
 from transformer_core.language import grouped, say, say_number
 from transformer_core.model.positions import sinusoidal_table
 
@@ -87,7 +85,7 @@ def draw_matrix(data: FigureData) -> Plot:
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
-            "{n:,} values are too many for a figure; select some with “at”",
+            "{n:,} values are too many for a figure; select some with .at(…)",
             n=array.size,
             line=data.spec.lines["values"],
         )
@@ -206,18 +204,16 @@ def draw_shapes(data: FigureData) -> Table:
 
 def _meaning(source: str) -> str:
     """Return what a quantity is, in words; the expression itself, where it is more than one quantity."""
-    found = parse(source)
-    meaning = QUANTITIES[found.name].meaning if isinstance(found, Quantity) and found.name in QUANTITIES else ""
+    name, *_ = quantity_of(parse(source)) or ("",)
+    meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
     return say(meaning).partition(" [")[0] if meaning else source
 
 
 def draw_beams(data: FigureData) -> Table:
     """Tell what a beam search considers behind so many tokens."""
     n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
-    try:
+    with data.at(""):
         found = searched(data.run, n_beams, n_tokens)
-    except HeadlightError as error:
-        raise LessonError(error.message, line=data.spec.line) from error
     fates = {"kept": say("kept"), "ended": say("finished"), "dropped": say("dropped")}
     written = min(int(data.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]

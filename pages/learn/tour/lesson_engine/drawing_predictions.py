@@ -8,10 +8,10 @@ import numpy as np
 from headlight.figures.bars.label_bars import label_bars
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
 from pages.learn.tour.lesson_engine.effects import next_tokens
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
-from pages.learn.tour.lesson_engine.evaluation import plain_number
+from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.getters import probabilities
 from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.language import say
 
 SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
@@ -106,8 +106,6 @@ def _position(data: FigureData, run: Run) -> int:
     """
     for name in ("pos", "writing"):
         if name in data.given:
-            try:
+            with data.at(name):
                 return run.axis("pos", "target").place(name, data.given[name])
-            except ExpressionError as error:
-                raise LessonError(error.message, line=data.spec.lines[name]) from error
     return 0

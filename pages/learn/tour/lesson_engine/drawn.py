@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +11,11 @@ import numpy as np
 
 from headlight.figures import Figure
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
-from pages.learn.tour.lesson_engine.evaluation import in_words
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.expressions import RUNS
 from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.value import Values
+from pages.learn.tour.lesson_engine.value import Values, in_words
 from transformer_core.errors import HeadlightError
 
 
@@ -102,31 +102,47 @@ class FigureData:
         Raises:
             LessonError: it asks for what is not there, or gives no numbers.
         """
-        try:
-            found = self.evidence.answer(parse(source))
+        with self.at(parameter):
+            found = self.evidence.ask(source)
             if not isinstance(found, Values):
                 raise ExpressionError(
                     "a figure needs numbers, but “{source}” is {what}", source=source, what=in_words(found)
                 )
-        except HeadlightError as error:
-            raise LessonError(error.message, line=self.spec.lines.get(parameter, self.spec.line)) from error
-        return found
+            return found
+
+    def quantity(self, name: str, *parts: str | float, parameter: str = "layer") -> Values:
+        """Return a quantity of the run that is drawn.
+
+        Raises:
+            LessonError: the model does not have it; the line is that of a parameter.
+        """
+        with self.at(parameter):
+            found = self.evidence.quantity(name, parts, self.of)
+            assert isinstance(found, Values), "figures draw quantities that are numbers"
+            return found
 
     def of_head(self, name: str) -> Values:
-        """Return a quantity of the head that is meant.
+        """Return a quantity of the figure's head.
 
         Raises:
             LessonError: the model has no such head.
         """
-        return self.ask(
-            f"{self.of} {name}[{self.attention}, {self.parameter('layer')}, {self.parameter('head')}]",
-            parameter="layer",
-        )
+        return self.quantity(name, self.attention, self.parameter("layer"), self.parameter("head"))
+
+    @contextmanager
+    def at(self, parameter: str) -> Iterator[None]:
+        """Raise a LessonError with the line of a parameter, or of the figure, in place of another error."""
+        try:
+            yield
+        except LessonError:
+            raise
+        except HeadlightError as error:
+            raise LessonError(error.message, line=self.spec.lines.get(parameter, self.spec.line)) from error
 
     @property
     def of(self) -> str:
         """Which run is drawn: "right" is the model without its mistake, "other" the lesson's other text, "" its own."""
-        return next((which for which in ("right", "other") if self.given.get(which)), "")
+        return next((which for which in RUNS if self.given.get(which)), "")
 
     @property
     def run(self) -> Run:
@@ -142,11 +158,9 @@ class FigureData:
         """
         for name in ("query", "writing"):
             if name in self.given:
-                axes = self.of_head("pattern").axes
-                try:
-                    return axes[0].place(name, self.given[name])
-                except ExpressionError as error:
-                    raise LessonError(error.message, line=self.spec.lines[name]) from error
+                axis = self.of_head("pattern").axes[0]
+                with self.at(name):
+                    return axis.place(name, self.given[name])
         return None
 
 

@@ -1,5 +1,7 @@
 """What is wrong with a lesson, and in which line."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from transformer_core.errors import HeadlightError, Message
@@ -28,3 +30,12 @@ class LessonError(HeadlightError):
 
 class ExpressionError(HeadlightError):
     """An expression that cannot be read, or asks for what the model has not; whoever reads a lesson adds where."""
+
+
+@contextmanager
+def at_line(line: int) -> Iterator[None]:
+    """Raise a LessonError with this line of the file in place of an ExpressionError."""
+    try:
+        yield
+    except ExpressionError as error:
+        raise LessonError(error.message, line=line) from error

@@ -1,20 +1,18 @@
 """The numbers that a lesson speaks of: of a model's run on its text, and of the six words' training."""
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words, plain_number
-from pages.learn.tour.lesson_engine.expression import parse
-from pages.learn.tour.lesson_engine.getters import Parts
+from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
-from pages.learn.tour.lesson_engine.syntax import Expression
-from pages.learn.tour.lesson_engine.value import Axis, Result, Values
+from pages.learn.tour.lesson_engine.value import Axis, Result, Values, in_words, plain_number
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say_message
@@ -75,14 +73,12 @@ class Evidence:
         """Return the six words' training, with the lesson's mistake, if it lies there; 0 steps: before it."""
         return self._train(smoothing, is_right or not self._is_in_training, steps)
 
-    def quantity(self, name: str, parts: Parts, *, of: str = "") -> Result:
+    def quantity(self, name: str, parts: Parts, of: str) -> Result:
         """Return a quantity by its name.
 
         Raises:
             ExpressionError: there is none.
         """
-        if name in ("true", "false") and not parts:
-            return name == "true"
         if name in OF_SIX_WORDS:
             return self._of_six_words(name, parts, is_right=of == "right")
         run = self.run_of(of)
@@ -98,14 +94,14 @@ class Evidence:
         """
         return self.answer(parse(source))
 
-    def answer(self, expression: Expression) -> Result:
+    def answer(self, expression: ast.expr) -> Result:
         """Return what an expression that was read comes to.
 
         Raises:
             ExpressionError: it asks for what is not there.
         """
         try:
-            return evaluate(expression, self)
+            return evaluate(expression, self.quantity)
         except ExpressionError:
             raise
         except HeadlightError as error:

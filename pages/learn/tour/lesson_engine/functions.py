@@ -1,4 +1,4 @@
-"""The functions of the lessons' language. Those that make one number of many take an axis: sum(x over key)."""
+"""The functions of the lessons' language. Those that make one number of many take an axis: sum(x, over=key)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -76,7 +76,7 @@ def _best(name: str, values: Values) -> Result:
     """Return the place of the largest, or smallest, number of a row: by its label, where it has one."""
     if len(values.axes) != 1:
         raise ExpressionError(
-            "“{name}” takes one row, got {shape}; select one with “at”", name=name, shape=values.in_words()
+            "“{name}” takes one row, got {shape}; select one with .at(…)", name=name, shape=values.in_words()
         )
     place = int(values.array.argmax() if name == "argmax" else values.array.argmin())
     labels = values.axes[0].labels
@@ -85,7 +85,7 @@ def _best(name: str, values: Values) -> Result:
 
 def _softmax(values: Values, along: int | None) -> Values:
     if along is None and len(values.axes) != 1:
-        raise ExpressionError("“softmax” needs an axis: softmax(x over key)")
+        raise ExpressionError("“softmax” needs an axis: softmax(x, over=key)")
     x = values.array.astype(np.float64)
     raised = np.exp(x - x.max(axis=along or 0, keepdims=True))
     return Values(array=raised / raised.sum(axis=along or 0, keepdims=True), axes=values.axes)

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 
-from pages.learn.tour.lesson_engine import syntax as tree
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
-from pages.learn.tour.lesson_engine.evaluation import in_words, plain_number
+from pages.learn.tour.lesson_engine.errors import LessonError, at_line
 from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
+from pages.learn.tour.lesson_engine.expressions import quantities_in, sides_of
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question, Told
-from pages.learn.tour.lesson_engine.syntax import COMPARISONS, names_in
 from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
-from pages.learn.tour.lesson_engine.value import Values
+from pages.learn.tour.lesson_engine.value import Values, in_words, plain_number
 from transformer_core.errors import Message
 from transformer_core.language import say_message
 
@@ -104,14 +102,12 @@ def prose(text: Prose, evidence: Evidence) -> str:
 def needs_training(text: Prose) -> bool:
     """Return whether numbers in some paragraphs come from the six words' training."""
     told = (piece.asked.expression for piece in text.pieces if isinstance(piece, Told))
-    return any(name in TRAINED for expression in told for name in names_in(expression))
+    return any(name in TRAINED for expression in told for name in quantities_in(expression))
 
 
 def _told(told: Told, evidence: Evidence) -> str:
-    try:
+    with at_line(told.asked.line):
         words = evidence.told(told.asked.source, told.decimals)
-    except ExpressionError as error:
-        raise LessonError(error.message, line=told.asked.line) from error
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
 
 
@@ -131,23 +127,16 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
 
 
 def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
-    try:
+    with at_line(asked.line):
         return evidence.answer(asked.expression)
-    except ExpressionError as error:
-        raise LessonError(error.message, line=asked.line) from error
 
 
 def _single(values: Values, asked: Asked) -> float:
-    try:
+    with at_line(asked.line):
         return values.number
-    except ExpressionError as error:
-        raise LessonError(error.message, line=asked.line) from error
 
 
 def _sides(asked: Asked, evidence: Evidence) -> str | Message:
     """Return what both sides of a comparison came to, in words."""
-    found = asked.expression
-    if not isinstance(found, tree.Joined) or found.sign not in COMPARISONS:
-        return ""
-    left, right = (in_words(evidence.answer(side)) for side in (found.left, found.right))
-    return Message(" (left is {left}, right is {right})", left=left, right=right)
+    sides = [in_words(evidence.answer(side)) for side in sides_of(asked.expression)]
+    return Message(" (left is {left}, right is {right})", left=sides[0], right=sides[1]) if sides else ""

@@ -1,9 +1,9 @@
 """What a lesson is made of, as it was read from its file."""
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pages.learn.tour.lesson_engine.syntax import Expression
 from transformer_core.errors import Message
 
 
@@ -12,7 +12,7 @@ class Asked:
     """An expression in a lesson, as it is written and as it was read."""
 
     source: str
-    expression: Expression
+    expression: ast.expr
     line: int  # of the file, from 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.expressions import parse
 
 
 @dataclass(frozen=True)

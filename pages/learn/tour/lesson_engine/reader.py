@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.blocks import Block, Entry, divide
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
-from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.errors import LessonError, at_line
+from pages.learn.tour.lesson_engine.expressions import parse
 from pages.learn.tour.lesson_engine.lesson import (
     Asked,
     Check,
@@ -144,10 +144,8 @@ def _asked(source: str, line: int) -> Asked:
     Raises:
         LessonError: it is not written as one.
     """
-    try:
+    with at_line(line):
         return Asked(source=source, expression=parse(source), line=line)
-    except ExpressionError as error:
-        raise LessonError(error.message, line=line) from error
 
 
 def _prose(block: Block) -> Prose:
@@ -156,7 +154,7 @@ def _prose(block: Block) -> Prose:
     for match in _TOLD.finditer(block.prose):
         line = block.line + block.prose.count("\n", 0, match.start())
         decimals = _DECIMALS.search(match[1])
-        source = _DECIMALS.sub("", match[1]).strip()
+        source = " ".join(_DECIMALS.sub("", match[1]).split("\n"))
         pieces.append(block.prose[end : match.start()])
         pieces.append(Told(asked=_asked(source, line), decimals=int(decimals[1]) if decimals else None))
         end = match.end()
@@ -173,10 +171,8 @@ def _figure(block: Block) -> FigureSpec:
     known = _known(block, ("kind", *KINDS[kind].parameters))
     for entry in block.entries:
         if entry.key != "kind":
-            try:
+            with at_line(entry.line):
                 KINDS[kind].parameters[entry.key].read(entry.value)
-            except ExpressionError as error:
-                raise LessonError(error.message, line=entry.line) from error
     lines = {entry.key: entry.line for entry in block.entries}
     return FigureSpec(
         kind=kind,

@@ -6,18 +6,25 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 
+from headlight.expressions import Evaluator, Grammar
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+
 MOST_LETTERS = 100  # of what is typed
-_SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "×": "*", "·": "*", "÷": "/", ",": "."})
+_SPELLINGS = str.maketrans({"\u2212": "-", "\u2013": "-", "×": "*", "·": "*", "÷": "/", ",": ".", "^": "**"})
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:([,.'’\s])\d{3})(?:\1\d{3})*")  # in thousands: 119,808 and 119 808
 _ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?|(?=\())")
-_JOINED: Mapping[type, Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: math.pow,
+_GRAMMAR = Grammar(
+    error=ExpressionError,
+    nodes=(
+        *(ast.Constant, ast.Name, ast.Load, ast.Call, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow),
+        *(ast.UnaryOp, ast.UAdd, ast.USub),
+    ),
+    most_nodes=4 * MOST_LETTERS,
+    most_depth=MOST_LETTERS,
+)
+_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": math.pow},
 }
-_SIGNED: Mapping[type, Callable[[float], float]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
     "exp": math.exp,
@@ -27,7 +34,7 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 
 
 def readings_typed(given: str) -> list[float]:
-    """Return what a person can mean who types a number: 119,808 is 119.808, and 119808 with its thousands grouped.
+    """Return the numbers that a person can mean: 119,808 is 119.808, and 119808 with its thousands grouped.
 
     Args:
         given: as for `number_typed`, or a number grouped in thousands.
@@ -53,32 +60,42 @@ def number_typed(given: str) -> float | None:
 def _decimal_typed(given: str) -> float | None:
     if len(given) > MOST_LETTERS:
         return None
-    source = given.strip().translate(_SIGNS)
+    source = given.strip().translate(_SPELLINGS)
     try:
         value = float(source)
     except ValueError:
         source = _ROOT.sub(lambda root: f"sqrt({root[1]})" if root[1] else "sqrt", source)
         try:
-            value = _value(ast.parse(source.replace("^", "**"), mode="eval").body)
-        except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+            value = _Arithmetic().value(_GRAMMAR.parse(source))
+        except (ExpressionError, ValueError, ArithmeticError):
             return None
     return value if math.isfinite(value) else None
 
 
-def _value(node: ast.AST) -> float:
-    """Return what a part of the arithmetic comes to.
+class _Arithmetic(Evaluator[float]):
+    """Arithmetic of numbers; raises ValueError or ArithmeticError for anything else, such as 1/0."""
 
-    Raises:
-        ValueError: it is something else than arithmetic.
-        ArithmeticError: it has no value, as 1/0.
-    """
-    match node:
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return float(number)
-        case ast.BinOp(left, sign, right) if type(sign) in _JOINED:
-            return _JOINED[type(sign)](_value(left), _value(right))
-        case ast.UnaryOp(sign, of) if type(sign) in _SIGNED:
-            return _SIGNED[type(sign)](_value(of))
-        case ast.Call(func=ast.Name(name), args=[of], keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](_value(of))
-    raise ValueError("no arithmetic")
+    def constant(self, value: object) -> float:
+        """Return a number."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        raise ValueError("not a number")
+
+    def unary(self, sign: str, value: float) -> float:
+        """Return the number with its sign."""
+        return -value if sign == "-" else value
+
+    def binary(self, sign: str, left: float, right: float) -> float:
+        """Return the result of an operator."""
+        return _OPERATORS[sign](left, right)
+
+    def name(self, name: str) -> float:
+        """Refuse a name that is not called."""
+        raise ValueError("not a number")
+
+    def other(self, node: ast.expr) -> float:
+        """Return the value of a function."""
+        match node:
+            case ast.Call(ast.Name(name), [of], []) if name in _FUNCTIONS:
+                return _FUNCTIONS[name](self.value(of))
+        raise ValueError("not arithmetic")

@@ -1,5 +1,6 @@
 """What expressions are made of: numbers with named axes, words, and yes or no."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -74,7 +75,7 @@ class Values:
         """
         if self.axes:
             raise ExpressionError(
-                "expected a single number, got {shape}; select one with “at”, or use sum, mean or max",
+                "expected a single number, got {shape}; select one with .at(…), or use sum, mean or max",
                 shape=self.in_words(),
             )
         return float(self.array)
@@ -110,3 +111,30 @@ Result = Values | str | bool
 def number(value: float) -> Values:
     """Return a single number as what expressions are made of."""
     return Values(array=np.array(value, dtype=np.float64))
+
+
+def in_words(value: Result, decimals: int | None = None) -> Message:
+    """Return the value of an expression in words.
+
+    Args:
+        value: the result.
+        decimals: of a number; None: four significant digits.
+    """
+    if isinstance(value, bool):
+        return Message("true") if value else Message("false")
+    if isinstance(value, str):
+        return Message(f"“{value}”")
+    if value.axes:
+        return Message("values of shape {shape}", shape=value.in_words())
+    return Message(plain_number(float(value.array), decimals))
+
+
+def plain_number(value: float, decimals: int | None = None) -> str:
+    """Return a number for a sentence, with a true minus."""
+    if decimals is not None:
+        text = f"{value:.{decimals}f}"
+    elif math.isfinite(value) and value == round(value) and abs(value) < 1e9:
+        text = f"{value:.0f}"
+    else:
+        text = f"{value:.4g}"
+    return text.replace("-", "\u2212") if "e" not in text else text

@@ -13,7 +13,7 @@ from pages.learn.tour import chapter, checks, figure, lessons, question, view_fi
 from pages.learn.tour.lesson_engine import judging
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Slider, Table
-from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.expressions import parse
 from pages.learn.tour.lesson_engine.judging import Verdict
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Link, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.learn.tour.lesson_engine.evaluation import plain_number
 from pages.learn.tour.lesson_engine.knowledge.item import Idea, Item
+from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair

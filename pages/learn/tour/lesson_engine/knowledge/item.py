@@ -1,5 +1,6 @@
 """A question of the knowledge test, and whether an answer to it is right, as the Tour judges its own."""
 
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -8,7 +9,6 @@ from typing import Any, NoReturn
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.judging import Verdict, judge
 from pages.learn.tour.lesson_engine.lesson import Asked, Choice, Question
-from pages.learn.tour.lesson_engine.syntax import Number
 from pages.learn.tour.lesson_engine.typed import number_typed
 from transformer_core.errors import Message
 from transformer_core.language import say_message
@@ -52,7 +52,7 @@ class Item:
             Choice(text=say_message(choice), is_right=place == self.right, line=0)
             for place, choice in enumerate(self.choices)
         )
-        answer = None if choices else Asked(source=str(self.right), expression=Number(self.right), line=0)
+        answer = None if choices else Asked(source=str(self.right), expression=ast.Constant(self.right), line=0)
         question = Question(
             ask=say_message(self.ask), choices=choices, answer=answer, within=self.within, tokens="", hint="", line=0
         )

@@ -8,17 +8,16 @@ import sys
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pages.learn.build.engine import budget as budgets
-from pages.learn.build.engine import interpreter, operations, syntax
-from pages.learn.build.engine.budget import Budget
-from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.interpreter import REFUSED, run
+from pages.learn.build.engine import interpreter, operations, values
+from pages.learn.build.engine.interpreter import GRAMMAR, REFUSED, run
+from pages.learn.build.engine.values import Budget, LineError
 from tests.pages.learn.build.engine.hostile import hostile
 
 N_PROGRAMS, SEED = 2_000, 20_170_612
@@ -180,8 +179,11 @@ PLANTED: dict[str, list[tuple[Any, str, Any]]] = {
     "q.ctypes": [(interpreter, "_ATTRIBUTES", {"ctypes": lambda x: x.ctypes})],
     f"open({__file__!r})": [(operations, "FUNCTIONS", {"open": open_file})],
     "softmax(q, out=k)": [(operations, "FUNCTIONS", {"softmax": lambda budget, input, dim=0, out=None: input})],
-    "q and k": [(syntax, "NODES", (ast.BoolOp, ast.And)), (interpreter._Run, "value", lambda self, node: 1.0)],
-    GIANT: [(budgets, "MOST_NUMBERS", 1 << 23), (budgets, "MOST_NUMBERS_TOGETHER", 1 << 25)],
+    "q and k": [
+        (interpreter, "GRAMMAR", replace(GRAMMAR, nodes=(*GRAMMAR.nodes, ast.BoolOp, ast.And))),
+        (interpreter._Run, "boolean", lambda self, sign, values: 1.0),
+    ],
+    GIANT: [(values, "MOST_NUMBERS", 1 << 23), (values, "MOST_NUMBERS_TOGETHER", 1 << 25)],
 }
 
 
@@ -194,5 +196,5 @@ def test_a_fault_that_is_planted_is_seen(program: str, monkeypatch: pytest.Monke
         if isinstance(before, dict):
             monkeypatch.setitem(before, *next(iter(value.items())))
         else:
-            monkeypatch.setattr(place, name, (*before, *value) if isinstance(before, tuple) else value)
+            monkeypatch.setattr(place, name, value)
     assert faults([usual, program]) != []

@@ -9,8 +9,8 @@ import torch
 from torch.nn import functional as F
 
 from pages.learn.build.engine import operations
-from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import run
+from pages.learn.build.engine.values import LineError
 
 RNG = np.random.default_rng(3)
 ARRAYS = {
@@ -74,14 +74,15 @@ def test_a_function_of_the_model_is_called_and_no_array_is_changed():
     [
         ("", "the line is empty; write y = …"),
         ("x", "“x” is not a variable here; the variables are q, k, Z, mask, b, d_k, n_heads, n_queries, turn"),
-        ("q.sum(", "this is not a Python expression: q.sum▸("),
+        ("q.sum(", "“q.sum▸(” is not a Python expression; check it at ▸"),
         ("q − k", "the character “−” is not allowed here; use plain ASCII"),
         ("q + q.T", "[5, 4] + [4, 5]: the shapes do not fit together"),
         ("q.softmax", "softmax is a function; call it: softmax(…)"),
         ("q.sum(dim=2)", "there is no dimension 2; the array has 2"),
         ("torch.load('a')", "“torch.load” is not available here"),
         ("q.masked_fill(q, 0)", "a Boolean mask is needed here; use mask or ~mask"),
-        ("[i for i in q]", "“for” cannot be used in this line; write tensor arithmetic"),
+        ("[i for i in q]", "“[i for i in q]” cannot be used in this line; write tensor arithmetic"),
+        ("1 < 2 < d_k", "compare two values at a time"),
         ("2 ** 65 * q", "an exponent may be at most 64"),
         ("q[5]", "q[5] is outside the array, which has shape [5, 4]"),
         ("q.shape", "the line must return an array"),

@@ -49,7 +49,7 @@ def test_every_known_mistake_is_named_by_itself_in_some_model():
         ("masked", 'scaled * mask + ~mask * float("-inf")', "Some cells are NaN"),
         ("pattern", "masked.softmax(dim=-1) * 2", "Every cell is 2 times the expected one."),
         ("z", "x[:, :32] * 0 + 1", ""),
-        ("z", "pattern @", "this is not a Python expression"),
+        ("z", "pattern @", "“pattern @▸” is not a Python expression"),
     ],
 )
 def test_what_is_no_known_mistake_is_told_by_its_numbers(step: str, line: str, sentence: str):

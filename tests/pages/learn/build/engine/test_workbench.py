@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 import transformer_core as tc
-from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.values import LineError
 from tests.pages.learn.build.engine.benches import bench_of, each_attention, model_of, walked
 
 HOOKS = {  # of the captured activations [batch, head, ...] by step

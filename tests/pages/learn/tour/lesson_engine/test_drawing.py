@@ -59,7 +59,7 @@ def test_a_matrix_has_as_many_numbers_as_can_be_drawn(draw, monkeypatch: pytest.
 
 
 def test_a_softmax_by_hand(draw, make_evidence: MakeEvidence):
-    scores = array(make_evidence("en-fr", CAT), "scores[cross, 1, 2] at query 2")
+    scores = array(make_evidence("en-fr", CAT), "scores[cross, 1, 2].at(query=2)")
     for scale in (0.0, 0.5, 1.0, 7.0):
         raised = np.exp(scale * scores - np.max(scale * scores))
         shown = [float(line[-1]) for line in numbers(draw("kind: softmax\nquery: 2", scale=scale))]
@@ -71,8 +71,8 @@ def test_the_steps_of_a_query(draw, make_evidence: MakeEvidence):
     assert isinstance(table, Table)
     evidence = make_evidence("en-fr", CAT)
     for place, (_, product, score, weight) in enumerate(table.rows):
-        at = f"[cross, 1, 2] at query 3, key {place}"
-        assert product == evidence.told(f"dot(q[cross, 1, 2] at query 3, k[cross, 1, 2] at key {place})", 2)
+        at = f"[cross, 1, 2].at(query=3, key={place})"
+        assert product == evidence.told(f"dot(q[cross, 1, 2].at(query=3), k[cross, 1, 2].at(key={place}))", 2)
         assert (score, weight) == (evidence.told(f"scores{at}", 2), evidence.told(f"pattern{at}", 3))
 
 
@@ -102,7 +102,7 @@ def test_the_next_tokens_by_torch(draw):
 
 @pytest.mark.parametrize(("moved", "divided_by"), [({}, 1.0), ({"temperature": 2.0}, 2.0)])
 def test_the_top_tokens_by_hand(draw, make_evidence: MakeEvidence, moved: dict[str, float], divided_by: float):
-    raised = np.exp(array(make_evidence("en-fr", CAT), "logits at pos 1") / divided_by)
+    raised = np.exp(array(make_evidence("en-fr", CAT), "logits.at(pos=1)") / divided_by)
     best = sorted(raised / raised.sum(), reverse=True)[:5]
     shown = numbers(draw("kind: top-tokens\npos: 1\nn: 5\ntemperature: 1", **moved))
     assert shown[0][0] == "chat"
@@ -119,10 +119,10 @@ def test_the_top_tokens_by_hand(draw, make_evidence: MakeEvidence, moved: dict[s
         ("kind: matrix\nvalues: output", 8, "output"),
         ("kind: matrix", 6, "needs values"),
         ("kind: bars\nvalues: pattern[cross, 0, 0]", 8, "values with 1 axes"),
-        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: d_head", 9, "values with 1 axes"),
-        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: sum(probs over pos)", 9, "7 tokens, but 944 values"),
-        ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens, but 944 values"),
-        ("kind: matrix\nvalues: embedding[encoder] at pos 90", 8, "only 0 to 6"),
+        ("kind: bars\nvalues: sum(probs, over=vocab)\nbeside: d_head", 9, "values with 1 axes"),
+        ("kind: bars\nvalues: sum(probs, over=vocab)\nbeside: sum(probs, over=pos)", 9, "7 tokens, but 944 values"),
+        ("kind: tokens\nvalues: sum(probs, over=pos)", 8, "7 tokens, but 944 values"),
+        ("kind: matrix\nvalues: embedding[encoder].at(pos=90)", 8, "only 0 to 6"),
         ("kind: positions\nwidth: 7", 8, "must be even"),
         ("kind: top-tokens\nwriting: you", 8, "no writing “you”"),
         ("kind: next-tokens\npos: 7", 8, "only 0 to 6"),
@@ -142,7 +142,7 @@ def test_a_model_that_fills_in_blanks_predicts_no_next_token(draw):
 
 
 def test_bars_that_differ_little_are_told_apart_by_a_named_range_that_excludes_none(draw):
-    source = "kind: bars\nvalues: 0.99 + 0.001 * softmax(scores[cross, 1, 2] at query 2)\ndecimals: 4"
+    source = "kind: bars\nvalues: 0.99 + 0.001 * softmax(scores[cross, 1, 2].at(query=2))\ndecimals: 4"
     figure = draw(f"{source}\nfrom: 0.98\nto: 1").figure
     assert figure.layout.yaxis.range[0] == 0.98 and figure.layout.yaxis.range[1] < 1.01
     with pytest.raises(LessonError, match="exclude some"):
@@ -150,7 +150,7 @@ def test_bars_that_differ_little_are_told_apart_by_a_named_range_that_excludes_n
 
 
 def test_tokens_with_values(draw):
-    strip = draw("kind: tokens\nvalues: pattern[cross, 1, 2] at query 3")
+    strip = draw("kind: tokens\nvalues: pattern[cross, 1, 2].at(query=3)")
     assert isinstance(strip, Strip)
     assert strip.labels[:2] == ("The", "cat")
     assert sum(strip.weights) == pytest.approx(1, abs=1e-5)

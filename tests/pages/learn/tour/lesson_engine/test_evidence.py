@@ -24,7 +24,7 @@ def test_a_mistake_is_in_the_run_or_in_the_training_where_it_lies(
     for which in ("", "right", "other"):
         evidence.run_of(which)
     assert make_run.call_args_list == [call(of_run, False), call("", False), call(of_run, True)]
-    for source in ("untrained", "trained[0.2]", "loss", "right loss"):
+    for source in ("untrained", "trained[0.2]", "loss", "right.loss"):
         evidence.ask(source)
     settings = [(0.0, is_shifted_here, 0), (0.2, is_shifted_here, STEPS), (0.0, is_shifted_here, STEPS)]
     assert [one.args for one in make_words.call_args_list] == [*settings, (0.0, True, STEPS)]

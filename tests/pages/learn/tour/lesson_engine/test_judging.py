@@ -37,7 +37,7 @@ def question(text: str) -> Question:
         ),
         ("answer: d_head\nwithin: 0.5\nchoice: 40\nchoice: 32.5", "32.5", True, "32.5"),
         ("answer: d_head", "many", False, "32"),
-        ('tokens: source\nanswer: argmax(pattern[cross, 1, 0] at writing "chat")', "cat", True, "cat"),
+        ('tokens: source\nanswer: argmax(pattern[cross, 1, 0].at(writing="chat"))', "cat", True, "cat"),
         ("answer: d_head\nchoice: 64\nchoice: 32", "64", False, "32"),
         ("choice: a\nright when: d_head < 1\nchoice: b\nright when: d_head > 1", "b", True, "b"),
         ("choice: a\nright: b", "a", False, "b"),

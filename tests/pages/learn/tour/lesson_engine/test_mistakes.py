@@ -18,7 +18,7 @@ CAT = "The cat sees the dog."
 
 def test_dropped_patterns_hold_zeros_and_doubles(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="dropped_pattern")
-    wrong, right = array(evidence, "pattern[encoder, 0]"), array(evidence, "right pattern[encoder, 0]")
+    wrong, right = array(evidence, "pattern[encoder, 0]"), array(evidence, "right.pattern[encoder, 0]")
     assert np.all(np.isclose(wrong, 0) | np.isclose(wrong, 2 * right, atol=1e-6))
     assert 0.3 < np.isclose(wrong, 0).mean() < 0.7
 
@@ -33,9 +33,9 @@ def test_the_mask_lies_on_the_other_attention(make_evidence: MakeEvidence):
 def test_axes_are_swapped_in_the_drawing_only(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="axes_swapped")
     for attention in ("encoder", "decoder", "cross"):
-        right = array(evidence, f"right pattern[{attention}, 1, 2]")
+        right = array(evidence, f"right.pattern[{attention}, 1, 2]")
         np.testing.assert_array_equal(array(evidence, f"pattern[{attention}, 1, 2]"), right.T)
-    np.testing.assert_array_equal(array(evidence, "logits"), array(evidence, "right logits"))
+    np.testing.assert_array_equal(array(evidence, "logits"), array(evidence, "right.logits"))
 
 
 def test_roles_are_swapped(make_evidence: MakeEvidence):
@@ -44,8 +44,8 @@ def test_roles_are_swapped(make_evidence: MakeEvidence):
     model, _ = load("en-fr")
     attention = model.get_submodule("decoder.blocks.0.cross_attn")
     assert isinstance(attention, MultiHeadAttention)
-    memory = torch.tensor(array(evidence, "right normalized[encoder, 1, ln2]"), dtype=torch.float32)
-    states = torch.tensor(array(evidence, "right normalized[decoder, 0, ln1]"), dtype=torch.float32)
+    memory = torch.tensor(array(evidence, "right.normalized[encoder, 1, ln2]"), dtype=torch.float32)
+    states = torch.tensor(array(evidence, "right.normalized[decoder, 0, ln1]"), dtype=torch.float32)
     with torch.inference_mode():
         q = attention.q(memory).unflatten(-1, (4, 32)).transpose(0, 1)
         k = attention.k(states).unflatten(-1, (4, 32)).transpose(0, 1)
@@ -79,11 +79,11 @@ def test_padding_is_attended_to_and_changes_nothing_where_it_is_masked(make_evid
     evidence = make_evidence("en-fr", tired, mistake="padding_not_masked", padding=6)
     for attention in ("encoder", "cross"):
         assert array(evidence, f"mask[{attention}]").all()
-        right = array(evidence, f"right pattern[{attention}, 1]")
+        right = array(evidence, f"right.pattern[{attention}, 1]")
         assert right.shape[-1] == 19 and right[..., 13:].max() == 0
         assert array(evidence, f"pattern[{attention}, 1]")[..., 13:].sum(axis=-1).max() > 0.5
     unpadded = make_evidence("en-fr", tired)
-    np.testing.assert_allclose(array(evidence, "right logits"), array(unpadded, "logits"), atol=1e-4)
+    np.testing.assert_allclose(array(evidence, "right.logits"), array(unpadded, "logits"), atol=1e-4)
     assert np.abs(array(evidence, "logits") - array(unpadded, "logits")).max() > 1
 
 
@@ -108,7 +108,7 @@ def test_without_residual_connections_a_layer_by_hand(make_evidence: MakeEvidenc
     model, _ = load("en-fr")
     block = model.get_submodule("encoder.blocks.0")
     assert isinstance(block, Block) and isinstance(block.ln1, LayerNorm)
-    attended = torch.tensor(array(evidence, "right attn_out[encoder, 0]"), dtype=torch.float32)
+    attended = torch.tensor(array(evidence, "right.attn_out[encoder, 0]"), dtype=torch.float32)
     with torch.inference_mode():
         h = torch.nn.functional.layer_norm(attended, (128,), block.ln1.weight, block.ln1.bias, block.ln1.eps)
         written = block.mlp(h[None])[0]
@@ -122,7 +122,7 @@ def test_heads_are_reshaped_as_they_lie_in_memory(make_evidence: MakeEvidence):
     model, _ = load("en-fr")
     attention = model.get_submodule("encoder.blocks.0.self_attn")
     assert isinstance(attention, MultiHeadAttention)
-    right = array(evidence, "right z[encoder, 0]")  # [head, query, d_head]
+    right = array(evidence, "right.z[encoder, 0]")  # [head, query, d_head]
     weight, bias = (of.detach().numpy().astype(np.float64) for of in (attention.out.weight, attention.out.bias))
     by_hand = right.reshape(7, 128) @ weight.T + bias
     np.testing.assert_allclose(array(evidence, "attn_out[encoder, 0]"), by_hand, atol=1e-3)
@@ -130,7 +130,7 @@ def test_heads_are_reshaped_as_they_lie_in_memory(make_evidence: MakeEvidence):
 
 def test_a_second_softmax_leaves_the_order_and_little_else(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="softmax_twice")
-    raised = np.exp(array(evidence, "right probs"))
+    raised = np.exp(array(evidence, "right.probs"))
     np.testing.assert_allclose(array(evidence, "probs"), raised / raised.sum(axis=-1, keepdims=True), atol=1e-7)
 
 

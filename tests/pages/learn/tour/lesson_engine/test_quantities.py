@@ -56,9 +56,9 @@ def test_probabilities_and_tables(make_evidence: MakeEvidence, acts):
     probs = torch.tensor(acts["logits"]).softmax(dim=-1).numpy()
     np.testing.assert_allclose(array(evidence, "probs"), probs, atol=1e-6)
     np.testing.assert_allclose(array(evidence, "probs_after[2]"), probs[1], atol=1e-6)
-    assert evidence.ask('argmax(probs at writing "chat")') == "chat"
-    assert evidence.told("positions[10, 6] at pos 4, d_model 3", 4) == f"{math.cos(4 / 10000 ** (2 / 6)):.4f}"
-    assert evidence.ask("other output") == "Le chien voit le chat."
+    assert evidence.ask('argmax(probs.at(writing="chat"))') == "chat"
+    assert evidence.told("positions[10, 6].at(pos=4, d_model=3)", 4) == f"{math.cos(4 / 10000 ** (2 / 6)):.4f}"
+    assert evidence.ask("other.output") == "Le chien voit le chat."
 
 
 def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
@@ -140,7 +140,7 @@ def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
     """What the reading measured by itself is the oracle; a mistake makes it another."""
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
     measured = -float(evidence.right_run.model_run.log_probs.mean())
-    assert float(evidence.told("right text_loss", 6)) == pytest.approx(measured, abs=1e-5)
+    assert float(evidence.told("right.text_loss", 6)) == pytest.approx(measured, abs=1e-5)
     assert float(evidence.told("text_loss", 6)) > measured + 0.1
 
 

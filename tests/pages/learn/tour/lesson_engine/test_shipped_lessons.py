@@ -1,4 +1,4 @@
-"""Every shipped lesson, and the one of README: checks hold, questions have one right answer, figures can be drawn."""
+"""Every shipped lesson, and the one of docs/lessons.md: checks hold, questions have one right answer, figures can be drawn."""
 
 import re
 from collections import Counter
@@ -141,8 +141,8 @@ def test_each_mistake_has_its_exercise_and_each_chapter_asks_and_checks():
         assert {Prose, FigureSpec, Question, Check, Link} <= kinds, lesson.name
 
 
-def test_the_lesson_of_readme_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
-    text = re.findall(r"```\n(title: .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_the_lesson_of_the_docs_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
+    text = re.findall(r"```\n(title: .*?)```", (ROOT / "docs/lessons.md").read_text(encoding="utf-8"), re.DOTALL)
     (lesson,) = (read_lesson(one, name="who", file="lessons/who.md", pages={}) for one in text)
     assert [type(part) for part in lesson.parts] == [Prose, Question, Prose, FigureSpec, Check]
     assert judge(lesson.questions[0], evidence_of(lesson, make_evidence, ""), "animal").is_right
