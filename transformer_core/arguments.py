@@ -1,4 +1,4 @@
-"""Arguments of public functions: what they are is checked before anything is computed, and told in one sentence."""
+"""Checks of the arguments of public functions."""
 
 import operator
 from numbers import Real
@@ -10,21 +10,15 @@ NUMBER, WHOLE = Message("a number"), Message("a whole number")
 
 
 def wrong_kind(name: str, value: object, wanted: Message) -> ArgumentError:
-    """Return the error of an argument that is not what is wanted, which in words stands after "must be"."""
+    """Return the error of an argument; `wanted` completes "must be"."""
     return ArgumentError("{name} must be {wanted}; got {got}", name=name, wanted=wanted, got=_in_words(value))
 
 
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], wanted: Message) -> None:
-    """Check what an argument is.
-
-    Args:
-        name: of the argument.
-        value: what was given.
-        kind: of which it must be.
-        wanted: that in words, after "must be".
+    """Check the type of an argument; `wanted` completes "must be".
 
     Raises:
-        ArgumentError: it is something else.
+        ArgumentError: it has another type.
     """
     if not isinstance(value, kind):
         raise wrong_kind(name, value, wanted)
@@ -43,7 +37,7 @@ def check_whole(name: str, value: Any) -> None:
 
 
 def _in_words(value: object) -> str:
-    """Return a number or None as it is, of anything else its type, of an array with its shape."""
+    """Return a number or None as text, of anything else its type, and the shape of an array."""
     if value is None or isinstance(value, Real):
         return str(value)
     name = value.__name__ if isinstance(value, type) else type(value).__name__

@@ -1,8 +1,7 @@
-"""`functools.cached_property`, on Python 3.11 without its lock.
+"""`functools.cached_property`, without the lock that it has in Python 3.11.
 
-That lock is one for all instances of a class: while a session computes a property of one, no other session gets the
-same property of another. Since Python 3.12 there is none. Two threads that ask the same instance at once both compute;
-both get the value of the one that was first.
+That lock is shared by all instances of a class, so one session would wait while another computes the same property of
+another instance. Without it, two threads may both compute a property of one instance; both get the first value.
 """
 
 import functools
@@ -14,10 +13,9 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(functools.cached_property):
-        """A property that is computed once for each instance, and kept in its `__dict__`."""
+        """A property that is computed once per instance, and kept in its `__dict__`."""
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            """Return the value, computed where it is asked for first."""
             if instance is None:
                 return self
             kept = instance.__dict__

@@ -1,7 +1,4 @@
-"""Fields that say what they may hold: a record's annotations are its rules, and one call checks all of them.
-
-What comes from a file or a command line can be anything, so a rule takes any value.
-"""
+"""Checked fields of dataclasses: annotations contain rules, and one call checks all of them."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -16,19 +13,14 @@ from transformer_core.errors import ConfigError, Message
 
 @dataclass(frozen=True)
 class Rule:
-    """What a field may hold.
-
-    Args:
-        allows: whether it may hold a value.
-        refusal: with {name} and {value!r}.
-    """
+    """The allowed values of a field."""
 
     allows: Callable[[Any], bool]
-    refusal: Message
+    refusal: Message  # with {name} and {value!r}
 
 
 def is_number(value: object) -> bool:
-    """Return whether `value` is a finite number and no boolean."""
+    """Return whether `value` is a finite number and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -43,7 +35,7 @@ def is_share(value: Any) -> bool:
 
 
 def at_least(least: int) -> Rule:
-    """Return the rule of whole numbers from one on."""
+    """Return the rule of whole numbers from `least` on."""
     return Rule(
         lambda value: type(value) is int and value >= least,
         Message("{name} must be a whole number of at least {least}, got {value!r}", least=least),
@@ -51,7 +43,7 @@ def at_least(least: int) -> Rule:
 
 
 def between(least: int, most: int) -> Rule:
-    """Return the rule of whole numbers from one to another."""
+    """Return the rule of whole numbers from `least` to `most`."""
     return Rule(
         lambda value: type(value) is int and least <= value <= most,
         Message("{name} must be a whole number from {least} to {most:,}, got {value!r}", least=least, most=most),
@@ -60,27 +52,21 @@ def between(least: int, most: int) -> Rule:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A combination of fields that makes no sense.
+    """An invalid combination of fields."""
 
-    Args:
-        applies: whether a record has it.
-        message: why, and what to do; {names} in it are fields or properties of the record, or `computed`.
-        computed: further values of the message, from the record.
-    """
-
-    applies: Callable[[Any], Any]
-    message: Message
-    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    applies: Callable[[Any], Any]  # whether a record has it
+    message: Message  # why, and what to do; {names} in it are attributes of the record, or `computed`
+    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # further values, from the record
 
 
 def needs(name: str, is_used: Callable[[Any], Any], where: str | Message, *, idle: Any = None) -> Refusal:
-    """Return the refusal of a field that would change nothing and was not left as it is.
+    """Return the refusal of a field that was set but has no effect.
 
     Args:
         name: of the field.
-        is_used: whether it would change something.
-        where: what it needs for that.
-        idle: what it may hold all the same; None: its default.
+        is_used: whether it has an effect.
+        where: the condition for that, in words.
+        idle: the allowed value without effect; None: the default.
     """
 
     def applies(record: Any) -> bool:
@@ -99,10 +85,10 @@ _SWITCH = Rule(lambda value: isinstance(value, bool), Message("{name} must be tr
 
 
 def check_fields(record: object) -> None:
-    """Check each field of a dataclass by its type: rules in `Annotated`, choices of a `Literal`, and switches.
+    """Check each field of a dataclass by its type: rules in `Annotated`, choices of a `Literal`, and booleans.
 
     Raises:
-        ConfigError: a field holds what it may not; the message says which, and what is allowed.
+        ConfigError: a value that is not allowed; the message names the field and says what is allowed.
     """
     kind: Any = type(record)
     for name, rule in _rules(kind).items():
@@ -112,7 +98,7 @@ def check_fields(record: object) -> None:
 
 
 def check_together(record: object, refusals: Iterable[Refusal]) -> None:
-    """Check the fields of a record against each other.
+    """Check combinations of fields.
 
     Raises:
         ConfigError: the first refusal that applies.

@@ -1,8 +1,4 @@
-"""The configuration of a model, with the field's usual names.
-
-Said once, for readers who have the paper open: the paper's h is `n_heads`, its N is the number of layers, and its d_k
-= d_v is `d_head`.
-"""
+"""The configuration of a model. The paper's h is `n_heads`, its N the number of layers, and its d_k = d_v `d_head`."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -10,14 +6,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
 from transformer_core.arguments import check_kind
-from transformer_core.checked_fields import (
-    AboveZero,
-    Count,
-    Probability,
-    between,
-    check_fields,
-    check_together,
-)
+from transformer_core.checked_fields import AboveZero, Count, Probability, between, check_fields, check_together
 from transformer_core.config_rules import EVEN_HEADS, RULES
 from transformer_core.errors import ConfigError, Message
 
@@ -41,14 +30,14 @@ Tying = Literal["three_way", "target", "none"]
 
 MOST_LAYERS = 512  # of a stack; the deepest published models have about 150
 _Layers = Annotated[int, between(0, MOST_LAYERS)]
-_Width = Annotated[int, between(1, 2**20)]  # so that no matrix has more bytes than a number of 64 bits counts
+_Width = Annotated[int, between(1, 2**20)]  # so that the bytes of a matrix fit into 64 bits
 _WidthOrZero = Annotated[int, between(0, 2**20)]
 _Hidden = Annotated[int, between(0, 2**40)]
 _Buckets = Annotated[int, between(4, 2**20)]
 _Length = Annotated[int, between(1, 2**31)]
 
-SPECIAL_TOKENS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # fields that follow from a tokenizer
-_ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
+SPECIAL_TOKENS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # set by the tokenizer
+_ONCE_NULL = ("d_head", "n_kv_heads")  # null in older files, for the default
 
 _IN_WORDS: dict[Architecture, Message] = {
     "encoder_decoder": Message("an encoder-decoder model"),
@@ -62,7 +51,7 @@ class ModelConfig:
     """Everything that shapes a Transformer; the defaults are the paper's base model.
 
     Raises:
-        ConfigError: a field, or a combination of fields, that makes no sense; the message says which and what to do.
+        ConfigError: an invalid field or combination of fields; the message names it and says what to do.
 
     Source: Vaswani et al. 2017, table 3 (base).
     """
@@ -131,7 +120,7 @@ class ModelConfig:
         check_together(self, RULES)
 
     def at_layer(self, layer: int) -> Self:
-        """Return the configuration as it holds in one layer, where layers with a window and without alternate."""
+        """Return the configuration of one layer, in models that alternate layers with and without a window."""
         if self.full_attention_every is None:
             return self
         has_window = layer % self.full_attention_every > 0
@@ -145,22 +134,22 @@ class ModelConfig:
 
     @property
     def eos_ids(self) -> tuple[int, ...]:
-        """All tokens that end a text."""
+        """All end-of-sequence tokens."""
         return () if self.eos_id is None else (self.eos_id, *self.more_eos_ids)
 
     @property
     def suppressed_token_id(self) -> int | None:
-        """The token that is never generated: padding, unless the same token is <eos>."""
+        """The token that is never generated: padding, unless it is also <eos>."""
         return None if self.pad_id in self.eos_ids else self.pad_id
 
     @property
     def has_encoder(self) -> bool:
-        """Whether there is a stack that sees its whole text."""
+        """Whether there is a stack with bidirectional self-attention."""
         return self.architecture != "decoder_only"
 
     @property
     def has_decoder(self) -> bool:
-        """Whether there is a stack that writes, and sees what came before only."""
+        """Whether there is a stack with causal self-attention, which generates."""
         return self.architecture != "encoder_only"
 
     @property
@@ -170,7 +159,7 @@ class ModelConfig:
 
     @property
     def has_final_norm(self) -> bool:
-        """Whether each stack's output is normalized once more: in pre-norm always."""
+        """Whether each stack's output is normalized; always in pre-norm."""
         return self.norm_position == "pre" or self.final_norm
 
     @property
@@ -180,15 +169,11 @@ class ModelConfig:
 
     @property
     def n_rotated(self) -> int:
-        """Numbers of each head that are rotated, where there are rotary positions."""
+        """Number of dimensions of each head that rotary positions rotate."""
         return int(self.d_head * self.rotary_fraction)
 
     def changed(self, **changes: Any) -> Self:
-        """Return the configuration with other values.
-
-        Heads that share d_model evenly go on doing so, and heads of keys and values are again as many as heads, where
-        `dataclasses.replace` would keep their numbers.
-        """
+        """Return the configuration with other values; defaults of `d_head` and `n_kv_heads` are computed again."""
         if self.d_head * self.n_heads == self.d_model:
             changes = {"d_head": 0, **changes}
         if self.n_kv_heads == self.n_heads:
@@ -204,7 +189,7 @@ class ModelConfig:
         """Build a configuration from plain values.
 
         Raises:
-            ConfigError: a key that no field has (the nearest field is named), or a value that is not allowed.
+            ConfigError: an unknown field (the message names the nearest one), or a value that is not allowed.
         """
         check_kind("the model configuration", values, Mapping, Message("a mapping"))
         known = [field.name for field in fields(cls)]
@@ -227,6 +212,6 @@ class ModelConfig:
         values = {name: 0 if name in _ONCE_NULL and value is None else value for name, value in values.items()}
         if isinstance(values.get("more_eos_ids"), list):
             values = {**values, "more_eos_ids": tuple(values["more_eos_ids"])}
-        if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
+        if isinstance(values.get("attention_bias"), bool):  # in older files
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)

@@ -1,20 +1,19 @@
-"""The rules that the fields of a model's configuration keep among each other; each refuses in a sentence."""
+"""The rules for combinations of fields in a model's configuration, each with its error message."""
 
 from typing import Any
 
 from transformer_core.checked_fields import Refusal, needs
 from transformer_core.errors import Message
 
-MOST_IN_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
+MOST_IN_TABLE = 2**25  # numbers in a table of positions, which a configuration alone would allocate
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:
-    """Return the divisor of `number` that is nearest to `wanted`."""
     return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: abs(d - wanted))
 
 
 def _token(name: str) -> Refusal:
-    """Return the rule of a special token, or of several, which are in the vocabulary where there are such."""
+    """Return the rule of a special token, or of several: those that exist are in the vocabulary."""
 
     def value(config: Any) -> Any:
         return getattr(config, name)
@@ -36,7 +35,7 @@ def _token(name: str) -> Refusal:
 
 
 def _layers(stack: Message) -> tuple[Refusal, Refusal]:
-    """Return the rules of a stack: it has layers in the architectures that have it, and none in the others."""
+    """Return the rules of a stack: it has layers if and only if the architecture has it."""
     name = f"n_{stack}_layers"
 
     def n_layers(config: Any) -> Any:
@@ -70,7 +69,7 @@ RULES: tuple[Refusal, ...] = (
     ),
     Refusal(
         lambda c: c.architecture == "encoder_decoder" and c.bos_id is None,
-        Message("bos_id ({bos_id!r}) must be a token id in {kind}, which begins with it what it writes"),
+        Message("bos_id ({bos_id!r}) must be a token id in {kind}, whose output begins with it"),
     ),
     *_layers(Message("encoder")),
     *_layers(Message("decoder")),

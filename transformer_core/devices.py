@@ -1,4 +1,4 @@
-"""Devices: which there are on this machine, how much memory is free on them, and what precisions are called."""
+"""The devices of this machine, their free memory, and the names of precisions."""
 
 import torch
 
@@ -15,16 +15,13 @@ _SHORT_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp64"
 
 
 def available_devices() -> list[str]:
-    """Return the devices of this machine, the one to prefer first: "cuda:0", "cuda:1", ..., "mps", "cpu"."""
+    """Return the devices of this machine, the preferred one first: "cuda:0", "cuda:1", ..., "mps", "cpu"."""
     cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     return [*cuda, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
 
 
 def choose_device(device: str | torch.device) -> torch.device:
-    """Return the device that is meant.
-
-    Args:
-        device: "cpu", "cuda" (the first one), "cuda:1", "mps", or "auto": the first of `available_devices()`.
+    """Return the device of a name: "cpu", "cuda" (the first), "cuda:1", "mps", or "auto" (the preferred one).
 
     Raises:
         ConfigError: there is no such device on this machine.
@@ -43,10 +40,10 @@ def choose_device(device: str | torch.device) -> torch.device:
 
 
 def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
-    """Return the precision that is meant: "float32" or "fp32", "bfloat16" or "bf16", "float16" or "fp16", "float64".
+    """Return the precision of a name: "float32" or "fp32", "bfloat16" or "bf16", "float16" or "fp16", "float64".
 
     Raises:
-        ConfigError: no floating-point type of these names.
+        ConfigError: an unknown name.
     """
     name = str(dtype).removeprefix("torch.")
     name = _SHORT_NAMES.get(name, name)
@@ -61,7 +58,7 @@ def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
 
 
 def free_memory(device: torch.device) -> int | None:
-    """Return how many bytes can be taken on a device now; None where the system does not say."""
+    """Return the free memory of a device in bytes; None if unknown."""
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused
@@ -71,7 +68,7 @@ def free_memory(device: torch.device) -> int | None:
 
 
 def in_words(n_bytes: int) -> str:
-    """Return a size to read: "12 KiB", "731 MiB", "26.3 GiB"."""
+    """Return a size as text: "12 KiB", "731 MiB", "26.3 GiB"."""
     if n_bytes < 2**20:
         return f"{-(-n_bytes // 2**10)} KiB"
     if n_bytes < 2**30:

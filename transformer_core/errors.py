@@ -1,7 +1,7 @@
-"""The errors that a person can cause and mend: one calm message each, with what, got, allowed, way out.
+"""Errors that users can cause and fix, with a message that says what is wrong, what was expected, and what to do.
 
-The core speaks English. A message keeps its template and values, so that a page can show it in another
-language, also when it comes from another process or out of a file.
+Messages are in English. They keep their template and values, so that a page can translate them, also if they come from
+another process or from a file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,12 @@ from typing import Any, Self
 
 @dataclass(frozen=True, init=False, repr=False)
 class Message:
-    """One sentence for a person; `str` of it is English.
+    """A sentence for users; `str` returns it in English.
 
     Args:
-        template: in English, as a literal, with {name} for each value, as in `str.format`; or a message, which gets
-            more values.
-        plural: the template where the value `n` is not one; "" where no number decides.
-        values: numbers, texts, or messages; what is none of them becomes its text.
+        template: in English, a literal with {name} for each value, as in `str.format`; or a message, to add values.
+        plural: the template if the value `n` is not one; "" if there is only one form.
+        values: numbers, texts or messages; other objects are converted to text.
     """
 
     template: str
@@ -35,13 +34,13 @@ class Message:
 
     @classmethod
     def joined(cls, separator: "str | Message", parts: Iterable["str | Message | HeadlightError"]) -> Self:
-        """Return several sentences, names or numbers as one message."""
+        """Join several sentences, names or numbers into one message."""
         values: dict[str, Any] = {f"part_{i}": part for i, part in enumerate(parts)}
         return cls("{separator}".join(f"{{{name}}}" for name in values), separator=separator, **values)
 
     @classmethod
     def from_json(cls, stored: object) -> Self:
-        """Return what `as_json` gave; a text, as older files have it, becomes a message of no values.
+        """Return the message that `as_json` has stored; a plain text, as in older files, becomes a message.
 
         Raises:
             TypeError: it is neither.
@@ -62,34 +61,32 @@ class Message:
         return message
 
     def as_json(self) -> dict[str, Any]:
-        """Return template and values as what JSON can hold."""
+        """Return template and values for JSON."""
         values = {name: value.as_json() if isinstance(value, Message) else value for name, value in self.values.items()}
         return {"template": self.template, **({"plural": self.plural} if self.plural else {}), "values": values}
 
     def replaced(self, old: str, new: "str | Message") -> Self:
-        """Return it with other words in place of some of its values' words, such as a plain name for a path."""
+        """Return the message with a text replaced in template and values, such as a path by a name."""
 
-        def mended(value: "Value") -> "Value":
+        def with_new(value: "Value") -> "Value":
             if isinstance(value, Message):
                 return value.replaced(old, new)
             if isinstance(value, str):
                 return new if value == old else value.replace(old, str(new))
             return value
 
-        values: dict[str, Any] = {name: mended(value) for name, value in self.values.items()}
+        values: dict[str, Any] = {name: with_new(value) for name, value in self.values.items()}
         return type(self)(self.template.replace(old, str(new)), plural=self.plural, **values)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to say."""
         return bool(self.template)
 
     def __str__(self) -> str:
-        """Return it in English."""
         text = self.plural if self.plural and self.values["n"] != 1 else self.template
         return text.format(**self.values) if self.values else text
 
     def __repr__(self) -> str:
-        """Return the words alone, for {name!r} in another message; of one that lacks values its template."""
+        """Return the text alone, for {name!r} in another message; the template if values are missing."""
         try:
             return str(self)
         except KeyError:
@@ -108,21 +105,20 @@ class Message:
 
 
 Value = Message | str | float | None
-NO_MESSAGE = Message("")
-"""Where there is nothing to say; false, as an empty text is."""
+NO_MESSAGE = Message("")  # false, like an empty text
 
 
 def mark(text: str) -> str:
-    """Return a text as it is: a note for translators that it will be said, as it is or with values."""
+    """Return a text unchanged; it marks the text for translation elsewhere."""
     return text
 
 
 class HeadlightError(ValueError):
-    """Base of every error with a message meant for a person; anything else that is raised is a defect of ours.
+    """Base of all errors that users can cause; any other exception is a bug.
 
     Args:
-        template: as of a `Message`, or a message.
-        values: as of a `Message`.
+        template: as for `Message`.
+        values: as for `Message`.
     """
 
     def __init__(self, template: str | Message, /, **values: Any) -> None:
@@ -130,20 +126,20 @@ class HeadlightError(ValueError):
         super().__init__(self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let it cross processes, whatever arguments a subclass takes."""
+        """Let it be pickled, whatever arguments a subclass takes."""
         return type(self).__new__, (type(self), self.message), self.__dict__
 
 
 class ConfigError(HeadlightError):
-    """A configuration that makes no sense, or that this version does not know."""
+    """A configuration that is invalid, or unknown to this version."""
 
 
 class ArgumentError(HeadlightError):
-    """An argument of a function of the library that is not what the function takes."""
+    """An argument that a function of the library does not accept."""
 
 
 class TextError(HeadlightError):
-    """A text or a sequence of tokens that a model cannot take."""
+    """A text or a sequence of tokens that a model does not accept."""
 
 
 class CheckpointError(HeadlightError):
@@ -155,14 +151,14 @@ class SiteError(HeadlightError):
 
 
 class InterventionError(HeadlightError):
-    """An intervention that does not fit its site, or that returned something the model cannot go on with."""
+    """An intervention that does not fit its site, or that returned something invalid."""
 
 
 class NotFiniteError(HeadlightError):
-    """Outputs that are NaN or infinite where a token is to be chosen.
+    """Outputs that are NaN or infinite.
 
     Attributes:
-        written: the tokens of each row so far, those that were given included.
+        written: the tokens of each row so far, including the given ones.
     """
 
     written: list[list[int]]
@@ -177,4 +173,4 @@ class ProgramError(HeadlightError):
 
 
 class RunError(HeadlightError):
-    """A training run that cannot start, go on, or be read."""
+    """A training run that cannot start, resume, or be read."""

@@ -1,10 +1,10 @@
 """Hook points: identity modules at which handlers read or replace activations.
 
 A site is one line in a `forward`, `pattern = self.hook_pattern(pattern)  # [batch, head, query, key]`, and its name is
-its module path (`encoder.blocks.0.self_attn.hook_pattern`), with the stems of TransformerLens (Nanda and Bloom 2022).
+its module path (`encoder.blocks.0.self_attn.hook_pattern`), as in TransformerLens (Nanda and Bloom 2022).
 
-Active handlers are not stored on the model but in a context variable: a thread, or an async task, sees only its
-own handlers, and all sessions of a server can share a model.
+Active handlers are stored in a context variable, not on the model: each thread or async task sees only its own
+handlers, so all sessions of a server can share a model.
 """
 
 import sys
@@ -22,23 +22,16 @@ from transformer_core.arguments import check_kind
 from transformer_core.errors import Message
 
 Handler = Callable[[Any], Any]
-"""Takes the value at a site, a tensor, and returns the value that the model goes on with."""
+"""Takes the value at a site, a tensor, and returns the value with which the model continues."""
 
 Value = TypeVar("Value")
 
 
 class HookPoint(nn.Module):
-    """The identity, unless handlers are active: then the value passes through them in the order of registration."""
+    """The identity, or the active handlers of this site in the order of their registration."""
 
     def forward(self, value: Value) -> Value:
-        """Return `value`, or what the active handlers of this site return for it.
-
-        Args:
-            value: any tensor of the forward pass.
-
-        Returns:
-            `value` itself (the same object) where no handler is active.
-        """
+        """Return `value` itself, or the output of the active handlers."""
         active = None if is_compiling() else _active_handlers.get()
         if active is not None:
             for handler in active.get(self, ()):
@@ -46,17 +39,17 @@ class HookPoint(nn.Module):
         return value
 
     def __call__(self, value: Value) -> Value:
-        """Return `forward(value)`; torch's own call machinery runs only where torch hooks are registered."""
+        """Return `forward(value)`; torch's call machinery runs only if torch hooks are registered."""
         return super().__call__(value) if self.has_torch_hooks else self.forward(value)
 
     @property
     def has_torch_hooks(self) -> bool:
-        """Whether a forward or backward hook of torch's is registered here."""
+        """Whether a forward or backward hook of torch is registered here."""
         return bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
 
 class LazyPatternPoint(HookPoint):
-    """Passes the inputs of a pattern, for lazy captures; not a site itself."""
+    """Passes the inputs of a pattern to lazy captures; not a site itself."""
 
 
 Handlers = Mapping[HookPoint, tuple[Handler, ...]]
@@ -66,7 +59,7 @@ _position_offset: ContextVar[int] = ContextVar("position_offset", default=0)
 
 
 def has_hooks(*hook_points: HookPoint) -> bool:
-    """Return whether a hook is active at one of these sites in this context, so that its value has to be computed."""
+    """Return whether a hook is active at any of these hook points in this context, so its value must be computed."""
     active = (None if is_compiling() else _active_handlers.get()) or {}
     return any(hook_point in active or hook_point.has_torch_hooks for hook_point in hook_points)
 
@@ -78,15 +71,10 @@ def has_any_hooks() -> bool:
 
 @contextmanager
 def active_hooks(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
-    """Activate `handlers` in this context, after those that are active already; restore the earlier state at the end.
+    """Activate handlers within this context, after those that are already active.
 
-    Compiled models run eagerly meanwhile, so that every hook point is called.
-
-    A generator shares its caller's context. So one that yields inside this block leaves the handlers active for its
-    caller until it is resumed or closed, as `torch.no_grad` does: leave the block before yielding.
-
-    Args:
-        handlers: one function for each site.
+    Compiled models run eagerly meanwhile, so that every hook point is called. Do not yield from a generator inside this
+    block: as with `torch.no_grad`, the handlers would stay active for its caller.
     """
     active = dict(_active_handlers.get() or {})
     for hook_point, handler in handlers.items():
@@ -100,7 +88,7 @@ def active_hooks(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
 
 
 class _EagerExecution:
-    """Lets compiled models run eagerly while at least one context asks for it; contexts of several threads overlap."""
+    """Runs compiled models eagerly while at least one context needs it; contexts of several threads may overlap."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -109,7 +97,7 @@ class _EagerExecution:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run compiled models eagerly, in the whole process; free where nothing can have been compiled yet."""
+        """Run compiled models eagerly in the whole process; free if nothing has been compiled yet."""
         if "torch._dynamo" not in sys.modules:
             yield
             return
@@ -130,17 +118,13 @@ _EAGER = _EagerExecution()
 
 
 def position_offset() -> int:
-    """Return the position in the text of the first token that is read now: above 0 after tokens that a cache keeps."""
+    """Return the position in the text of the first token of this forward pass: above 0 after cached tokens."""
     return _position_offset.get()
 
 
 @contextmanager
 def reading_from(position: int) -> Iterator[None]:
-    """Set the position offset in this context.
-
-    Args:
-        position: of the first token that is read, from 0.
-    """
+    """Set the position offset within this context."""
     token = _position_offset.set(position)
     try:
         yield
@@ -149,17 +133,17 @@ def reading_from(position: int) -> Iterator[None]:
 
 
 def uncompiled(model: nn.Module) -> nn.Module:
-    """Return the module that `torch.compile` has wrapped, or `model` itself where it has not."""
+    """Return the module that `torch.compile` has wrapped, or `model` itself."""
     return getattr(model, "_orig_mod", model)
 
 
 def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
-    """Return every site of `model` by name, in the order in which the modules were built.
+    """Return every site of `model` by name, in the order of its modules.
 
     Raises:
-        ArgumentError: it is no module of torch.
+        ArgumentError: it is not a torch module.
     """
-    check_kind("model", model, nn.Module, Message("a model, such as the first of what tc.load returns"))
+    check_kind("model", model, nn.Module, Message("a model, such as the first value that tc.load returns"))
     return {name: module for name, module in uncompiled(model).named_modules() if type(module) is HookPoint}
 
 

@@ -1,7 +1,7 @@
-"""The texts that people read, in their language: each is named by its English words, and catalogues have the others.
+"""Translation of the texts that users read; the English text is the key, as in gettext.
 
-A catalogue is a folder of a language, `<folder>/de/*.po`, in gettext's format, so that any translator's tool reads it.
-A text that no catalogue has stays English. Who asks is known to whoever shows the text: see `ask_for_language`.
+Catalogues are folders of PO files per language, `<folder>/de/*.po`. Texts without a translation stay English. The
+program sets a function that returns the reader's language: see `ask_for_language`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
-"""What the interface can be read in, each by its own name."""
-
+"""The languages of the interface, each by its own name."""
 
 _THIN_SPACE = "\u202f"
 _SPACE = "\u00a0"
@@ -33,8 +32,8 @@ def say(text: str, /, **values: Any) -> str:
     """Return a text in the reader's language.
 
     Args:
-        text: in English, as a literal, or marked with `mark` where it stands; with {name} for each value.
-        values: put in, each as in `str.format`; messages and errors in the reader's language.
+        text: in English, as a literal or marked with `mark`; with {name} for each value.
+        values: as for `str.format`; messages and errors are translated.
     """
     reader = language()
     translated = _catalogue(reader).gettext(text) if text else ""
@@ -42,13 +41,13 @@ def say(text: str, /, **values: Any) -> str:
 
 
 def say_number(number: int, one: str, many: str, /, **values: Any) -> str:
-    """Return what is said of so many things in the reader's language: `one`, or `many`, with {n} for the number."""
+    """Return the form for a number of things in the reader's language: `one`, or `many`, with {n} for the number."""
     reader = language()
     return _put_in(_catalogue(reader).ngettext(one, many, number), {"n": number, **values}, reader)
 
 
 def say_message(message: Message | HeadlightError) -> str:
-    """Return what a message or an error says in the reader's language."""
+    """Return a message, or that of an error, in the reader's language."""
     if isinstance(message, HeadlightError):
         return say_message(message.message)
     if message.plural:
@@ -58,18 +57,13 @@ def say_message(message: Message | HeadlightError) -> str:
 
 
 def grouped(number: float, form: str = ",") -> str:
-    """Return a number with its thousands set apart as the reader's language does.
-
-    Args:
-        number: to be written.
-        form: as in `format`, with a comma.
-    """
+    """Format a number with the thousands separator of the reader's language; `form` as for `format`, with a comma."""
     written = format(number, form)
     return written if language() == ENGLISH else _spaced(written)
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """Return a share in [0, 1] in percent, with so many decimals, as the reader's language writes it."""
+    """Format a share in [0, 1] as a percentage, as in the reader's language."""
     written = f"{share:.{decimals}%}"
     return written if language() == ENGLISH else _spaced(written)
 
@@ -82,7 +76,7 @@ def language() -> str:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Use one language within this context, whatever the reader's: files are written in English."""
+    """Use a language within this context, whatever the reader's: for example English for files."""
     before = _fixed.set(language)
     try:
         yield
@@ -91,7 +85,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def ask_for_language(ask: Callable[[], str]) -> None:
-    """Set the function that returns the reader's language; called for each text. The default is English."""
+    """Set the function that returns the reader's language, called for each text. The default is English."""
     global _ask
     _ask = ask
 
@@ -107,14 +101,14 @@ def add_catalogues(*folders: Path) -> None:
 
 @cache
 def messages(language: str) -> Mapping[str, str]:
-    """Return all texts that do not depend on a number, by their English words."""
+    """Return all texts without plural forms by their English text."""
     entries = (message for folder in reversed(_folders) for message in _read(folder, language))
     return MappingProxyType({m.id: str(m.string) for m in entries if isinstance(m.id, str) and m.string})
 
 
 @cache
 def plural_forms(language: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the texts that depend on a number, by their English words for one: in CLDR's plural categories."""
+    """Return the texts with plural forms by their English singular, each by CLDR's plural categories."""
     entries = (message for folder in reversed(_folders) for message in _read(folder, language))
     plurals = [m.id for m in entries if isinstance(m.id, tuple) and all(m.string or ())]
     say_of = _catalogue(language).ngettext
@@ -123,7 +117,7 @@ def plural_forms(language: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def _numbers(language: str) -> dict[str, int]:
-    """Return a number of each of a language's plural categories that whole numbers have."""
+    """Return an example of each plural category that whole numbers have in a language."""
     from babel import Locale
 
     category = Locale.parse(language).plural_form
@@ -131,12 +125,12 @@ def _numbers(language: str) -> dict[str, int]:
 
 
 def _spaced(written: str) -> str:
-    """Return a number with spaces that no line breaks at: between thousands, and before a percent sign."""
+    """Return a number with narrow no-break spaces between thousands, and a no-break space before a percent sign."""
     return written.replace(",", _THIN_SPACE).replace("%", f"{_SPACE}%")
 
 
 class _Localized(Formatter):
-    """Says messages in the reader's language, and spaces numbers as other languages than English do."""
+    """Translates messages, and formats numbers as in languages other than English."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
         is_message = isinstance(value, Message | HeadlightError)
@@ -162,7 +156,7 @@ _folders = [Path(__file__).with_name("languages")]
 
 @cache
 def _catalogue(language: str) -> NullTranslations:
-    """Return the translations of all folders, of which the first counts; none for English."""
+    """Return the translations of all folders; the first one counts. None for English."""
     if language == ENGLISH:
         return NullTranslations()
     from babel.messages.catalog import Catalog

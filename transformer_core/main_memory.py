@@ -1,24 +1,20 @@
-"""The machine's main memory, as far as this process may take it: all of it, and what is free; torch is not needed."""
+"""The main memory available to this process, in total and free; does not import torch."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_GROUP_FILES = {  # of the control groups of version 2 and 1: folder, limit, use, and what of it can be had back
+_GROUP_FILES = {  # control groups of version 2 and 1: folder, limit, usage, and the reclaimable part of it
     "": ("", "memory.max", "memory.current", "inactive_file"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
 
 
 def main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
-    """Return how many bytes of main memory the machine has; None where the system does not say.
+    """Return the main memory in bytes, on Linux at most the limit of the process's control groups (containers).
 
-    On Linux it is no more than the limits of this process's control groups (those of a container too).
-
-    Args:
-        proc: where Linux shows its processes.
-        cgroups: where it shows its control groups.
+    None if unknown.
     """
     names = getattr(os, "sysconf_names", {})
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
@@ -28,14 +24,9 @@ def main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
 
 
 def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
-    """Return how many bytes of main memory this process can still take; None where the system does not say.
+    """Return the free main memory in bytes, on Linux at most what the control groups (containers) leave.
 
-    On Linux that is what is available, and no more than what the limits of its control groups leave (those of a
-    container too). Elsewhere, where free memory is not told without further libraries, it is all that the machine has.
-
-    Args:
-        proc: where Linux shows its processes.
-        cgroups: where it shows its control groups.
+    On other systems the total main memory; None if unknown.
     """
     try:
         lines = (proc / "meminfo").read_text().splitlines()
@@ -46,7 +37,7 @@ def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None
 
 
 def _limits(proc: Path, cgroups: Path) -> Iterator[tuple[Path, int, str, str]]:
-    """Yield each control group above this process that has a limit: its folder, the limit, and where its use stands."""
+    """Yield each control group of this process with a limit: folder, limit, usage file, and reclaimable part."""
     try:
         lines = (proc / "self/cgroup").read_text().splitlines()
     except OSError:
@@ -65,11 +56,11 @@ def _limits(proc: Path, cgroups: Path) -> Iterator[tuple[Path, int, str, str]]:
 
 
 def _left_by_control_groups(proc: Path, cgroups: Path) -> Iterator[int]:
-    """Yield the bytes that each control group above this process leaves, where it sets a limit."""
+    """Yield the bytes that each control group of this process leaves, if it has a limit."""
     for place, limit, used_file, spare in _limits(proc, cgroups):
         try:
             used = int((place / used_file).read_text())
             kept = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
-            yield max(0, limit - used + int(kept[spare]))  # files in memory make room when asked
+            yield max(0, limit - used + int(kept[spare]))  # the page cache can be reclaimed
         except (KeyError, OSError, ValueError):
             continue

@@ -8,24 +8,24 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # parameters of mallopt(3)
 
 
 def let_waiting_threads_sleep(turns: int = 0) -> None:
-    """Let torch's threads sleep while they wait, unless the environment says otherwise; call it before torch loads.
+    """Let torch's threads sleep while they wait, unless the environment says otherwise; call it before importing torch.
 
-    A step of the preset `translation` on two cores, in seconds: left alone 0.19, beside another busy process 0.72;
-    where threads sleep at once 0.33 and 0.41; after 3,000 turns 0.25 and 0.47.
+    Seconds per step of the preset `translation` on two cores, alone and next to another busy process: by default 0.19
+    and 0.72; sleeping at once 0.33 and 0.41; after 3,000 turns 0.25 and 0.47.
 
     Args:
-        turns: how often a thread looks for work before it sleeps (GNU's OpenMP only; others sleep at once).
+        turns: how often a thread checks for work before it sleeps (GNU OpenMP only; others sleep at once).
     """
     if os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE") == "PASSIVE" and turns:
         os.environ.setdefault("GOMP_SPINCOUNT", str(turns))
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what tensors free, for the next step asks for the same sizes again.
+    """Let glibc keep freed memory, because the next step needs tensors of the same sizes.
 
-    Left alone, it gives each large tensor back to the system, which hands out pages of zeros for the next: 16 % of a
-    step of the preset `translation`, the more the larger the vocabulary. It holds for the whole process, so it is for
-    commands that train or decode, and not for the app. Nothing happens where the C library is not glibc.
+    By default it returns each large tensor to the system, which then clears pages for the next one: 16 % of a step of
+    the preset `translation`, more with larger vocabularies. This affects the whole process, so only commands that train
+    or decode use it, not the app. Other C libraries are left alone.
     """
     with suppress(AttributeError, OSError):
         libc = ctypes.CDLL("libc.so.6")

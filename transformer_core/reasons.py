@@ -1,4 +1,4 @@
-"""Why something failed, as the system and other libraries say it: in English, of which the commonest is known here."""
+"""Error texts of the system and of other libraries; the common ones are listed here, so that they are translated."""
 
 import re
 from typing import Any
@@ -84,10 +84,10 @@ _WITH_VALUES = [
 
 
 def reason(cause: BaseException | str) -> Message:
-    """Return what the system or a library says, as a message that can be said in another language where it is known.
+    """Return the text of an error as a message, translatable if it is listed.
 
     Args:
-        cause: an error, or its words; of the system's errors only what is wrong, since the sentence names the file.
+        cause: an error or its text; of an OSError only the reason is used, without the file name.
     """
     if isinstance(cause, BaseException) and cause.args and isinstance(cause.args[0], Message):
         return cause.args[0]

@@ -1,4 +1,4 @@
-"""Run the project's own lints: each module of this folder that has `problems()` yields a line for each problem.
+"""Run the project's lints: each module of this folder that has `problems()` yields a line for each problem.
 
 `make check` runs them all: `python -m tests.lints`; with names, only those: `python -m tests.lints arrows escaping`.
 `python -m tests.lints --words ROOM ...` lists the odd English of folders or files, clean or not.

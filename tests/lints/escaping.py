@@ -1,4 +1,4 @@
-"""No page draws HTML or Markdown itself: all of it passes `prose`, which escapes what stands in its templates."""
+"""No page draws HTML or Markdown itself: all of it passes `prose`, which escapes the values in its templates."""
 
 import ast
 import re
@@ -51,7 +51,7 @@ def is_own(words: ast.expr) -> bool:
 
 
 def is_marked(words: ast.expr) -> bool:
-    """Whether what is said is a text of this program: written there, or a constant, by its name or out of a table."""
+    """Whether a text is one of this program: a literal, or a constant, by its name or from a table."""
     match words:
         case ast.Constant():
             return True
@@ -83,7 +83,7 @@ def words_in(call: ast.Call, name: str) -> list[ast.expr]:
 
 
 def unsafe(source: str) -> Iterator[tuple[str, int]]:
-    """Yield what in a page could draw words that are not escaped, and its line."""
+    """Yield the calls of a page that could draw words that are not escaped, and their lines."""
     nodes = [*ast.walk(ast.parse(source))]
     called = [node.func for node in nodes if isinstance(node, ast.Call)]
     annotations = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
@@ -124,13 +124,13 @@ def unsafe(source: str) -> Iterator[tuple[str, int]]:
 class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, ...]] = []
+        self.tags: list[tuple[str, ...]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, *(name for name, _ in attrs)))
+        self.tags.append((tag, *(name for name, _ in attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        self.found.append((tag,))
+        self.tags.append((tag,))
 
 
 def tags_of(html: str) -> list[tuple[str, ...]]:
@@ -138,7 +138,7 @@ def tags_of(html: str) -> list[tuple[str, ...]]:
     parser = _Tags()
     parser.feed(html)
     parser.close()
-    return parser.found
+    return parser.tags
 
 
 def problems(root: Path = ROOT) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The German catalogues are complete, hold nothing that nobody says, and say each text as it can be said."""
+"""The German catalogues are complete, have no unused entries, and each entry is well-formed."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ def problems() -> Iterator[str]:
             yield f"has no German: {message.id!r}"
     for message in german:
         if message.id and message.id not in all_said:
-            yield f"is said nowhere: {message.id!r}"
+            yield f"is used nowhere: {message.id!r}"
     for text, translation in pairs(german):
         yield from (f"{text!r}: {problem}" for problem in differences(text, translation))
     same = {text for text, translation in pairs(german) if text == translation}
@@ -75,24 +75,24 @@ def differences(text: str, translation: str) -> Iterator[str]:
 
 def said_in_two_ways() -> Iterator[str]:
     """Yield texts that two catalogues translate differently."""
-    found = dict[object, object]()
+    translations = dict[object, object]()
     for message in (message for folder in CATALOGUES for message in entries(folder)):
-        if message.id and found.setdefault(message.id, message.string) != message.string:
+        if message.id and translations.setdefault(message.id, message.string) != message.string:
             yield f"two translations: {message.id!r}"
 
 
 def in_python(file: Path) -> Iterator[str]:
-    """Yield calls that put a text together before it is translated, or translate it before an error carries it."""
+    """Yield calls that compose a text before it is translated, or translate it before an error carries it."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     for call in calls_for_people(tree):
         if call.keywords and any(isinstance(text, ast.JoinedStr | ast.BinOp) for text in templates(call)):
-            yield f"{file}:{call.lineno}: the text is put together before it is said"
+            yield f"{file}:{call.lineno}: the text is composed before it is translated"
     names = error_classes()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in names and node.args:
             inner = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
             if any(getattr(function, "id", "") in ("say", "say_number", "say_message") for function in inner):
-                yield f"{file}:{node.lineno}: the error's text is said already; give its template"
+                yield f"{file}:{node.lineno}: the error's text is already translated; give its template"
 
 
 def in_a_script(file: Path) -> Iterator[str]:

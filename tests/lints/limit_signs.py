@@ -1,6 +1,6 @@
 """A limit means the same everywhere: what is called most is still allowed, and so is what is called least.
 
-So a comparison is right or wrong by its sign alone: `n > MOST_TOKENS` is too many, `n <= MOST_TOKENS` is not.
+So the sign alone makes a comparison correct or wrong: `n > MOST_TOKENS` is too many, `n <= MOST_TOKENS` is not.
 """
 
 import ast
@@ -15,7 +15,7 @@ FILES = [
 UPPER = re.compile(r"_?(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)|.*_(LIMIT|MAX)$")
 LOWER = re.compile(r"_?(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)|.*_MIN$")
 TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-ALLOWED = {"upper": (ast.Gt, ast.LtE), "lower": (ast.Lt, ast.GtE)}  # what stands before the limit
+ALLOWED = {"upper": (ast.Gt, ast.LtE), "lower": (ast.Lt, ast.GtE)}  # before the limit
 
 
 def bound_of(side: ast.expr) -> str | None:

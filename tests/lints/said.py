@@ -68,4 +68,4 @@ def problems(root: Path = ROOT) -> Iterator[str]:
     for path in sorted([*root.glob("pages/**/*.py"), *root.glob("headlight/figures/**/*.py")]):
         if (name := path.relative_to(root).as_posix()) not in NOT_SHOWN:
             for line, text in dict.fromkeys(unsaid(path.read_text(encoding="utf-8"))):
-                yield f"{name}:{line}: “{text[:60]}” is shown as it is; say() it, or mark() it where it is written"
+                yield f"{name}:{line}: “{text[:60]}” is shown untranslated; say() it, or mark() it where it is written"

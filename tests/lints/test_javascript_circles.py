@@ -27,5 +27,5 @@ def test_each_circle_is_one_line(tmp_path: Path):
         "f.js": 'import "./f.js";\n',
     }
     _plant(tmp_path, modules)
-    found = [{name.removeprefix("pages/") for name in line.split(" -> ")} for line in problems(tmp_path)]
-    assert sorted(found, key=len) == [{"f.js"}, {"a.js", "kit/b.js"}, {"c.js", "d.js", "e.js"}]
+    circles = [{name.removeprefix("pages/") for name in line.split(" -> ")} for line in problems(tmp_path)]
+    assert sorted(circles, key=len) == [{"f.js"}, {"a.js", "kit/b.js"}, {"c.js", "d.js", "e.js"}]

@@ -1,4 +1,4 @@
-"""The lint of what is said finds English that no catalogue can translate."""
+"""The lint of texts finds English that no catalogue can translate."""
 
 from tests.lints.said import unsaid
 

@@ -13,6 +13,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = (
+    "transformer_core/*.py",
+    "transformer_core/model",
+    "transformer_core/instrument",
+    "tests/lints",
     "tests/headlight/analysis/stage",
     "tests/pages/learn/glossary",
     "pages/learn/positions/components/dials",
@@ -30,7 +34,7 @@ class Phrase(NamedTuple):
 
 
 PHRASES = (
-    Phrase("[Rr]eturns? what", "Return the <noun> ...", "name what is returned"),
+    Phrase("[Rr]eturns? what", "Return the <noun> ...", "name what is returned", r"return\s+#\swhat"),
     Phrase("[Yy]ields? what", "Yield the <noun> ...", "name what is yielded"),
     Phrase(
         "(?:is|are|was|were|be|been|being) told",
@@ -122,7 +126,9 @@ def odd_names(source: str, is_python: bool) -> Iterator[tuple[int, str]]:
 
 
 def in_room(room: str, root: Path = ROOT) -> list[str]:
-    """Return a line for each finding in a folder or a file, in order."""
+    """Return a line for each finding in a folder, a file or a glob, in order."""
+    if "*" in room:
+        return [line for path in sorted(root.glob(room)) for line in in_room(path.relative_to(root).as_posix(), root)]
     path = root / room
     lines = list[tuple[str, int, str]]()
     for file in [path] if path.is_file() else path.rglob("*"):

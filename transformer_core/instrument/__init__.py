@@ -1,1 +1,1 @@
-"""Instruments: what a person holds to a model to see inside; the model knows nothing of them."""
+"""Instruments: capturing activations and intervening on them; the model does not depend on them."""

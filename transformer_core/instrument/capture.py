@@ -20,37 +20,29 @@ Kept = TypeVar("Kept")
 
 
 class ByName(Mapping[str, Kept]):
-    """What a capture has kept, by the name of the site; of several forward passes, the last, unless `each` is asked."""
+    """Captured values by the name of their site: of the last forward pass; `each` returns those of all passes."""
 
     def __init__(self, *, every: bool = False) -> None:
-        """Start empty; `capture` fills it.
-
-        Args:
-            every: keep the values of every forward pass, and not of the last one only.
-        """
+        """Start empty; `every`: keep the values of every forward pass, not only of the last one."""
         self._values: dict[str, list[Kept]] = {}
         self._every = every
 
     def add(self, site: str, value: Kept) -> None:
-        """Store a value; without `every`, it replaces the one before."""
+        """Store a value; without `every`, it replaces the previous one."""
         kept = self._values.setdefault(site, [])
         if not self._every:
             kept.clear()
         kept.append(value)
 
     def each(self, site: str) -> tuple[Kept, ...]:
-        """Return what was kept at `site`, a value for each forward pass; without `every=True`, the last one alone.
-
-        Raises:
-            KeyError: as for `[site]`.
-        """
+        """Return the values at a site, one per forward pass; without `every=True`, only the last."""
         return tuple(self._kept(site))
 
     def __getitem__(self, site: str) -> Kept:
-        """Return what was kept at `site`.
+        """Return the value at a site.
 
         Raises:
-            KeyError: the site was not captured, or no forward has passed it yet.
+            KeyError: the site was not captured, or no forward pass has reached it yet.
         """
         return self._kept(site)[-1]
 
@@ -64,7 +56,7 @@ class ByName(Mapping[str, Kept]):
         return iter(self._values)
 
     def __len__(self) -> int:
-        """Return how many sites have been captured."""
+        """Return the number of captured sites."""
         return len(self._values)
 
     def __contains__(self, site: object) -> bool:
@@ -73,21 +65,20 @@ class ByName(Mapping[str, Kept]):
 
 
 class Activations(ByName[Tensor]):
-    """The activations that a capture has kept, by the name of the site; of several forward passes, the last."""
+    """Captured activations by the name of their site: of the last forward pass; `each` returns those of all passes."""
 
     def stack(self, stem: str, *, attention: str | None = None) -> Float[Tensor, "layer ..."]:
-        """Return the activations of one kind of site in all layers that were captured, stacked along a new first axis.
+        """Return the activations of one kind of site in all captured layers, stacked along a new first axis.
 
         >>> acts.stack("resid_post", attention="decoder").shape
         torch.Size([2, 1, 9, 128])
 
         Args:
-            stem: what passes there, such as "pattern" or "resid_post".
-            attention: "encoder", "decoder" or "cross", as for `sites`; needed where both stacks or both attentions of
-                the decoder were captured.
+            stem: of the site's name, such as "pattern" or "resid_post".
+            attention: "encoder", "decoder" or "cross", as for `sites`; needed if several were captured.
 
         Raises:
-            SiteError: nothing of that kind was captured, or sites of several attentions or stacks.
+            SiteError: no such site was captured, or sites of several attentions or stacks.
         """
         names = [name for name in self if fnmatchcase(name, sites(stem, attention=attention))]
         kinds = {re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in names}
@@ -102,11 +93,11 @@ class Activations(ByName[Tensor]):
 
 
 class LazyActivations(ByName[Tensor | LazyPattern]):
-    """What a lazy capture has kept: patterns that are computed where one looks, tensors at all other sites."""
+    """The result of a lazy capture: patterns that are computed on demand, and tensors at all other sites."""
 
     @property
     def patterns(self) -> dict[str, LazyPattern]:
-        """The patterns alone, by the name of their site."""
+        """Only the patterns, by the name of their site."""
         return {name: value for name, value in self.items() if isinstance(value, LazyPattern)}
 
 
@@ -125,40 +116,40 @@ def capture(
 def capture(
     model: nn.Module, *wanted: str, detach: bool = True, lazy: bool = False, every: bool = False
 ) -> AbstractContextManager[Activations] | AbstractContextManager[LazyActivations]:
-    """Keep the activations of some sites of `model` while the context lasts.
+    """Capture the activations of some sites of `model` within a context.
 
-    Nothing is written on the model: other threads that use it at the same time see nothing of this, and after the
-    context, left by an exception too, nothing is there. Captures may be nested.
+    The model itself is not changed: other threads that use it at the same time are not affected, and nothing remains
+    after the context. Captures may be nested.
 
     >>> with capture(model, "*.hook_pattern") as acts:
     ...     logits = model(src, tgt)
     >>> acts["decoder.blocks.0.cross_attn.hook_pattern"].shape
     torch.Size([1, 4, 7, 9])
 
-    For long texts, `lazy=True` keeps of each pattern only what it is made of, in memory that grows with the length and
-    not with its square, and `final_states` leaves out the logits, which would be larger than all of that:
+    For long texts, `lazy=True` keeps only the inputs of each pattern, in memory linear in the length, and
+    `final_states` leaves out the logits, which would be larger than all of that:
 
     >>> with capture(model, lazy=True) as acts:
     ...     model.final_states(tokens)
     >>> acts.patterns["decoder.blocks.0.self_attn.hook_pattern"].pooled((256, 256)).shape
     torch.Size([12, 256, 256])
 
-    Beside interventions, at one site the order of entering counts: within `intervene`, a capture keeps what the
-    intervention made; around it, what it was given. A lazy pattern is always the one that the values are weighted by.
+    Captures and interventions at the same site act in the order of entering: inside `intervene`, a capture keeps the
+    output of the intervention; around it, the input. A lazy pattern is always the one that weights the values.
 
     Args:
-        model: whose sites are meant; where it is compiled, it runs eagerly meanwhile.
-        *wanted: names or globs ("encoder.*.hook_z", "*"), as `site` and `sites` make them; none means every pattern.
-        detach: cut the activations off from the graph of gradients.
-        lazy: keep a `LazyPattern` at the sites that are called `hook_pattern`, and tensors at the others.
-        every: keep what every forward pass brings, such as each step of a decoding; `each` returns it.
+        model: to capture from; a compiled model runs eagerly meanwhile.
+        *wanted: names or globs ("encoder.*.hook_z", "*"), such as `site` and `sites` return; none: every pattern.
+        detach: detach the activations from the graph of gradients.
+        lazy: keep a `LazyPattern` at sites named `hook_pattern`, and tensors at the others.
+        every: keep the values of every forward pass, such as each step of decoding; see `each`.
 
     Returns:
-        a context that gives the activations by name, filled as the model runs.
+        a context manager of the activations by name, filled as the model runs.
 
     Raises:
-        SiteError: on entering: a name or glob that no site has; the message names the nearest ones. On leaving: one of
-            which no forward pass reached a site: another model or copy ran, or another thread, or nothing.
+        SiteError: on entering: a name or glob that matches no site; the message names the nearest ones. On leaving: one
+            whose sites no forward pass has reached: another model, a copy or another thread ran, or nothing.
     """
     wanted = wanted or (sites("pattern"),)
     return _capturing_lazily(model, wanted, detach, every) if lazy else _capturing(model, wanted, detach, every)
@@ -166,7 +157,6 @@ def capture(
 
 @contextmanager
 def _capturing(model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool) -> Iterator[Activations]:
-    """Keep tensors."""
     activations = Activations(every=every)
     chosen = matching(named_hook_points(model), wanted)
     with active_hooks({point: _keeping(activations, name, detach) for name, point in chosen.items()}):
@@ -178,7 +168,6 @@ def _capturing(model: nn.Module, wanted: tuple[str, ...], detach: bool, every: b
 def _capturing_lazily(
     model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool
 ) -> Iterator[LazyActivations]:
-    """Keep what patterns are made of, and tensors elsewhere."""
     activations = LazyActivations(every=every)
     sources = named_lazy_points(model)
     handlers: dict[HookPoint, Handler] = {}

@@ -1,4 +1,4 @@
-"""An edit: new values in one place of a site."""
+"""An edit: new values for a part of a site."""
 
 import math
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from transformer_core.instrument.sites import Site
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """A ready intervention: new values in one place of a site, and the old ones everywhere else."""
+    """A ready-made intervention: new values for a selected part of a site; the rest is left unchanged."""
 
     selection: Selection
-    new_value: Callable[[Tensor, Site], Tensor]  # a value of which the place is taken; it broadcasts to the old one
-    renormalize: bool = False  # let the rest of each pattern's row share what the edit leaves
+    new_value: Callable[[Tensor, Site], Tensor]  # returns values that broadcast to the old ones
+    renormalize: bool = False  # rescale the rest of each edited row of a pattern, so that it sums to 1
 
     def __call__(self, value: Tensor, site: Site) -> Tensor:
         """Return the edited value.
 
         Raises:
-            InterventionError: the site has no such place, or the operation makes no sense there.
+            InterventionError: the site has no such part, or the operation is not defined there.
         """
         if self.renormalize and site.stem != "hook_pattern":
             raise InterventionError(
@@ -32,15 +32,15 @@ class Edit:
                 site=site.name,
             )
         value = self.selection.widened(value, site)
-        is_meant = self.selection.within(value, site)
+        is_selected = self.selection.within(value, site)
         if site.stem == "hook_attn_scores":
-            is_meant = is_meant & (value > -math.inf)
-        edited = torch.where(is_meant, self.new_value(value, site), value)
-        return _with_rows_of_sum_1(edited, is_meant, value) if self.renormalize else edited
+            is_selected = is_selected & (value > -math.inf)
+        edited = torch.where(is_selected, self.new_value(value, site), value)
+        return _renormalized(edited, is_selected, value) if self.renormalize else edited
 
 
-def _with_rows_of_sum_1(edited: Tensor, is_edited: Tensor, before: Tensor) -> Tensor:
-    """Return a pattern whose edited rows sum to 1 again, the edited cells as they are wherever that is possible."""
+def _renormalized(edited: Tensor, is_edited: Tensor, before: Tensor) -> Tensor:
+    """Return a pattern whose edited rows sum to 1 again; edited cells keep their values if possible."""
     kept = torch.where(is_edited, edited, 0)
     others = torch.where(is_edited, 0, edited)
     n_kept, n_others = kept.sum(dim=-1, keepdim=True), others.sum(dim=-1, keepdim=True)

@@ -15,30 +15,30 @@ from transformer_core.model.transformer import Transformer, check_model
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadWeights:
-    """The four matrices of one head, x W with x a row vector; biases, norms and rotations are not in them.
+    """The four matrices of one head, for row vectors: x W; biases, norms and rotations are not included.
 
     Source: Vaswani et al. 2017, sec. 3.2.2; for the two products Elhage et al. 2021, "A Mathematical Framework for
     Transformer Circuits".
     """
 
     w_q: Float[Tensor, "d_model d_head"]
-    w_k: Float[Tensor, "d_model d_head"]  # heads of one group share it, and w_v
+    w_k: Float[Tensor, "d_model d_head"]  # shared by the heads of a group, like w_v
     w_v: Float[Tensor, "d_model d_head"]
     w_o: Float[Tensor, "d_head d_model"]
 
     @property
     def qk(self) -> Float[Tensor, "d_model d_model"]:
-        """W_Q W_K^T: which vector (row) looks for which other (column); not divided by sqrt(d_head)."""
+        """W_Q W_K^T: the score of query vectors (rows) and key vectors (columns), not divided by sqrt(d_head)."""
         return self.w_q @ self.w_k.T
 
     @property
     def ov(self) -> Float[Tensor, "d_model d_model"]:
-        """W_V W_O: what a vector that is attended to (row) adds to the residual stream (column)."""
+        """W_V W_O: from an attended vector (rows) to the head's output in the residual stream (columns)."""
         return self.w_v @ self.w_o
 
 
 def weights(model: Transformer, layer: int, head: int, attention: str) -> HeadWeights:
-    """Return W_Q, W_K, W_V and W_O of a head, as they act: with parametrizations and adapters.
+    """Return W_Q, W_K, W_V and W_O of a head, including parametrizations and adapters.
 
     >>> weights(model, layer=0, head=1, attention="cross").ov.shape
     torch.Size([128, 128])
@@ -73,7 +73,7 @@ def weights(model: Transformer, layer: int, head: int, attention: str) -> HeadWe
 
 
 def _matrix(linear: nn.Module, width: int) -> Float[Tensor, "width out"]:
-    """Return the W of x W + b, whatever module computes that."""
+    """Return the W of a module that computes x W + b."""
     like = next(linear.parameters())
     inputs = torch.eye(width, dtype=like.dtype, device=like.device)
     moved: Tensor = linear(inputs) - linear(torch.zeros_like(inputs[:1]))

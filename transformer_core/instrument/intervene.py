@@ -1,4 +1,4 @@
-"""Interventions: other values in the place of those that a model computed, for as long as a context lasts."""
+"""Interventions: replace activations of a model within a context."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.sites import Site, check_reached, matching
 
 Intervention = Callable[[Tensor, Site], Tensor]
-"""Takes the value at a site and the site, and returns the value that the model goes on with."""
+"""Takes the value at a site and the site, and returns the value with which the model continues."""
 
 
 @contextmanager
@@ -23,10 +23,10 @@ def intervene(
     *,
     is_checked: bool = True,
 ) -> Iterator[None]:
-    """Put other values in the place of those at some sites of `model`, while the context lasts.
+    """Replace the values at some sites of `model` within a context.
 
-    Nothing is written on the model: other threads that use it at the same time see nothing of this, and after the
-    context, left by an exception too, the model computes the same bits as before.
+    The model itself is not changed: other threads that use it at the same time are not affected, and after the context
+    it computes the same bits as before.
 
     >>> with intervene(model, {"decoder.blocks.0.cross_attn.hook_z": zero_heads([1])}):
     ...     logits = model(src, tgt)
@@ -34,25 +34,25 @@ def intervene(
     ...     decoding = greedy_decode(model, src)
 
     Interventions compose: at one site, those of an outer context act before those of an inner one, and within one
-    context in the order in which they are written. A capture inside of an intervention keeps what it made; one around
-    it keeps what it was given, and its effects on all later sites.
+    context in the given order. A capture inside an intervention keeps its output; one around it keeps its input, and
+    its effects on all later sites.
 
-    While decoding with a cache each forward brings the new positions only; `site.first` says where they stand, and the
-    ready interventions go by the positions of the whole text.
+    While decoding with a cache, each forward pass contains only the new positions, from `site.first` on; ready-made
+    interventions refer to positions of the whole text.
 
     Args:
-        model: whose sites are meant.
-        interventions: by a site's name or a glob, a function (value, site) -> value or several, one after the other. A
-            function may write on its value, which is a copy, and must return one of the same shape, type and device;
-            at `hook_mask`, [batch, 1, query, key], it may also return a mask for each head.
-        is_checked: False: nothing is asked on leaving, for a text that may end early, or at once.
+        model: to intervene on.
+        interventions: by a site's name or a glob: one function (value, site) -> value, or a sequence of them. A
+            function may modify its value, which is a copy, and must return one of the same shape, type and device; at
+            `hook_mask`, [batch, 1, query, key], it may also return one mask per head.
+        is_checked: False: do not check on leaving, because the text may end early or be empty.
 
     Raises:
-        SiteError: a name or glob that no site has; the message names the nearest ones.
-        InterventionError: from the forward, where an intervention does not fit its site or returns something else; on
-            leaving, where a ready one names a position that the text has not (asked after a single forward only: a
-            text that is being written may end early).
-        SiteError: besides, on leaving, a name or glob of which no forward pass reached a site.
+        SiteError: on entering: a name or glob that matches no site; the message names the nearest ones. On leaving:
+            one whose sites no forward pass has reached.
+        InterventionError: from the forward pass: an intervention does not fit its site, or returns something invalid.
+            On leaving: a ready-made one refers to a position that the text does not have (checked only after a single
+            forward pass, because a generated text may end early).
     """
     check_kind("interventions", interventions, Mapping, Message("a mapping of sites to functions"))
     model = uncompiled(model)
@@ -77,11 +77,7 @@ def intervene(
 
 
 def _chain(chosen: Intervention | Sequence[Intervention]) -> Sequence[Intervention]:
-    """Return the interventions at one site.
-
-    Raises:
-        ArgumentError: something among them is no function.
-    """
+    """Return the interventions at one site as a sequence of functions."""
     chain = chosen if isinstance(chosen, Sequence) else [chosen]
     for intervention in chain:
         if not callable(intervention):
@@ -92,7 +88,7 @@ def _chain(chosen: Intervention | Sequence[Intervention]) -> Sequence[Interventi
 def _acting(
     name: str, chain: Sequence[Intervention], n_heads: int | None, lengths: dict[str, list[tuple[int, int]]]
 ) -> Handler:
-    """Return the handler of one site, which also notes how many positions and keys each forward brought."""
+    """Return the handler of one site, which also records the numbers of positions and keys of each forward pass."""
     of_memory = Site(name=name).is_of_memory
 
     def act(value: Tensor) -> Tensor:
@@ -105,10 +101,10 @@ def _acting(
 
 
 def apply_interventions(value: Tensor, site: Site, chain: Sequence[Intervention]) -> Tensor:
-    """Return what some interventions, one after the other, make of the value at a site.
+    """Apply several interventions to the value at a site, in order.
 
     Raises:
-        InterventionError: one of them does not fit the site, or returns something else.
+        InterventionError: one of them does not fit the site, or returns something invalid.
     """
     for intervention in chain:
         edited = value if isinstance(intervention, Edit) else value.clone()
@@ -117,11 +113,7 @@ def apply_interventions(value: Tensor, site: Site, chain: Sequence[Intervention]
 
 
 def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
-    """Return what an intervention returned.
-
-    Raises:
-        InterventionError: the model cannot go on with it.
-    """
+    """Return the output of an intervention if the model can continue with it."""
     if not isinstance(returned, Tensor):
         raise InterventionError(
             "the intervention at {site} returned {kind}; it must return a tensor, even if it "
@@ -143,7 +135,6 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
 
 
 def _described(x: Tensor) -> Message:
-    """Return shape, type and device in words."""
     return Message(
         "{dtype} {shape} on {device}",
         dtype=str(x.dtype).removeprefix("torch."),
@@ -153,11 +144,7 @@ def _described(x: Tensor) -> Message:
 
 
 def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n_keys: int) -> None:
-    """Check that the text had every position that a ready intervention names.
-
-    Raises:
-        InterventionError: it had not.
-    """
+    """Check that the text had every position to which a ready-made intervention refers."""
     for intervention in chain:
         missed = intervention.selection.missed(n_positions, n_keys) if isinstance(intervention, Edit) else None
         if missed is not None:

@@ -1,16 +1,16 @@
-"""Ready interventions: an operation, and where in a site it acts.
+"""Ready-made interventions: an operation, and the part of a site that it acts on.
 
-Operations: `zero`, `scale`, `replace`, `average`, `resample`, `patch` and, for cells, `set_cells`. Each of them takes
-`heads`, `positions` or `cells`; without any it acts on all of the site:
+Operations: `zero`, `scale`, `replace`, `average`, `resample`, `patch` and, for cells, `set_cells`. Each takes `heads`,
+`positions` or `cells`; without any it acts on the whole site:
 
 >>> zero(heads=[1])  # zero ablation of a head, at hook_z, hook_result, hook_pattern, ...
->>> patch(acts, positions=[3])  # activation patching, at a residual site for example
+>>> patch(acts, positions=[3])  # activation patching, for example at a residual site
 >>> scale(0.5, cells=[(None, 4, 2)], renormalize=True)  # at hook_pattern: all heads, query 4, key 2
->>> knock_out([(0, 4, 2)])  # at hook_attn_scores or hook_mask, so that the softmax gives the other keys more
+>>> knock_out([(0, 4, 2)])  # at hook_attn_scores or hook_mask, so that the softmax gives more to the other keys
 
-Heads are those of the site: where keys and values have fewer heads than queries, hook_k and hook_v count their own.
-Positions are those of the whole text, with a cache too; at sites with keys they are the queries. What a mask forbids
-stays forbidden at hook_attn_scores, whatever is put there; `edit_mask` changes that.
+Heads are those of the site: hook_k and hook_v may have fewer than the queries. Positions are those of the whole text,
+also with a cache; at sites with keys they are the queries. At hook_attn_scores, cells that a mask forbids stay
+forbidden; use `edit_mask` to allow them.
 """
 
 import math
@@ -30,7 +30,7 @@ from transformer_core.instrument.substitutes import Acts, captured, cut_to, fitt
 
 
 def zero_heads(heads: Iterable[int]) -> Edit:
-    """Set whole heads to 0 ("zero ablation"): `zero(heads=...)` by its usual name."""
+    """Set whole heads to 0 ("zero ablation"), as `zero(heads=...)` does."""
     return zero(heads=heads)
 
 
@@ -44,11 +44,10 @@ def zero(
     """Set to 0.
 
     Args:
-        heads: which; None: all.
-        positions: which, of the whole text; None: all.
-        cells: in place of heads and positions, (head, query, key), where None stands for all.
-        renormalize: at hook_pattern: the other cells of a row share what the edit leaves, in their former proportions,
-            so that the row sums to 1 again.
+        heads: to act on; None: all.
+        positions: to act on, of the whole text; None: all.
+        cells: instead of heads and positions: (head, query, key), each None for all.
+        renormalize: at hook_pattern: rescale the other cells of each edited row, so that it sums to 1 again.
     """
     return scale(0.0, heads=heads, positions=positions, cells=cells, renormalize=renormalize)
 
@@ -80,14 +79,9 @@ def replace(
     cells: Iterable[Cell] | None = None,
     renormalize: bool = False,
 ) -> Edit:
-    """Put a number or a tensor in the place of what was computed; the other arguments are those of `zero`.
+    """Replace by a number or a tensor; the other arguments are those of `zero`.
 
-    Args:
-        value: a tensor broadcasts to the site's value; with an axis of positions, they are those of the whole text.
-        heads: as for `zero`.
-        positions: as for `zero`.
-        cells: as for `zero`.
-        renormalize: as for `zero`.
+    A tensor broadcasts to the site's value; its axis of positions, if any, is that of the whole text.
     """
     try:
         put = torch.as_tensor(value)
@@ -109,17 +103,11 @@ def average(
     cells: Iterable[Cell] | None = None,
     renormalize: bool = False,
 ) -> Edit:
-    """Put the mean over texts and positions in the place of each of them ("mean ablation").
+    """Replace by the mean over texts and positions ("mean ablation"); the other arguments are those of `zero`.
 
-    At sites with keys the mean is over texts only, for rows of different queries have different keys.
-
-    Args:
-        acts: a capture of the site, of texts without padding, which would count; None: the mean over the positions of
-            each text itself, later ones included, which therefore must be there: so not with a cache.
-        heads: as for `zero`.
-        positions: where the mean is put, as for `zero`; it is taken over all.
-        cells: as for `zero`.
-        renormalize: as for `zero`.
+    At sites with keys the mean is over texts only, because different queries have different keys. `acts` is a capture
+    of the site on texts without padding; without it, the mean is over all positions of each text itself, also later
+    ones, which is impossible with a cache.
     """
     selection = Selection.of(heads, positions, cells)
 
@@ -156,17 +144,16 @@ def resample(
     heads: Iterable[int] | None = None,
     positions: Iterable[int] | None = None,
 ) -> Edit:
-    """Put at each position what a random position of another text had ("resample ablation").
+    """Replace each position by a random position of another text ("resample ablation").
 
     Args:
-        acts: a capture of the site, of a text of any length without padding.
-        seed: of the draw; the same position always takes from the same.
-        aligned: the position of the other text that corresponds to a position here, which takes from it; the others
-            draw.
+        acts: a capture of the site on a text of any length without padding.
+        seed: of the draws; each position always gets the same one.
+        aligned: for some positions, the corresponding one of the other text, which is used instead of a draw.
         heads: as for `zero`.
         positions: as for `zero`.
 
-    Source: Chan et al. 2022, "Causal scrubbing", for the idea. Differs: positions are drawn, so lengths may differ.
+    Source: after Chan et al. 2022, "Causal scrubbing". Differs: positions are drawn, so lengths may differ.
     """
     selection = Selection.of(heads, positions, None)
 
@@ -205,14 +192,10 @@ def patch(
     cells: Iterable[Cell] | None = None,
     renormalize: bool = False,
 ) -> Edit:
-    """Put what another run had at the same site and positions ("activation patching").
+    """Replace by the values of another run at the same site and positions ("activation patching").
 
-    Args:
-        acts: a capture of the site, of one text or as many as there are here.
-        heads: as for `zero`.
-        positions: as for `zero`; all of them must have been captured.
-        cells: as for `zero`.
-        renormalize: as for `zero`.
+    `acts` is a capture of the site on one text, or on as many as there are here, with all the positions; the other
+    arguments are those of `zero`.
 
     Source: Vig et al. 2020, sec. 3; Meng et al. 2022, sec. 2.1, who call it causal tracing.
     """
@@ -225,12 +208,12 @@ def patch(
 
 
 def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit:
-    """Set cells of a pattern, or of scores, each to its number.
+    """Set individual cells of a pattern, or of scores.
 
     Args:
-        cells: numbers by (head, query, key), where None stands for all; of two that overlap the later one counts.
-        renormalize: at hook_pattern: the cells keep their numbers, and the others of a row share what is left, in their
-            former proportions. Where nothing is left or nobody to share it, the row is divided by its sum.
+        cells: values by (head, query, key), each None for all; where two overlap the later one counts.
+        renormalize: at hook_pattern: the cells keep their values, and the others of each row are rescaled so that it
+            sums to 1; if that is impossible, the row is divided by its sum.
     """
     check_kind("cells", cells, Mapping, Message("a mapping of (head, query, key) to numbers"))
     selection, numbers = Selection.of(None, None, cells), tuple(cells.values())
@@ -247,13 +230,13 @@ def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit
 
 
 def knock_out(edges: Iterable[Cell]) -> Edit:
-    """Forbid edges of attention before the softmax, which gives their share to the other keys ("attention knockout").
+    """Forbid attention edges before the softmax, so that the other keys get their share ("attention knockout").
 
-    For hook_attn_scores and hook_mask; at the latter the fused kernel goes on being used. (To take an edge away and
-    give its share to nobody: `zero(cells=edges)` at hook_pattern.)
+    For hook_attn_scores and hook_mask; the latter keeps the fused kernel. To remove an edge without redistributing its
+    weight, use `zero(cells=edges)` at hook_pattern.
 
     Args:
-        edges: (head, query, key), where None stands for all.
+        edges: (head, query, key), each None for all.
 
     Source: Geva et al. 2023, sec. 4.
     """
@@ -273,11 +256,11 @@ def knock_out(edges: Iterable[Cell]) -> Edit:
 
 
 def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edit:
-    """Change who may attend to whom, at hook_mask.
+    """Change the mask, at hook_mask.
 
     Args:
-        allow: (head, query, key), where None stands for all, that are opened.
-        forbid: that are closed, also where `allow` has just opened them.
+        allow: cells to allow: (head, query, key), each None for all.
+        forbid: cells to forbid, also where `allow` has just allowed them.
     """
     opened, closed = Selection.of(None, None, allow), Selection.of(None, None, forbid)
 

@@ -1,8 +1,7 @@
 """Lazy patterns: an attention pattern that is computed on demand.
 
-What is kept of a pattern over n positions are its queries and keys and the rules of its mask and its positions' bias:
-memory that grows with n. The pattern itself, n x n for each head, is computed for a chunk of queries at a time, over
-all of their keys, and only what was asked for is put together.
+Only queries, keys and the rules of mask and position bias are kept, in memory linear in the length n. The pattern
+itself, n x n per head, is computed for a chunk of queries at a time, and only the requested part is returned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,30 +17,23 @@ from transformer_core.model.attention import PatternInputs, attention_pattern, a
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
-_CHUNK_BYTES = 4 << 20  # scores that are computed at a time; with their softmax, some five times as much is in use
+_CHUNK_BYTES = 4 << 20  # of scores that are computed at a time; with the softmax about five times as much is in use
 
 
 class LazyPattern:
-    """A pattern [batch, head, query, key], as a forward used it: edits of it, or of its mask, are in it.
+    """A pattern [batch, head, query, key], as a forward pass used it, including edits of it or of its mask.
 
-    Whatever is asked for, some 25 MiB beside the answer are in use while it is computed; more only where one row of all
-    the heads asked for is longer than 4 MiB.
-
-    All parts equal those of the pattern written out, but for rounding. Where another handler read or edited scores or
-    pattern in the same forward, the pattern was computed already, and is kept as it is.
+    Computing any part takes about 25 MiB besides the result; more only if one row of all requested heads is larger
+    than 4 MiB. All parts equal those of the full pattern, up to rounding. If another handler read or edited scores or
+    pattern in the same forward pass, the pattern was already computed, and is kept.
     """
 
     def __init__(self, source: PatternInputs, *, detach: bool = True) -> None:
-        """Keep what the pattern is made of.
-
-        Args:
-            source: the ingredients, as attention hands them out.
-            detach: cut them off from the graph of gradients.
-        """
+        """Keep the inputs of the pattern; `detach`: detached from the graph of gradients."""
 
         def own(x: Tensor) -> Tensor:
             x = x.detach() if detach else x
-            is_part = x.untyped_storage().nbytes() > x.numel() * x.element_size()  # of a cache, which will be rewritten
+            is_part = x.untyped_storage().nbytes() > x.numel() * x.element_size()  # of a cache that will be overwritten
             return x.clone() if is_part else x
 
         self._mask, self._scale = source.mask, source.scale
@@ -58,14 +50,14 @@ class LazyPattern:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
+        """The memory that it holds, in bytes."""
         mask = self._mask.is_real if isinstance(self._mask, AttentionMask) else self._mask
         bias = None if self._bias is None else self._bias.by_distance
         kept = (self._q, self._k, mask, bias, self._written)
         return sum(x.numel() * x.element_size() for x in kept if x is not None)
 
     def full(self) -> Float[Tensor, "batch head query key"]:
-        """Return all of it, n x n for each head."""
+        """Return the full pattern."""
         full = self._like.new_zeros(self.shape)
         for row in range(self.shape[0]):
             for queries, keys, part in self.chunks(row):
@@ -73,11 +65,7 @@ class LazyPattern:
         return full
 
     def head(self, head: int, batch: int = 0) -> Float[Tensor, "query key"]:
-        """Return the pattern of one head.
-
-        Raises:
-            SiteError: a head or a text that is not there.
-        """
+        """Return the pattern of one head; see `window`."""
         return self.window(head, batch=batch)
 
     def window(
@@ -86,13 +74,13 @@ class LazyPattern:
         """Return some rows and columns of one head's pattern.
 
         Args:
-            head: which.
-            queries: neighbouring rows, as a slice without a step; as always, its ends are cut to those of the pattern.
-            keys: neighbouring columns, likewise.
-            batch: which text.
+            head: from 0.
+            queries: contiguous rows, a slice without a step.
+            keys: contiguous columns, likewise.
+            batch: index of the text.
 
         Raises:
-            SiteError: a head or a text that is not there.
+            SiteError: there is no such head or text.
             ConfigError: a slice with a step.
         """
         self._check(batch, (head,))
@@ -111,7 +99,7 @@ class LazyPattern:
         """Return some rows and columns of one head's scores, -inf where the mask forbids; arguments as for `window`.
 
         Raises:
-            SiteError: a head or a text that is not there, or a pattern that was edited, which has no scores of its own.
+            SiteError: there is no such head or text, or the pattern was edited and so has no scores.
             ConfigError: a slice with a step.
         """
         self._check(batch, (head,))
@@ -127,12 +115,7 @@ class LazyPattern:
     def mask_window(
         self, head: int, queries: slice = slice(None), keys: slice = slice(None), batch: int = 0
     ) -> Bool[Tensor, "query key"]:
-        """Return some rows and columns of one head's mask, True = may attend; arguments as for `window`.
-
-        Raises:
-            SiteError: a head or a text that is not there.
-            ConfigError: a slice with a step.
-        """
+        """Return some rows and columns of one head's mask, True = may attend; arguments and errors as for `window`."""
         self._check(batch, (head,))
         queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
         allowed = self._allowed(batch, (head,), queries, keys)
@@ -149,20 +132,19 @@ class LazyPattern:
         heads: Sequence[int] | None = None,
         batch: int = 0,
     ) -> Float[Tensor, "head row column"]:
-        """Return an overview: queries and keys in equal chunks, and one number for each block of both.
+        """Return an overview: the pattern pooled over blocks of queries and keys.
 
-        Of n queries in r rows, row i stands for queries floor(i n / r) to floor((i + 1) n / r) - 1: chunks differ by
-        one position at most, and each position is in one of them. Columns likewise.
+        With n queries and r rows, row i covers queries floor(i n / r) to floor((i + 1) n / r) - 1; columns likewise.
 
         Args:
-            size: rows and columns; where there are fewer queries or keys than that, each has its own.
-            reduce: the largest number of a block, or the mean of all of them, those that the mask forbids included
-                (they are 0): so a row of means, times the keys of each column, sums to 1 as the pattern's rows do.
-            heads: which, in the order of the answer; None: all.
-            batch: which text.
+            size: rows and columns; at most the numbers of queries and keys.
+            reduce: "max" or "mean" of each block, masked cells included (they are 0): so a row of means, times the
+                numbers of keys of the columns, sums to 1 as the pattern's rows do.
+            heads: in the order of the result; None: all.
+            batch: index of the text.
 
         Raises:
-            SiteError: a head or a text that is not there.
+            SiteError: there is no such head or text.
             ConfigError: a size below 1.
         """
         heads = range(self.shape[1]) if heads is None else heads
@@ -176,15 +158,15 @@ class LazyPattern:
     def chunks(
         self, batch: int = 0, heads: Sequence[int] | None = None, queries: slice = slice(None)
     ) -> Iterator[tuple[slice, slice, Float[Tensor, "head query key"]]]:
-        """Yield some queries' rows, one chunk after the other: queries, keys, and what lies there; elsewhere is 0.
+        """Yield the rows of some queries in chunks: queries, keys, and their pattern, which is 0 at all other keys.
 
         Args:
-            batch: which text.
-            heads: which, in the order of the answer; None: all.
-            queries: neighbouring rows.
+            batch: index of the text.
+            heads: in the order of the result; None: all.
+            queries: contiguous rows.
 
         Raises:
-            SiteError: a head or a text that is not there.
+            SiteError: there is no such head or text.
             ConfigError: a slice with a step.
         """
         heads = range(self.shape[1]) if heads is None else heads
@@ -195,7 +177,7 @@ class LazyPattern:
         chosen = slice(None) if list(heads) == list(range(n_heads)) else list(heads)
         if self._q is not None and self._k is not None:
             q = self._q[batch : batch + 1, chosen]
-            group = n_heads // self._k.shape[1]  # heads of queries that share a head of keys
+            group = n_heads // self._k.shape[1]  # query heads per key head
             k = self._k[batch : batch + 1, chosen if group == 1 else [head // group for head in heads]]
         for first in range(queries.start, queries.stop, n_rows):
             rows, keys = slice(first, min(first + n_rows, queries.stop)), slice(0, n_keys)
@@ -212,7 +194,7 @@ class LazyPattern:
     def _allowed(
         self, batch: int, heads: Sequence[int], queries: slice, keys: slice
     ) -> Bool[Tensor, "1 #head query key"] | None:
-        """Return a window of the mask of one text; None where everything is allowed."""
+        """Return a window of the mask of one text; None if everything is allowed."""
         mask = self._mask
         if mask is None or (isinstance(mask, AttentionMask) and mask.allows_everything):
             return None
@@ -224,13 +206,12 @@ class LazyPattern:
 
     @property
     def _like(self) -> Tensor:
-        """A tensor of the pattern's type, where it lies."""
+        """A tensor of the pattern's type and device."""
         like = self._q if self._q is not None else self._written
-        assert like is not None, "either the pattern is there, or what it is made of"
+        assert like is not None, "either the pattern is there, or its inputs"
         return like
 
     def _check(self, batch: int, heads: Sequence[int]) -> None:
-        """Check that a text and some heads are there."""
         for what, n, chosen in ((Message("text"), self.shape[0], (batch,)), (Message("head"), self.shape[1], heads)):
             for index in chosen:
                 if not 0 <= index < n:
@@ -244,28 +225,23 @@ class LazyPattern:
 
 
 class _BiasByDistance:
-    """The bias of positions for each distance there is: a copy, as large as the text is long."""
+    """The position bias at every distance between key and query: a copy, linear in the length."""
 
     def __init__(self, rule: PositionBias, detach: bool) -> None:
-        """Write the rule out for every distance of a key and a query."""
         self.n_past, self.furthest_back = rule.n_past, rule.n_past + rule.n_queries - 1
         distance = torch.arange(-self.furthest_back, rule.n_keys - rule.n_past, device=rule.device)
         by_distance = rule.of_distance(distance[None])[:, 0]  # [head, distance]
         self.by_distance = by_distance.detach() if detach else by_distance
 
     def window(self, heads: slice | list[int], queries: slice, keys: slice) -> Float[Tensor, "1 head query key"]:
-        """Return what is added to some scores."""
-        nearest = keys.start - self.n_past + self.furthest_back  # the first key's place, seen from query 0
+        """Return the bias of some scores."""
+        nearest = keys.start - self.n_past + self.furthest_back  # the first key's index, from query 0
         firsts = nearest - torch.arange(queries.start, queries.stop, device=self.by_distance.device)
         return self.by_distance[heads].unfold(-1, keys.stop - keys.start, 1)[None, :, firsts]
 
 
 def _whole(part: slice, n: int) -> slice:
-    """Return a slice with both ends written out.
-
-    Raises:
-        ConfigError: it has a step.
-    """
+    """Return a slice with explicit ends."""
     if part.step not in (None, 1):
         raise ConfigError("slices of a window must have step 1, got {step}", step=part.step)
     start, stop, _ = part.indices(n)
@@ -273,5 +249,5 @@ def _whole(part: slice, n: int) -> slice:
 
 
 def _moved(part: slice, origin: int) -> slice:
-    """Return a slice as seen from an origin."""
+    """Return a slice relative to an origin."""
     return slice(part.start - origin, part.stop - origin)

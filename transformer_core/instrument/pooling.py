@@ -1,4 +1,4 @@
-"""Pooling: a pattern of any length as an overview of a fixed size, one number for each block of queries and keys."""
+"""Pooling: a pattern of any length as an overview of a fixed size, with one number per block of queries and keys."""
 
 from itertools import pairwise
 from typing import Literal
@@ -14,7 +14,7 @@ Reduce = Literal["max", "mean"]
 
 
 class Overview:
-    """An overview that is filled from a pattern's rows as they come, chunk by chunk."""
+    """An overview that is filled chunk by chunk with a pattern's rows."""
 
     def __init__(
         self,
@@ -25,13 +25,13 @@ class Overview:
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """Start with nothing.
+        """Start empty.
 
         Args:
             pattern_shape: heads, queries, keys.
-            size: rows and columns of the overview; where there are fewer queries or keys, each has its own.
-            reduce: the largest number of a block, or the mean of all of them.
-            dtype: of the pattern; numbers of less than 32 bits are added up in 32.
+            size: rows and columns; at most the numbers of queries and keys.
+            reduce: "max" or "mean" of each block.
+            dtype: of the pattern; accumulated in at least 32 bits.
             device: of the pattern.
 
         Raises:
@@ -56,12 +56,12 @@ class Overview:
         )
 
     def add(self, rows: Float[Tensor, "head query key"], queries: slice, keys: slice) -> None:
-        """Take some queries' rows in.
+        """Add the rows of some queries.
 
         Args:
-            rows: the pattern of these queries and keys; at the other keys it is 0.
-            queries: neighbours, not added before.
-            keys: neighbours.
+            rows: the pattern of these queries and keys; it is 0 at all other keys.
+            queries: contiguous, not added before.
+            keys: contiguous.
         """
         first = next(row for row, end in enumerate(self.row_ends) if end > queries.start)
         cuts = [queries.start, *(end for end in self.row_ends if queries.start < end < queries.stop), queries.stop]
@@ -75,7 +75,7 @@ class Overview:
             here += (self._of_columns(pooled) * self.is_inside).sum(dim=-1)
 
     def finished(self) -> Float[Tensor, "head row column"]:
-        """Return the overview, when all queries have been added."""
+        """Return the overview, after all queries have been added."""
         return self.blocks if self.is_max else self.blocks / (self.heights[:, None] * self.widths)
 
     def _of_columns(self, x: Tensor) -> Tensor:
@@ -84,18 +84,17 @@ class Overview:
 
 
 def block_ends(n: int, n_blocks: int) -> list[int]:
-    """Return where each of some equal chunks of 0 to `n` ends, the ends not included."""
+    """Return the ends (exclusive) of equal chunks of 0 to `n`."""
     n_blocks = min(n, n_blocks)
     return [(i + 1) * n // n_blocks for i in range(n_blocks)]
 
 
 def _lengths(n: int, n_blocks: int, device: torch.device) -> Int[Tensor, " block"]:
-    """Return how long each of these chunks is: as long as the others, or by one longer."""
     return torch.tensor([0, *block_ends(n, n_blocks)], device=device).diff()
 
 
 def _members(widths: Int[Tensor, " column"]) -> tuple[Int[Tensor, "column member"], Int[Tensor, "column member"]]:
-    """Return the keys of each column, and 1 where they are meant: a narrow column has its last key twice."""
+    """Return the keys of each column, and 1 where they count: a narrow column repeats its last key."""
     place = torch.arange(int(widths.max()), device=widths.device)
     first = widths.cumsum(0) - widths
     keys = first[:, None] + torch.minimum(place, widths[:, None] - 1)

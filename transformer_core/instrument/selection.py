@@ -1,4 +1,4 @@
-"""Parts of the value of a site: whole heads, positions, or single cells of a pattern."""
+"""Parts of a site's value: whole heads, positions, or individual cells of a pattern."""
 
 import operator
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from transformer_core.instrument.sites import Site
 _HEAD, _POSITION, _QUERY, _KEY = Message("head"), Message("position"), Message("query"), Message("key")
 
 Cell = tuple[int | None, int | None, int | None]
-"""Head, query and key; None stands for every one there is."""
+"""Head, query and key; None stands for all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """A part of a site's value: heads and positions together, or cells; everything if none of them is given."""
+    """A part of a site's value: heads and positions, or cells; everything by default."""
 
     heads: tuple[int, ...] | None = None
     positions: tuple[int, ...] | None = None  # of the whole text; where there are keys, positions of the queries
     cells: tuple[Cell, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check that one of both is named."""
+        """Check that heads or positions are not combined with cells."""
         if self.cells is not None and (self.heads is not None or self.positions is not None):
             raise InterventionError("cells already specify heads and queries; leave out heads and positions")
 
@@ -39,11 +39,11 @@ class Selection:
         positions: Iterable[SupportsIndex] | None,
         cells: Iterable[Cell] | None,
     ) -> "Selection":
-        """Return the selection that a person names.
+        """Return the selection of these indices.
 
         Raises:
-            ArgumentError: one that is no list.
-            InterventionError: an index that is no whole number from 0 on, or cells beside heads or positions.
+            ArgumentError: an argument that is not a list.
+            InterventionError: an index that is not a whole number from 0 on, or cells together with heads or positions.
         """
         for name, indices in (("heads", heads), ("positions", positions), ("cells", cells)):
             if indices is not None and (not isinstance(indices, Iterable) or getattr(indices, "ndim", 1) == 0):
@@ -55,19 +55,19 @@ class Selection:
         )
 
     def widened(self, value: Tensor, site: Site) -> Tensor:
-        """Return a mask that all heads share as one for each head, where heads are named; other values as they are."""
+        """Return a mask that all heads share as one mask per head, if heads are selected; other values unchanged."""
         names_heads = self.heads is not None or any(head is not None for head, _, _ in self.cells or ())
         if names_heads and site.stem == "hook_mask" and value.shape[1] == 1 and site.n_heads is not None:
             return value.expand(-1, site.n_heads, -1, -1)
         return value
 
     def within(self, value: Tensor, site: Site) -> Bool[Tensor, "..."]:
-        """Return where the selection lies in a value, True = meant; it broadcasts to the value.
+        """Return a mask of the selected part, True = selected, that broadcasts to the value.
 
-        Positions that this value does not hold, because they were read before or will be later, are nowhere in it.
+        Positions of earlier or later forward passes are ignored.
 
         Raises:
-            InterventionError: the site has no such axis, or not so many heads.
+            InterventionError: the site has no such axis, or fewer heads.
         """
         self._check(value, site)
         if self.cells is not None:
@@ -83,7 +83,7 @@ class Selection:
         return meant
 
     def first_selected(self, start: int, stop: int) -> int | None:
-        """Return the first position from `start` to `stop - 1` that is meant; None where there is none."""
+        """Return the first selected position from `start` to `stop - 1`; None if there is none."""
         if self.cells is not None:
             meant = [start if query is None else query for _, query, _ in self.cells]
         else:
@@ -91,7 +91,7 @@ class Selection:
         return min((position for position in meant if start <= position < stop), default=None)
 
     def missed(self, n_positions: int, n_keys: int) -> tuple[Message, int, int] | None:
-        """Return what is named after the end of a text, as (axis, index, how many there are), or None."""
+        """Return the first selected index after the end of a text, as (axis, index, length), or None."""
         rows = _POSITION if self.cells is None else _QUERY
         named = [(rows, position, n_positions) for position in self.positions or ()]
         for _, query, key in self.cells or ():
@@ -99,7 +99,6 @@ class Selection:
         return next(((what, index, n) for what, index, n in named if index >= n), None)
 
     def _check(self, value: Tensor, site: Site) -> None:
-        """Check that the axes are there, and the heads."""
         if self.cells is not None and not site.has_keys:
             raise InterventionError(
                 "{site} has no cells (query-key pairs); specify heads or positions, or intervene at "
@@ -124,7 +123,7 @@ class Selection:
 
 
 def cell_index(cell: Cell, site: Site) -> tuple[slice, slice, slice]:
-    """Return where a cell lies in a value [head, query, key] of a site; a slice is empty where it does not."""
+    """Return the slices of a cell in a value [head, query, key] of a site; empty if it is not there."""
 
     def as_slice(index: int | None, first: int) -> slice:
         if index is None:
@@ -136,18 +135,13 @@ def cell_index(cell: Cell, site: Site) -> tuple[slice, slice, slice]:
 
 
 def _places(indices: Iterable[int], n: int, first: int, device: torch.device) -> Bool[Tensor, " n"]:
-    """Return which of `n` indices from `first` on are named."""
+    """Return which of `n` indices from `first` on are selected."""
     is_named = torch.zeros(n, dtype=torch.bool)
     is_named[[index - first for index in indices if first <= index < first + n]] = True
     return is_named.to(device)
 
 
 def _cell(cell: Cell) -> Cell:
-    """Return a cell of whole numbers.
-
-    Raises:
-        InterventionError: it is something else.
-    """
     if not isinstance(cell, tuple) or len(cell) != 3:
         raise InterventionError("a cell is (head, query, key), each a number or None for all; got {cell!r}", cell=cell)
     head, query, key = (
@@ -157,11 +151,6 @@ def _cell(cell: Cell) -> Cell:
 
 
 def _index(what: Message, index: SupportsIndex) -> int:
-    """Return a whole number from 0 on.
-
-    Raises:
-        InterventionError: it is something else.
-    """
     try:
         number = -1 if isinstance(index, bool) else operator.index(index)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Sites: the places of a model where one can look or step in, and how they are found by name."""
+"""Sites: the points of a model where values can be captured or replaced, and finding them by name."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,29 +15,29 @@ from transformer_core.hooks import HookPoint, named_hook_points
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Where a value passes: in the model, and in the text.
+    """A hook point, and the position in the text of the value that passes through it.
 
-    Positions are those of the whole text. While decoding with a cache a forward reads the new tokens only, and `first`
-    says where they stand: row i of the value's query axis is position `first + i`. Keys are always there from 0 on.
+    While decoding with a cache, a forward pass reads only the new tokens: row i of the value's query axis is position
+    `first + i` of the whole text. Keys always start at position 0.
     """
 
     name: str  # its module path, such as "decoder.blocks.0.cross_attn.hook_z"
     first: int = 0  # position of the value's first row
-    n_heads: int | None = None  # heads of queries of its attention; None outside of attention
+    n_heads: int | None = None  # query heads of its attention; None outside of attention
 
     @property
     def stem(self) -> str:
-        """The last part of the name: what passes here, "hook_z"."""
+        """The last part of the name: "hook_z"."""
         return self.name.rpartition(".")[2]
 
     @property
     def has_keys(self) -> bool:
-        """Whether the last axis is that of the keys: scores, masks and patterns, [batch, head, query, key]."""
+        """Whether the last axis are the keys: scores, masks and patterns, [batch, head, query, key]."""
         return self.stem in ("hook_attn_scores", "hook_mask", "hook_pattern")
 
     @property
     def is_of_memory(self) -> bool:
-        """Whether the rows are positions of the source, as cross-attention's keys and values are."""
+        """Whether the rows are positions of the source, as in cross-attention's keys and values."""
         *_, attention, part = ("", *self.name.removesuffix(".hook_normalized").split("."))
         return attention == "cross_attn" and part in ("hook_k", "hook_v", "k_norm")
 
@@ -57,15 +57,13 @@ def site(stem: str, *, layer: int, attention: str | None = None) -> str:
     'decoder.blocks.1.hook_resid_post'
 
     Args:
-        stem: what passes there: "q", "k", "v", "mask", "attn_scores", "pattern", "z", "result" or "attn_out" of an
-            attention; "pre" or "post" of a feed-forward; "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out" or
-            "resid_post" of a block.
+        stem: "q", "k", "v", "mask", "attn_scores", "pattern", "z", "result" or "attn_out" of an attention; "pre" or
+            "post" of a feed-forward; "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out" or "resid_post" of a block.
         layer: from 0.
         attention: "encoder" or "decoder", the self-attention of that stack or the stack itself; or "cross".
 
     Raises:
-        SiteError: there is no such attention, or no such layer in any model; whether one model has it is seen where
-            the name is used.
+        SiteError: an attention or a layer that no model can have.
     """
     check_kind("stem", stem, str, Message("a text, such as pattern or resid_post"))
     stack, part = _stack(attention), _PARTS.get(stem, "")
@@ -75,7 +73,7 @@ def site(stem: str, *, layer: int, attention: str | None = None) -> str:
 
 
 def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = None) -> str:
-    """Return a glob of all sites of a kind, for `capture` and `intervene`; what is left out may be any.
+    """Return a glob of all sites of a kind, for `capture` and `intervene`; arguments that are left out match anything.
 
     >>> sites("pattern", attention="cross")
     'decoder.*cross_attn.hook_pattern'
@@ -99,14 +97,12 @@ def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = 
 
 
 def _counted(layer: int) -> int:
-    """Return the number of a layer."""
     if not isinstance(layer, int) or isinstance(layer, bool) or layer < 0:
         raise SiteError("layer must be a whole number, counted from 0; got {layer!r}", layer=layer)
     return layer
 
 
 def _stack(attention: str | None) -> str:
-    """Return the beginning of the names of the sites in the stack of an attention."""
     if not isinstance(attention, str | None) or attention not in _STACKS:
         raise SiteError("attention must be encoder, decoder or cross; got {attention!r}", attention=attention)
     return _STACKS[attention]
@@ -116,21 +112,17 @@ def site_names(model: nn.Module) -> tuple[str, ...]:
     """Return the names of all sites of `model`, in the order in which it was built.
 
     Raises:
-        ArgumentError: it is no model.
+        ArgumentError: it is not a model.
     """
     return tuple(named_hook_points(model))
 
 
 def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict[str, HookPoint]:
-    """Return the hook points that some name or glob asks for.
-
-    Args:
-        hook_points: all there are, by name.
-        sites: names or globs ("encoder.*.hook_z").
+    """Return the hook points that match any of some names or globs ("encoder.*.hook_z").
 
     Raises:
-        SiteError: a name or glob that matches nothing; the message says which stack or layer is not there, or names
-            the nearest sites.
+        SiteError: a name or glob that matches nothing; the message names the missing stack or layer, or the nearest
+            sites.
     """
     for site in sites:
         check_kind("a site", site, str, Message('the name of one, such as tc.site("pattern", layer=0)'))
@@ -148,14 +140,10 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
 
 
 def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
-    """Check that some forward pass has reached a site that each name or glob asks for.
-
-    Args:
-        sites: names or globs.
-        reached: names of the sites that were passed.
+    """Check that each name or glob matches a site that a forward pass has reached.
 
     Raises:
-        SiteError: of one of them no site was reached.
+        SiteError: one of them does not.
     """
     for site in sites:
         if not any(fnmatchcase(name, site) for name in reached):
@@ -168,7 +156,7 @@ def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
 
 
 def _refuse_missing_part(site: str, names: Iterable[str]) -> None:
-    """Refuse a site of a stack, or of a layer, that the model does not have."""
+    """Raise if a site names a stack or a layer that the model does not have."""
     layers = {(match[1], int(match[2])) for name in names if (match := _IN_LAYER.match(name))}
     stacks = {stack for stack, _ in layers}
     wanted = site.partition(".")[0]
@@ -186,7 +174,7 @@ def _refuse_missing_part(site: str, names: Iterable[str]) -> None:
 
 
 def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:
-    """Return up to three names that resemble `site`, the nearest first; a glob is compared by its written parts."""
+    """Return up to three names similar to `site`, the nearest first; of globs, only the parts with letters count."""
     parts = [part for part in site.split(".") if part.strip("*?")]
     if not parts:
         return []

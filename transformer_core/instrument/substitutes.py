@@ -1,4 +1,4 @@
-"""Values from elsewhere, of another run or a person's own, that are put in the place of those of a site."""
+"""Values that replace those of a site: captured in another run, or given."""
 
 import math
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from transformer_core.instrument.selection import Selection
 from transformer_core.instrument.sites import Site
 
 Acts = Mapping[str, Tensor | LazyPattern]
-"""What a capture kept, or values of a person's own, by the name of the site."""
+"""Captured or given values by the name of their site."""
 
 
 def captured(acts: Acts, site: Site) -> Tensor:
-    """Return what a capture kept at a site; a lazy pattern in full.
+    """Return the captured value of a site; a lazy pattern in full.
 
     Raises:
-        ArgumentError: it is no capture.
-        InterventionError: it kept nothing there.
+        ArgumentError: `acts` is not a mapping.
+        InterventionError: the site was not captured.
     """
     check_kind("acts", acts, Mapping, Message("activations that capture kept, by site"))
     if site.name not in acts:
@@ -33,25 +33,25 @@ def captured(acts: Acts, site: Site) -> Tensor:
 
 
 def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is_run: bool = False) -> Tensor:
-    """Return `taken`, which stands for a whole text, at the positions of `value`, so that it broadcasts to it.
+    """Return the part of `taken`, which covers a whole text, at the positions of `value`; it broadcasts to it.
 
     Args:
-        value: what the site holds.
-        taken: what is put there.
-        site: where that is.
-        selection: the part that is asked for.
-        is_run: it is of another run, so that a single position in it is the first one, and does not stand for all.
+        value: of the site.
+        taken: its replacement.
+        site: of both.
+        selection: the part that will be replaced.
+        is_run: it comes from another run, so a single position is the first one and does not broadcast.
 
     Raises:
-        InterventionError: it lacks a position that is asked for, or does not fit.
+        InterventionError: it lacks a selected position, or does not fit.
     """
     taken, n = taken.to(value), value.shape[-2]
     if site.has_keys and taken.ndim and taken.shape[-1] > max(1, value.shape[-1]):
-        taken, behind = taken[..., : value.shape[-1]], taken[..., value.shape[-1] :]
+        taken, beyond = taken[..., : value.shape[-1]], taken[..., value.shape[-1] :]
         if taken.ndim > 1 and taken.shape[-2] > 1:
-            behind = behind[..., site.first : site.first + n, :]
+            beyond = beyond[..., site.first : site.first + n, :]
         nothing = {"hook_attn_scores": -math.inf, "hook_mask": False, "hook_pattern": 0.0}[site.stem]
-        if (behind != nothing).any():
+        if (beyond != nothing).any():
             raise InterventionError(
                 "the source activation at {site} attends to keys beyond the {n} of this text",
                 site=site.name,
@@ -73,7 +73,7 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is
 
 
 def fitting(taken: Tensor, value: Tensor, site: Site) -> Tensor:
-    """Return `taken`, which must broadcast to `value`.
+    """Return `taken` if it broadcasts to `value`.
 
     Raises:
         InterventionError: it does not.

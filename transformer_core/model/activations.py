@@ -1,4 +1,4 @@
-"""What a feed-forward network does to each number between its two projections."""
+"""Activation functions of the feed-forward network."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

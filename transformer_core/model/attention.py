@@ -1,7 +1,7 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
-With a hook on scores or pattern, attention is computed step by step (scores, mask, softmax, values); without one, by
-torch's fused kernel, in `sdpa.py`. The tests hold both to the same numbers, also where some are not finite.
+With a hook on scores or pattern, attention is computed step by step (scores, mask, softmax, values); otherwise by
+torch's fused kernel, in `sdpa.py`. Both give the same numbers, also where some are not finite.
 """
 
 import math
@@ -49,7 +49,7 @@ def attention_scores(
     Source: Vaswani et al. 2017, sec. 3.2.1, the argument of the softmax in eq. (1); the -inf: sec. 3.2.3.
     """
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    attn_scores = (q * scale) @ k.transpose(-2, -1)  # the queries are fewer numbers to scale than the scores
+    attn_scores = (q * scale) @ k.transpose(-2, -1)  # cheaper than scaling the scores
     if bias is not None:
         attn_scores += bias
     return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
@@ -58,17 +58,17 @@ def attention_scores(
 def attention_pattern(
     attn_scores: Float[Tensor, "batch head query key"],
 ) -> Float[Tensor, "batch head query key"]:
-    """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf)."""
+    """Return the softmax over `key`: each row sums to 1, or is all 0 if no key may be attended to (all -inf)."""
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PatternInputs:
-    """The inputs of a pattern: enough to compute any part of it later, in memory that grows only with the length."""
+    """The inputs of a pattern: enough to compute any part of it later, in memory linear in the length."""
 
     q: Float[Tensor, "batch head query d_head"]
-    k: Float[Tensor, "batch kv_head key d_head"]  # each serves a group of the queries' heads
+    k: Float[Tensor, "batch kv_head key d_head"]  # each key head serves a group of query heads
     mask: Mask | None
     bias: PositionBias | None
     scale: float
@@ -78,16 +78,15 @@ class PatternInputs:
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W_O, where head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
 
-    Self-attention where both inputs are the same, cross-attention where keys and values come from the encoder's output.
-    With fewer heads of keys and values, each serves a group of neighbouring heads of queries (Ainslie et al. 2023).
+    Self-attention if both inputs are the same, cross-attention if keys and values come from the encoder's output. With
+    fewer key-value heads than query heads, each serves a group of neighbouring query heads (Ainslie et al. 2023).
 
     Source: Vaswani et al. 2017, sec. 3.2.2.
-    Differs: with `attention_bias` the projections have biases, which the paper's formula has not and common practice
-    has.
+    Differs: with `attention_bias` the projections have biases, as is common practice; the paper's formula has none.
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Build the four projections; row block i of q, k and v, and column block i of out, belong to head i."""
+        """Build the projections; row block i of q, k and v, and column block i of out, belong to head i."""
         super().__init__()
         self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale = 1 / math.sqrt(self.d_head) if config.scale_scores else 1.0
@@ -116,14 +115,14 @@ class MultiHeadAttention(nn.Module):
         rotation: Rotation | None = None,
         bias: PositionBias | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Return what this sub-layer adds to the residual stream.
+        """Return the output of this sub-layer, which is added to the residual stream.
 
         Args:
             query_input: projected to queries.
-            key_value_input: projected to keys and values; with a store, the positions that are new to it.
+            key_value_input: projected to keys and values; with a store, only the new positions.
             mask: True = may attend; None allows everything.
-            store: keeps keys and values while decoding; then `mask` covers all the keys that it returns.
-            rotation: rotates queries and new keys by their positions (RoPE); both inputs are the same then.
+            store: caches keys and values while decoding; `mask` then covers all keys that it returns.
+            rotation: rotates queries and new keys by their positions (RoPE), in self-attention.
             bias: added to the scores, by the distance between query and key.
         """
         q = self.hook_q(self._heads(self.q(query_input), self.q_norm, rotation))
@@ -139,7 +138,7 @@ class MultiHeadAttention(nn.Module):
         return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
-        """Return z, by the fused kernel unless scores or pattern are needed, or some numbers are not finite."""
+        """Return z, by the fused kernel unless scores or pattern are needed or some inputs are not finite."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
         if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
@@ -155,7 +154,7 @@ class MultiHeadAttention(nn.Module):
         return self._written_out(q, keys, values, mask, bias)
 
     def _written_out(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
-        """Return z by the formula, some queries at a time."""
+        """Return z by the formula, a chunk of queries at a time."""
         parts = []
         for queries in chunks_of(q):
             added = None if bias is None else bias.write_out(queries).to(q.dtype)
@@ -164,12 +163,12 @@ class MultiHeadAttention(nn.Module):
         return torch.cat(parts, dim=2)
 
     def _for_each_head(self, x: Tensor) -> Tensor:
-        """Repeat keys or values [batch, kv_head, key, d_head] for all the heads of queries that they serve."""
+        """[batch, kv_head, key, d_head] -> [batch, head, key, d_head]."""
         group = self.n_heads // self.n_kv_heads
         return x if group == 1 else x.repeat_interleave(group, dim=1)
 
     def _heads(self, x: Tensor, norm: nn.Module | None = None, rotation: Rotation | None = None) -> Tensor:
-        """[batch, pos, head * d_head] -> [batch, head, pos, d_head], normalized and rotated where the model does so."""
+        """[batch, pos, head * d_head] -> [batch, head, pos, d_head], normalized and rotated if configured."""
         heads = x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
         heads = heads if norm is None else norm(heads)
         return heads if rotation is None else rotation.rotate(heads)

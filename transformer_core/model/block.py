@@ -1,4 +1,4 @@
-"""One layer of a stack: self-attention, cross-attention where there is a memory to look at, feed-forward."""
+"""One layer of a stack: self-attention, cross-attention if there is a memory, feed-forward."""
 
 from collections.abc import Callable
 
@@ -22,13 +22,13 @@ class Block(nn.Module):
     """Sub-layers, each in a residual connection with normalization.
 
     Source: Vaswani et al. 2017, sec. 3.1 and figure 1.
-    Differs: without a feed-forward network where d_ff is 0 (Elhage et al. 2021, "attention-only"); with
-    `parallel_residual` the network reads what the attention reads, x + Attn(LN1(x)) + FFN(LN2(x)) (Wang and Komatsuzaki
-    2021), and `hook_resid_mid` is the sum that it is added to.
+    Differs: no feed-forward network if d_ff is 0 (Elhage et al. 2021, "attention-only"); with `parallel_residual` it
+    reads the attention's input, x + Attn(LN1(x)) + FFN(LN2(x)) (Wang and Komatsuzaki 2021), and `hook_resid_mid` is
+    the sum to which its output is added.
     """
 
     def __init__(self, config: ModelConfig, *, has_cross_attention: bool, is_first: bool = False) -> None:
-        """Build the sub-layers; a decoder's block may have cross-attention between the other two."""
+        """Build the sub-layers."""
         super().__init__()
         self.is_pre_norm, self.is_parallel = config.norm_position == "pre", config.parallel_residual
         self.has_cross_attention, self.has_feed_forward = has_cross_attention, config.d_ff > 0
@@ -64,11 +64,11 @@ class Block(nn.Module):
         Args:
             x: the residual stream.
             mask: for self-attention, True = may attend.
-            memory: the encoder's output, which cross-attention looks at.
+            memory: the encoder's output, for cross-attention.
             memory_mask: for cross-attention.
-            store: keeps keys and values while decoding.
-            rotation: of self-attention's queries and keys, by their positions.
-            bias: of self-attention's scores, by the distance of query and key.
+            store: caches keys and values while decoding.
+            rotation: of self-attention's queries and keys (RoPE).
+            bias: added to self-attention's scores.
         """
         self_store, cross_store = (None, None) if store is None else (store.self_attn, store.cross_attn)
 

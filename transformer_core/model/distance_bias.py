@@ -1,4 +1,4 @@
-"""Positions as a number added to each score, which depends on the distance of query and key alone."""
+"""Position biases: numbers added to the scores that depend only on the distance between query and key."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ OfDistance = Callable[[Int[Tensor, "query key"]], Float[Tensor, "head query key"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PositionBias:
-    """The rule of the bias for one attention, materialized on demand."""
+    """The bias of one attention as a rule, materialized on demand."""
 
     of_distance: OfDistance  # of key minus query, in positions
     n_queries: int
@@ -26,13 +26,11 @@ class PositionBias:
     device: torch.device
 
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
-        """Return what is added to the scores, or a window of it.
-
-        The rule is asked once for each distance there is, and each row is a slice of the answer.
+        """Return the bias as a matrix, or a window of it; computed once per distance, of which each row is a slice.
 
         Args:
-            queries: which rows, neighbours, as a slice of 0 to `n_queries`.
-            keys: which columns, likewise, as a slice of 0 to `n_keys`.
+            queries: contiguous rows, a slice of 0 to `n_queries`.
+            keys: contiguous columns, a slice of 0 to `n_keys`.
         """
         rows, columns = range(*queries.indices(self.n_queries)), range(*keys.indices(self.n_keys))
         first, last = rows[0] + self.n_past, rows[-1] + self.n_past
@@ -42,7 +40,7 @@ class PositionBias:
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
-        """The trained numbers that it is made of, if there are any."""
+        """Its trained parameters, if any."""
         return tuple(self.of_distance.parameters()) if isinstance(self.of_distance, nn.Module) else ()
 
     def to(self, device: torch.device | str) -> Self:
@@ -51,9 +49,9 @@ class PositionBias:
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
-    """Return how fast each head's attention falls with the distance: 2^(-8 (i + 1) / n_heads) for powers of two.
+    """Return the slope of each head's bias: 2^(-8 (i + 1) / n_heads) for powers of two.
 
-    For another number of heads: those of the power of two below it, then every other one of the power above.
+    For other numbers of heads: those of the next lower power of two, then every other one of the next higher power.
 
     Source: Press et al. 2022, sec. 3 and, for other numbers of heads, its code.
     """
@@ -68,13 +66,13 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
 def relative_bucket(
     distance: Int[Tensor, "query key"], *, n_buckets: int, max_distance: int, is_causal: bool
 ) -> Int[Tensor, "query key"]:
-    """Return the bucket of each distance: near ones have one each, far ones share them by their logarithm.
+    """Return the bucket of each distance: one each for small distances, logarithmic ones for large distances.
 
     Args:
         distance: key minus query.
-        n_buckets: in all; without a causal mask one half serves the keys up to the query, the other those after it.
-        max_distance: from here on all distances share the last bucket.
-        is_causal: all buckets serve the keys up to the query.
+        n_buckets: in total; without a causal mask half of them are for later keys.
+        max_distance: all distances from here on share the last bucket.
+        is_causal: whether all buckets are for keys up to the query.
 
     Source: Raffel et al. 2020, sec. 2.1, and its code.
     """
@@ -91,9 +89,9 @@ def relative_bucket(
 
 
 class AlibiBias(nn.Module):
-    """Each head's score falls in a line with the distance; nothing to train.
+    """A bias that decreases linearly with the distance, with a fixed slope per head.
 
-    Source: Press et al. 2022, sec. 3. Differs: without a causal mask both directions count alike.
+    Source: Press et al. 2022, sec. 3. Differs: without a causal mask it is symmetric.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -107,19 +105,19 @@ class AlibiBias(nn.Module):
 
 
 class RelativeBuckets(nn.Module):
-    """A trained number for each head and bucket of distances, shared by all layers of a stack.
+    """A trained bias per head and bucket of distances, shared by all layers of a stack.
 
     Source: Raffel et al. 2020, sec. 2.1; Shaw et al. 2018 for relative positions.
     """
 
     def __init__(self, config: ModelConfig, *, is_causal: bool) -> None:
-        """Make the table; `is_causal` where a query does not see what comes after it."""
+        """Create the table."""
         super().__init__()
         self.max_distance, self.is_causal = config.relative_max_distance, is_causal
         self.weight = nn.Parameter(torch.empty(config.n_relative_buckets, config.n_heads))
 
     def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
-        """Return the number of each distance's bucket."""
+        """Return the bias of each distance's bucket."""
         bucket = relative_bucket(
             distance, n_buckets=self.weight.shape[0], max_distance=self.max_distance, is_causal=self.is_causal
         )
@@ -127,7 +125,7 @@ class RelativeBuckets(nn.Module):
 
 
 def build_position_bias(config: ModelConfig, *, is_causal: bool) -> AlibiBias | RelativeBuckets | None:
-    """Return the bias that the configuration names; None where there is none."""
+    """Return the configured bias; None if there is none."""
     if config.positions == "alibi":
         return AlibiBias(config)
     if config.positions == "relative_buckets":

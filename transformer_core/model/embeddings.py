@@ -12,10 +12,10 @@ from transformer_core.errors import TextError
 
 
 def check_tokens(tokens: object) -> None:
-    """Check that something has the form of tokens; the ids themselves are not looked at.
+    """Check type and shape of tokens, but not the ids themselves.
 
     Raises:
-        TextError: it is no tensor of whole numbers [batch, pos] with at least one row.
+        TextError: not an integer tensor [batch, pos] with at least one row.
     """
     if isinstance(tokens, Tensor):
         if tokens.ndim == 2 and tokens.dtype in (torch.int64, torch.int32) and tokens.shape[0]:
@@ -31,10 +31,10 @@ def check_tokens(tokens: object) -> None:
 
 
 def check_ids(tokens: Int[Tensor, "batch pos"], vocab_size: int) -> None:
-    """Check that all tokens are in the vocabulary; on an accelerator this waits for it.
+    """Check that all tokens are in the vocabulary; on an accelerator this synchronizes.
 
     Raises:
-        TextError: one is not.
+        TextError: one of them is not.
     """
     is_unknown = (tokens < 0) | (tokens >= vocab_size)
     if is_unknown.any():
@@ -46,13 +46,13 @@ def check_ids(tokens: Int[Tensor, "batch pos"], vocab_size: int) -> None:
 
 
 class TokenEmbedding(nn.Module):
-    """A vector a token, multiplied by sqrt(d_model) where the configuration says so.
+    """One vector per token, multiplied by sqrt(d_model) if configured.
 
     Source: Vaswani et al. 2017, sec. 3.4.
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Make one vector for each token of the vocabulary."""
+        """Create one vector per token of the vocabulary."""
         super().__init__()
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
@@ -61,8 +61,8 @@ class TokenEmbedding(nn.Module):
         """Return the embeddings, scaled.
 
         Raises:
-            TextError: a token that is not in the vocabulary. On an accelerator, torch itself stops there: looking at
-                the tokens first would wait for the device in each forward.
+            TextError: a token that is not in the vocabulary. On an accelerator torch raises instead: checking the
+                tokens first would synchronize in each forward pass.
         """
         try:
             embedded = F.embedding(tokens, self.weight)
@@ -73,13 +73,13 @@ class TokenEmbedding(nn.Module):
 
 
 class SegmentEmbedding(nn.Module):
-    """A vector a kind of segment: which of two sentences a token belongs to.
+    """One vector per segment type: which of two sentences a token belongs to.
 
     Source: Devlin et al. 2019, sec. 3 and figure 2.
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Make one vector for each kind of segment."""
+        """Create one vector per segment type."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(config.n_segments, config.d_model))
 

@@ -9,7 +9,7 @@ from transformer_core.model.activations import ACTIVATIONS
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = activation(x W_1 + b_1) W_2 + b_2, at each position alike; the paper's activation is max(0, .).
+    """FFN(x) = activation(x W_1 + b_1) W_2 + b_2, at each position; the paper's activation is max(0, .).
 
     Gated: FFN(x) = (activation(x W_gate) * (x W_1)) W_2.
 
@@ -31,7 +31,7 @@ class FeedForward(nn.Module):
         self.hook_post = HookPoint()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
-        """Return what this sub-layer adds to the residual stream."""
+        """Return the output of this sub-layer, which is added to the residual stream."""
         if self.is_gated:
             pre = self.hook_pre(self.gate(x))  # [batch, pos, d_ff]
             post = self.activation(pre) * self.hook_pre_linear(self.up(x))  # [batch, pos, d_ff]

@@ -29,7 +29,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """x / sqrt(mean(x^2) + eps) * weight: no mean is taken away, nothing is added.
+    """x / sqrt(mean(x^2) + eps) * weight.
 
     Source: Zhang and Sennrich 2019, eq. (4).
     """
@@ -47,20 +47,20 @@ class RMSNorm(nn.Module):
 
 
 class NoNorm(nn.Module):
-    """x, as it is: where a normalization would be, and the model has none."""
+    """The identity, in models without normalization."""
 
     def __init__(self) -> None:
-        """Have nothing to train."""
+        """Have no parameters."""
         super().__init__()
         self.hook_normalized = HookPoint()
 
     def forward(self, x: Float[Tensor, "*axes width"]) -> Float[Tensor, "*axes width"]:
-        """Return the vectors."""
+        """Return `x`."""
         return self.hook_normalized(x)
 
 
 def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm | NoNorm:
-    """Return the normalization that the configuration names, for vectors of a width."""
+    """Return the configured normalization, for vectors of a width."""
     if config.norm == "none":
         return NoNorm()
     if config.norm == "rms":

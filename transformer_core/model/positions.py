@@ -1,4 +1,4 @@
-"""Position encodings that are added to the embeddings: sinusoidal in both layouts of the literature, and learned.
+"""Position encodings added to the embeddings: sinusoidal, in both layouts of the literature, and learned.
 
 Those that act inside attention are in `rotary` and `distance_bias`.
 """
@@ -25,14 +25,13 @@ def sinusoidal_table(
     Args:
         n_positions: rows, positions 0, 1, ...
         d_model: columns; even.
-        layout: "interleaved" as in the formula; "halves" has the same columns with all sines left and all cosines
-            right, as in the picture that most learners know.
-        base: of the wavelengths, which go from 2 pi to base * 2 pi positions.
+        layout: "interleaved" as in the formula, or "halves": all sines, then all cosines, as in the well-known picture.
+        base: of the wavelengths, which range from 2 pi to base * 2 pi positions.
 
     Returns:
-        values in [-1, 1]; computed in float64, given in float32.
+        values in [-1, 1], computed in float64, returned in float32.
 
-    Source: Vaswani et al. 2017, sec. 3.5; the halves are those of the tensor2tensor code.
+    Source: Vaswani et al. 2017, sec. 3.5; "halves" is the layout of the tensor2tensor code.
     """
     position = torch.arange(n_positions, dtype=torch.float64)[:, None]  # [pos, 1]
     exponent = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model  # [d_model / 2]
@@ -46,14 +45,14 @@ def sinusoidal_table(
 
 
 class SinusoidalPositions(nn.Module):
-    """The fixed table of `sinusoidal_table`; nothing to train, nothing to store in a checkpoint."""
+    """The table of `sinusoidal_table`: no parameters, and not part of a checkpoint."""
 
     table: Tensor
 
     def __init__(self, config: ModelConfig, layout: Literal["interleaved", "halves"]) -> None:
-        """Compute the table for every position that the model takes."""
+        """Compute the table for `max_seq_len` positions."""
         super().__init__()
-        with torch.device("cpu"):  # numbers, also where the model is assembled without memory for its weights
+        with torch.device("cpu"):  # also if the model is assembled on "meta"
             table = sinusoidal_table(config.max_seq_len, config.d_model, layout)
         self.register_buffer("table", table, persistent=False)
 
@@ -63,13 +62,13 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """A trained vector a position.
+    """One trained vector per position.
 
     Source: Gehring et al. 2017; compared in Vaswani et al. 2017, table 3, row (E).
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Make one vector for every position that the model takes."""
+        """Create one vector per position."""
         super().__init__()
         self.table = nn.Parameter(torch.empty(config.max_seq_len, config.d_model))
 
@@ -79,7 +78,7 @@ class LearnedPositions(nn.Module):
 
 
 def build_positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions | None:
-    """Return the encoding that is added to the embeddings; None where positions act inside attention, or nowhere."""
+    """Return the encoding added to the embeddings; None if positions act inside attention, or not at all."""
     if config.positions == "learned":
         return LearnedPositions(config)
     if config.positions == "sinusoidal_halves":

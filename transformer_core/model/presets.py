@@ -94,7 +94,7 @@ def t5_small(vocab_size: int = 32128) -> ModelConfig:
 
 
 def llama_like(vocab_size: int = 49152) -> ModelConfig:
-    """Return a small model of Llama's parts, decoder-only, 135 million parameters: the sizes of SmolLM-135M.
+    """Return a small model built like Llama, decoder-only, 135 million parameters: the sizes of SmolLM-135M.
 
     Source: Touvron et al. 2023, sec. 2.2, for the parts; Allal et al. 2024 for the sizes.
     """
@@ -139,24 +139,24 @@ def tiny(vocab_size: int) -> ModelConfig:
 
 
 def tiny_pre_norm(vocab_size: int) -> ModelConfig:
-    """Return an encoder-decoder that learns in half the time of `tiny`, and differs from the paper for that.
+    """Return an encoder-decoder that trains in half the time of `tiny`, but differs more from the paper.
 
-    Differs: normalized before each sub-layer (Xiong et al. 2020), three embedding matrices of its own.
+    Differs: pre-norm (Xiong et al. 2020), three separate embedding matrices.
     """
     return tiny(vocab_size).changed(d_model=96, d_ff=384, norm_position="pre", tie_embeddings="none")
 
 
 def tiny_one_layer(vocab_size: int) -> ModelConfig:
-    """Return the smallest encoder-decoder that has all parts of one: seconds on two CPU cores."""
+    """Return the smallest encoder-decoder with all parts: it trains in seconds on two CPU cores."""
     return tiny_pre_norm(vocab_size).changed(d_model=64, d_ff=256, n_encoder_layers=1, n_decoder_layers=1)
 
 
 def translation(vocab_size: int) -> ModelConfig:
     """Return an encoder-decoder for real translation with little data, such as 29,000 pairs of captions.
 
-    Source: Wu et al. 2021, sec. 4.1, whose "Tiny" has this width and depth. Differs: normalized before each sub-layer
-    (Xiong et al. 2020), which learns faster; one embedding matrix for all three uses; rotary positions (Su et al. 2021)
-    and gated feed-forward networks (Shazeer 2020), which gave 3 BLEU more than the paper's with a third more weights.
+    Source: Wu et al. 2021, sec. 4.1, whose "Tiny" has this width and depth. Differs: pre-norm (Xiong et al. 2020),
+    which learns faster; one shared embedding matrix; rotary positions (Su et al. 2021) and gated feed-forward networks
+    (Shazeer 2020), which gained 3 BLEU over the paper's with a third more weights.
     """
     return ModelConfig(
         vocab_size=vocab_size,
@@ -197,7 +197,7 @@ def tiny_decoder(vocab_size: int) -> ModelConfig:
 def tiny_encoder(vocab_size: int) -> ModelConfig:
     """Return an encoder-only model that two CPU cores train in minutes: `tiny_decoder` as an encoder.
 
-    Its positions are rotary: with learned ones it guesses by frequency alone for the first thousand steps.
+    Its positions are rotary: with learned ones it only learns token frequencies in the first thousand steps.
     """
     return tiny_decoder(vocab_size).changed(
         architecture="encoder_only",
@@ -209,7 +209,7 @@ def tiny_encoder(vocab_size: int) -> ModelConfig:
 
 
 def tiny_attention(vocab_size: int) -> ModelConfig:
-    """Return a decoder-only model of two layers of attention and nothing else.
+    """Return a decoder-only model of two attention-only layers.
 
     Source: Elhage et al. 2021 and Olsson et al. 2022, whose smallest models with induction heads are of this kind.
     """

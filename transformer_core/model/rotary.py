@@ -1,6 +1,6 @@
-"""Rotary positions: queries and keys are turned by an angle that grows with their position.
+"""Rotary positions (RoPE): queries and keys are rotated by angles proportional to their positions.
 
-The product of a turned query and a turned key depends on their distance alone.
+The dot product of a rotated query and a rotated key depends only on their distance.
 """
 
 import math
@@ -15,13 +15,13 @@ from transformer_core.config import ModelConfig
 
 
 def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
-    """Return the angle, in radians a position, by which each pair of numbers is turned: base^(-2i / d_rotated).
+    """Return the angle of each pair of dimensions, in radians per position: base^(-2i / d_rotated).
 
-    A context longer than that of the training is reached by slower turns: "linear" slows all of them (Chen et al.
-    2023), "llama3" only those that turn less than once in the former context, with a smooth passage between.
+    Lower frequencies extend the context beyond that of training: "linear" lowers all of them (Chen et al. 2023),
+    "llama3" only those with less than about one rotation in the original context, with a smooth transition.
 
     Returns:
-        float64, the fastest first.
+        float64, the highest first.
 
     Source: Su et al. 2021, sec. 3.2.2, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, and its code, for "llama3".
     """
@@ -30,16 +30,16 @@ def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
     if config.rotary_scaling == "linear":
         return frequency / config.rotary_scaling_factor
     if config.rotary_scaling == "llama3":
-        n_turns = config.rotary_original_len * frequency / (2 * math.pi)  # in the context of the training
+        n_turns = config.rotary_original_len * frequency / (2 * math.pi)  # in the original context
         low, high = config.rotary_low_freq_factor, config.rotary_high_freq_factor
-        kept = ((n_turns - low) / (high - low)).clamp(0, 1)  # 1: turns often, left as it is; 0: slowed whole
+        kept = ((n_turns - low) / (high - low)).clamp(0, 1)  # 1: unchanged; 0: divided by the factor
         return frequency * (kept + (1 - kept) / config.rotary_scaling_factor)
     return frequency
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The turns of a range of positions; numbers of a head beyond the rotated part stay as they are.
+    """The rotations of a range of positions; dimensions of a head beyond the rotated part are left unchanged.
 
     A pair is (x_i, x_{i + n/2}) in the layout "halves" and (x_{2i}, x_{2i+1}) in "interleaved".
     """
@@ -49,7 +49,7 @@ class Rotation:
     layout: Literal["halves", "interleaved"]
 
     def rotate(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
-        """Return queries or keys, turned: (a, b) -> (a cos - b sin, a sin + b cos)."""
+        """Return rotated queries or keys: (a, b) -> (a cos - b sin, a sin + b cos)."""
         n_rotated = 2 * self.cos.shape[-1]
         turning, rest = x[..., :n_rotated], x[..., n_rotated:]
         cos, sin = self.cos.to(x), self.sin.to(x)
@@ -62,12 +62,12 @@ class Rotation:
         return turned if not rest.shape[-1] else torch.cat([turned, rest], dim=-1)
 
     def to(self, device: torch.device | str) -> Self:
-        """Return the same turns on another device."""
+        """Return the same rotations on another device."""
         return replace(self, cos=self.cos.to(device), sin=self.sin.to(device))
 
 
 class RotaryPositions:
-    """The turns of any range of positions; nothing to train, nothing to store in a checkpoint.
+    """The rotations of any range of positions: no parameters, and not part of a checkpoint.
 
     Source: Su et al. 2021, sec. 3.2 and 3.4.2; the layout "halves" is that of the GPT-NeoX code.
     """
@@ -81,7 +81,7 @@ class RotaryPositions:
         )
 
     def __call__(self, first: int, n_positions: int, device: torch.device) -> Rotation:
-        """Return the turns of positions `first` to `first + n_positions - 1`, in float32."""
+        """Return the rotations of positions `first` to `first + n_positions - 1`, in float32."""
         position = torch.arange(first, first + n_positions, dtype=torch.float64, device=self.frequencies.device)
         angle = position[:, None] * self.frequencies  # [pos, pair]
         return Rotation(angle.cos().float().to(device), angle.sin().float().to(device), self.layout)

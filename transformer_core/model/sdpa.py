@@ -1,4 +1,4 @@
-"""Attention by torch's fused kernel, which never stores the pattern; the formula written out is in `attention.py`."""
+"""Attention by torch's fused kernel, which never stores the pattern; `attention.py` has the formula step by step."""
 
 import math
 
@@ -13,10 +13,10 @@ from transformer_core.model.masks import AttentionMask
 
 WrittenMask = Bool[Tensor, "#batch #head #query #key"]
 Mask = WrittenMask | AttentionMask
-MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention: its keys are the source's
+MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention
 Bias = Float[Tensor, "#batch #head query key"]
 
-_CHUNK = 1024  # queries whose mask or bias is written out at a time
+_CHUNK = 1024  # queries whose mask or bias is materialized at a time
 
 
 def scaled_dot_product_attention(
@@ -34,12 +34,12 @@ def scaled_dot_product_attention(
         q: queries.
         k: keys.
         v: values.
-        mask: True = may attend; None allows everything. A rule is written out for a chunk of queries at a time.
-        bias: of the positions; like the mask.
+        mask: True = may attend; None allows everything. A rule is materialized for a chunk of queries at a time.
+        bias: of the positions, as a matrix or a rule.
         scale: factor in place of 1 / sqrt(d_head).
 
     Returns:
-        for each query the weighted sum of the values; 0 where nothing may be attended to.
+        for each query the weighted sum of the values; 0 if no key may be attended to.
 
     Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1); Dao et al. 2022 for the kernel.
     """
@@ -57,24 +57,24 @@ def scaled_dot_product_attention(
 
 
 def are_finite(*inputs: Tensor) -> bool:
-    """Return whether the kernel gets finite numbers only, as far as that can be said without waiting for a device.
+    """Return False if some inputs are known not to be finite; only CPU tensors are checked, to avoid synchronizing.
 
-    On a CPU it returns 0 for a row whose scores are NaN, as for one that may attend to nothing, so they would be lost.
+    The CPU kernel returns 0 for a row of NaN scores, as for a fully masked one, which would hide the NaN.
     """
     q = inputs[0]
-    if is_compiling() or q.device.type != "cpu" or type(q) is not Tensor:  # others may have no numbers
+    if is_compiling() or q.device.type != "cpu" or type(q) is not Tensor:  # subclasses may have no data
         return True
-    # a sum is the fastest look; it may overflow where no number is infinite
+    # a sum is the fastest check; it may overflow although all numbers are finite
     return all(math.isfinite(x.sum().item()) or bool(x.isfinite().all()) for x in inputs)
 
 
 def chunks_of(q: Float[Tensor, "batch head query d_head"]) -> list[slice]:
-    """Return the queries in parts, whose masks and biases are written out one after the other."""
+    """Return the slices of the queries whose masks and biases are materialized together."""
     return [slice(first, first + _CHUNK) for first in range(0, q.shape[2], _CHUNK)]
 
 
 def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
-    """Return mask and bias of some queries as the kernel takes them: a mask alone as booleans, else one sum."""
+    """Return mask and bias of some queries as the kernel takes them: booleans, or floats if there is a bias."""
     allowed = rows_of(mask, queries)
     added = rows_of(bias, queries)
     if added is None:
@@ -85,14 +85,14 @@ def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, 
 
 
 def rows_of(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor | None:
-    """Return some queries' rows of a mask or a bias, be it a rule or written out."""
+    """Return some queries' rows of a mask or a bias, given as a rule or a matrix."""
     if part is None or isinstance(part, Tensor):
         return part if part is None or part.shape[2] == 1 else part[:, :, queries]
     return part.write_out(queries)
 
 
 def mask_of_each(mask: Mask | None, q: Tensor, k: Tensor) -> Bool[Tensor, "batch head_or_1 query key"]:
-    """Return a mask of its own for each text of the batch, which a hook may edit."""
+    """Return a separate mask for each text of the batch, which a hook may edit."""
     everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
     rows = rows_of(mask, slice(None))
     return everything if rows is None else everything & rows

@@ -1,4 +1,4 @@
-"""A stack of blocks over embedded tokens: the left, or the right, side of the paper's figure 1."""
+"""A stack of blocks over embedded tokens: the left or the right side of the paper's figure 1."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from transformer_core.model.stores import StackStore
 
 
 class Stack(nn.Module):
-    """Embedding + positions, then N blocks; a last normalization where the configuration has one.
+    """Embedding + positions, then N blocks, and a final normalization if configured.
 
     Source: Vaswani et al. 2017, sec. 3.1, 3.4 and 3.5.
     """
@@ -31,14 +31,7 @@ class Stack(nn.Module):
     def __init__(
         self, config: ModelConfig, *, n_layers: int, is_causal: bool = False, has_cross_attention: bool = False
     ) -> None:
-        """Build the parts that the configuration names.
-
-        Args:
-            config: of the whole model.
-            n_layers: of this stack.
-            is_causal: whether its positions see only what came before them.
-            has_cross_attention: whether it looks at another stack's output.
-        """
+        """Build the parts; `config` is that of the whole model."""
         super().__init__()
         self.max_seq_len, self.n_segments = config.max_seq_len, config.n_segments
         self.embed = TokenEmbedding(config)
@@ -72,15 +65,15 @@ class Stack(nn.Module):
         """Return the final states.
 
         Args:
-            tokens: with a store, only those that come after the stored ones.
+            tokens: with a store, only those after the stored ones.
             mask: for self-attention, True = may attend.
             memory: the encoder's output, for a stack with cross-attention.
             memory_mask: for cross-attention.
-            store: keeps keys and values while decoding.
-            segments: the kind of segment of each token, 0 where nothing is said; for a model with segments.
+            store: caches keys and values while decoding.
+            segments: the segment type of each token, for a model with segments; None: all 0.
 
         Raises:
-            TextError: no token, more positions than the model has, or segments that it has not.
+            TextError: no tokens, more than the model has positions for, or invalid segments.
         """
         n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
@@ -105,11 +98,11 @@ class Stack(nn.Module):
         return x if self.ln_final is None else self.ln_final(x)
 
     def rotary_in(self, layer: int) -> RotaryPositions | None:
-        """Return how one layer turns queries and keys by their positions; None where it does not."""
+        """Return the rotary positions of a layer; None if it has none."""
         return self.rotary.get(self.configs[layer].rotary_base)
 
     def bias_at(self, first: int, n_positions: int, device: torch.device) -> PositionBias | None:
-        """Return what distances add to the scores of some positions; None where they add nothing."""
+        """Return the position bias of a range of queries; None if the model has none."""
         if self.position_bias is None:
             return None
         n_keys = first + n_positions

@@ -1,4 +1,4 @@
-"""What the model asks of a KV cache: keys and values kept between calls. `decoding.cache` has the one that decodes."""
+"""Protocols of a KV cache, as far as the model uses one; `decoding.cache` implements them."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,43 +8,43 @@ from torch import Tensor
 
 @runtime_checkable
 class KeyValueStore(Protocol):
-    """Keeps keys and values [batch, head, key, d_head] between calls, so that decoding projects each position once."""
+    """Keys and values [batch, head, key, d_head] of one attention, kept between calls."""
 
     @property
     def complete(self) -> tuple[Tensor, Tensor] | None:
-        """Keys and values, where no more will come; None where some will."""
+        """Keys and values if they are complete; None if more will be appended."""
         ...
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new positions, and return all so far."""
+        """Append those of new positions, and return all so far."""
         ...
 
 
 @runtime_checkable
 class BlockStore(Protocol):
-    """The keys and values that one block keeps while decoding."""
+    """The keys and values of one block."""
 
     @property
     def self_attn(self) -> KeyValueStore:
-        """Those of the target positions, growing."""
+        """Those of the target positions, which grow."""
         ...
 
     @property
     def cross_attn(self) -> KeyValueStore:
-        """Those of the memory, fixed."""
+        """Those of the memory, which are fixed."""
         ...
 
 
 @runtime_checkable
 class StackStore(Protocol):
-    """The keys and values that a stack keeps while decoding."""
+    """The keys and values of a stack."""
 
     @property
     def n_positions(self) -> int:
-        """Positions that are stored already."""
+        """Number of stored positions."""
         ...
 
     @property
     def blocks(self) -> Sequence[BlockStore]:
-        """One store a block."""
+        """One store per block."""
         ...

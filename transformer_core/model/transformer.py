@@ -1,4 +1,4 @@
-"""The Transformer: one stack or two, and the last linear layer."""
+"""The Transformer: one stack or two, and the output layer."""
 
 import math
 from typing import Any
@@ -28,9 +28,9 @@ NO_PREDICTIONS = Message(
 
 
 class UnembedTransform(nn.Module):
-    """Norm(activation(x W + b)), between the last block and the last linear layer.
+    """Norm(activation(x W + b)), before the output layer.
 
-    Source: the code of Devlin et al. 2019, whose masked-token head begins so.
+    Source: the masked-token head in the code of Devlin et al. 2019.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -50,11 +50,11 @@ class Transformer(nn.Module):
 
     Source: Vaswani et al. 2017, sec. 3 and figure 1; Radford et al. 2018 for the decoder alone, Devlin et al. 2019 for
     the encoder alone.
-    Differs: the last layer gives logits; the softmax is left to the caller.
+    Differs: the output are logits; the softmax is left to the caller.
     """
 
     def __init__(self, config: ModelConfig, encoder: Stack | None, decoder: Stack | None) -> None:
-        """Put the last linear layer on the stack that says something, and share the matrices that are tied."""
+        """Add the output layer, and share the tied matrices."""
         super().__init__()
         self.config = config
         self.encoder = encoder
@@ -66,7 +66,7 @@ class Transformer(nn.Module):
         self.tie()
 
     def tie(self) -> None:
-        """Share the matrices that the configuration ties; again after weights were put in the place of others."""
+        """Share the matrices that the configuration ties; call it again after replacing parameters."""
         last = self.decoder if self.decoder is not None else self.encoder
         assert last is not None, "a Transformer has an encoder, a decoder, or both"
         if self.config.tie_embeddings != "none":
@@ -77,41 +77,36 @@ class Transformer(nn.Module):
     def forward(
         self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
     ) -> Float[Tensor, "batch out vocab"]:
-        """Return logits: of the token after each one (decoder), or of the token at each place (encoder only).
+        """Return the logits of the next token (decoder), or of the token at each position (encoder-only).
 
         Args:
-            tokens: what is read, padded on the right with `pad_id`; the source, where there are two stacks.
-            tgt: with two stacks the target, shifted right: <bos> first, padded on the right.
-            segments: the kind of segment of each token, for an encoder-only model that has some.
+            tokens: the text, or the source of an encoder-decoder; padded on the right with `pad_id`.
+            tgt: the target of an encoder-decoder, shifted right: <bos> first; padded on the right.
+            segments: the segment type of each token, for an encoder-only model with segments.
 
         Returns:
             [batch, tgt, vocab] with two stacks, else [batch, pos, vocab].
 
         Raises:
-            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many; what are no
-                tokens [batch, pos] of the vocabulary; padding before a token.
-            ConfigError: the model has no last layer (`unembed` of its configuration); ask for `final_states`.
+            TextError: a sequence that is missing, not expected, empty, or longer than `max_seq_len`; tokens that are
+                not integers [batch, pos] of the vocabulary; padding before a token.
+            ConfigError: the model has no output layer (`unembed`); use `final_states`.
         """
         return self.logits_of(self.final_states(tokens, tgt, segments=segments))
 
     def final_states(
         self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
     ) -> Float[Tensor, "batch out d_model"]:
-        """Return what the last layer makes the logits of: the whole forward but that.
+        """Return the input of the output layer; arguments as for `forward`.
 
-        For the activations of a long text: the logits of 4,096 tokens over GPT-2's vocabulary alone take 785 MiB.
-
-        Args:
-            tokens: as for the forward.
-            tgt: as for the forward.
-            segments: as for the forward.
+        This saves memory for the activations of a long text: the logits of 4,096 tokens over GPT-2's vocabulary take
+        785 MiB.
 
         Returns:
             [batch, tgt, d_model] with two stacks, else [batch, pos, d_model]; in pre-norm normalized.
 
         Raises:
-            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many; what are no
-                tokens [batch, pos] of the vocabulary; padding before a token.
+            TextError: as for `forward`.
         """
         if (tgt is not None) != (self.config.architecture == "encoder_decoder"):
             if tgt is None:
@@ -126,10 +121,10 @@ class Transformer(nn.Module):
         return self._decoder_states(tgt, self.encode(tokens, segments=segments), tokens)
 
     def encode(self, tokens: Tokens, *, segments: Tokens | None = None) -> Float[Tensor, "batch pos d_model"]:
-        """Return the encoder's final states: the memory, where a decoder looks at them.
+        """Return the encoder's final states, the memory of an encoder-decoder.
 
         Raises:
-            TextError: the model has no encoder, or what is given does not fit it.
+            TextError: the model has no encoder, or does not accept the tokens.
         """
         if self.encoder is None:
             raise TextError("this model is decoder-only; it has no encoder")
@@ -148,12 +143,12 @@ class Transformer(nn.Module):
 
         Args:
             tgt: target tokens; with a store only the new ones, none of them padding.
-            memory: what `encode(src)` returned; None in a decoder-only model.
+            memory: `encode(src)`; None in a decoder-only model.
             src: the source tokens, for their padding; None in a decoder-only model.
-            store: keeps keys and values between calls (`decoding.KeyValueCache`).
+            store: caches keys and values between calls (`decoding.KeyValueCache`).
 
         Raises:
-            TextError: the model has no decoder, or what is given does not fit it.
+            TextError: the model has no decoder, or does not accept the inputs.
         """
         with reading_from(0 if store is None else store.n_positions):
             return self.logits_of(self._decoder_states(tgt, memory, src, store))
@@ -197,7 +192,7 @@ class Transformer(nn.Module):
         """Return the logits of final states, or of those of some positions.
 
         Raises:
-            ConfigError: the model has no last layer.
+            ConfigError: the model has no output layer.
         """
         if not self.config.unembed:
             raise ConfigError(NO_PREDICTIONS)
@@ -221,27 +216,27 @@ def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Tra
 
 
 def check_model(model: Any) -> None:
-    """Check that an argument is a model.
+    """Check that an argument is a Transformer, compiled or not.
 
     Raises:
-        ArgumentError: it is something else.
+        ArgumentError: it is not.
     """
-    kind = Message("a model, such as the first of what tc.load returns")
+    kind = Message("a model, such as the first value that tc.load returns")
     check_kind("model", uncompiled(model), Transformer, kind)
 
 
 def build(config: ModelConfig, *, seed: int = 0) -> Transformer:
-    """Return a new model with random weights, the same for the same configuration and seed, on whichever machine.
+    """Return a new model with random weights, which depend only on the configuration and the seed.
 
-    Projections start uniform after Glorot and Bengio (2010), biases at 0, embeddings and learned positions normal with
+    Projections are uniform after Glorot and Bengio (2010), biases 0, embeddings and learned positions normal with
     standard deviation d_model^-0.5, so that scaled embeddings have unit variance and tied logits start small.
 
     Raises:
-        ArgumentError: a configuration or a seed that is none.
+        ArgumentError: `config` is not a ModelConfig, or `seed` not a whole number.
     """
     check_kind("config", config, ModelConfig, Message("a ModelConfig, such as tc.presets.tiny(vocab_size=1000)"))
     check_whole("seed", seed)
-    with torch.random.fork_rng(devices=[]):  # torch's own initial weights, replaced below, cost no common random number
+    with torch.random.fork_rng(devices=[]):  # torch's initial weights, replaced below, leave the global state alone
         model = assemble(config, device="cpu")
     generator = torch.Generator().manual_seed(seed)
     normal: dict[str, Any] = {"std": 1 / math.sqrt(config.d_model), "generator": generator}
