@@ -31,6 +31,7 @@ from playwright.sync_api import (
 from pages.shared.models import SHIPPED
 from pages.shared.page import pages
 from pages.shared.view import visits
+from tests.docs import WRITTEN
 from tests.e2e.browser import HEALTH, ROOT, Server, launch, launch_with_profile, serve
 from tests.pages.train.small_films import APPEARS_AT, save_run
 from transformer_core.training.run.status import WorkDirectory
@@ -39,10 +40,8 @@ LAPTOP: ViewportSize = {"width": 1440, "height": 900}
 PROJECTOR: ViewportSize = {"width": 1024, "height": 768}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 STEPS = (0, 1, 2, 3, 5, 8, 12, APPEARS_AT, 30, 45, 60)  # the snapshots of the runs that are always there
-README_PAGE = dict(  # the files that README says make a page
-    re.findall(
-        r"`(pages/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
-    )
+NEW_PAGE = dict(  # the files of a page, as docs/extending.md gives them
+    re.findall(r"`(pages/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)```", WRITTEN["docs/extending.md"], re.DOTALL)
 )
 LOCAL_SCHEMES = ("data", "blob", "about")
 MOST_BROWSERS = 2  # open at a time in one worker
@@ -95,12 +94,12 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the app with the page that README adds, links to the shipped models, and two trainings."""
+    """A copy of the app with the page of docs/extending.md, links to the shipped models, and two trainings."""
     folders = tmp_path_factory.mktemp("app").resolve()
     shutil.copy2(ROOT / "app.py", folders)
     for name in ("pages", "headlight", "transformer_core", ".streamlit"):
         shutil.copytree(ROOT / name, folders / name)
-    for name, content in README_PAGE.items():
+    for name, content in NEW_PAGE.items():
         (folders / name).parent.mkdir(exist_ok=True)
         (folders / name).write_text(content, encoding="utf-8")
     (folders / "checkpoints").mkdir()

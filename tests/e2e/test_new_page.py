@@ -1,17 +1,17 @@
-"""The page that README makes, made as it says: one folder and a file of German words, and nothing else is touched."""
+"""The page of docs/extending.md: one folder and a file of German words, and nothing else is touched."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import README_PAGE
+from tests.e2e.conftest import NEW_PAGE
 
 pytestmark = pytest.mark.browser
 
 
 def test_it_is_in_the_navigation_draws_what_is_chosen_restores_a_link_and_speaks_german(page: Page):
-    assert [*README_PAGE] == ["pages/explore/row/__init__.py", "pages/explore/row/page.py", "pages/languages/de/row.po"]
+    assert [*NEW_PAGE] == ["pages/explore/row/__init__.py", "pages/explore/row/page.py", "pages/languages/de/row.po"]
     page.goto("/heads")
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Row").click()
     expect(page.get_by_role("heading", name="Row", level=1)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Every shipped lesson, and the one of docs/lessons.md: checks hold, questions have one right answer, figures can be drawn."""
+"""Every shipped lesson, and that of docs/lessons.md: checks hold, questions have one answer, figures can be drawn."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The commands of README do what it says: run as they stand, or, where they take minutes, for two steps."""
+"""The commands in README and docs/ work: run unchanged, or for two steps where they take minutes."""
 
 import json
 import os
@@ -23,34 +23,34 @@ from headlight.programs import EXAMPLES
 from tests.checkpoints import foreign
 from tests.checkpoints.local_hub import LocalHub
 from tests.checkpoints.test_load import add_tokenizer
+from tests.conftest import ROOT
 from tests.corpora.written import chapter
+from tests.docs import WRITTEN
 from transformer_core.checkpoints.hub import HubId
 from transformer_core.cli.main import make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)  # each with its language
+TEXT = "\n".join(WRITTEN.values())
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)  # each with its language
 COMMANDS = [
-    shlex.split(command, comments=True)
+    shlex.split(re.sub(r"^[A-Z_]+=\S+ ", "", command), comments=True)  # without variables of the environment
     for language, block in BLOCKS
-    if not language and not block.startswith("title:")
+    if language == "sh"
     for command in block.replace("\\\n", " ").splitlines()
-    if command
 ]
 OURS = ["python", "-m", "transformer_core"]
 TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
 
 
 def parsed(words: list[str]) -> Namespace:
-    """Parse the words behind `transformer_core` as the program does; an option that is not there ends the test."""
+    """Parse the words after `transformer_core` as the program does; an unknown option ends the test."""
     return make_parser(add_commands=add_commands)[0].parse_args(words)
 
 
 def of(name: str) -> list[list[str]]:
-    """The words behind `transformer_core` of each such command that is started without torchrun, in README's order."""
+    """Return the words after `transformer_core` of each such command without torchrun, in the order of the text."""
     return [command[3:] for command in COMMANDS if command[:4] == [*OURS, name]]
 
 
@@ -88,11 +88,11 @@ def test_each_is_of_a_kind_that_is_checked_here():
 
 
 def test_make_has_its_targets():
-    inline = [shlex.split(words) for words in re.findall(r"`(make [a-z-]+)`", README)]
+    inline = [shlex.split(words) for words in re.findall(r"`(make [a-z-]+)`", TEXT)]
     targets = {command[1] for command in COMMANDS + inline if command[0] == "make"}
     assert targets == {"run", "test", "test-all", "mutants", "check", "docs", "bench"}
-    told = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert told and targets == set(told[1].split())
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony and targets == set(phony[1].split())
 
 
 @pytest.mark.training
@@ -112,11 +112,13 @@ def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
 ):
     """What the command prints where it is installed: tests/test_package.py."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    ((*pip, place),) = (command for command in COMMANDS if command[0] == "pip")
+    (*pip, place), pinned = (command for command in COMMANDS if command[0] == "pip")
+    assert pinned[::2] == ["pip", "-r", "-c"] and all((ROOT / name).is_file() for name in pinned[3::2])
     assert pip == ["pip", "install"] and re.fullmatch(r"\.\[(\w+)\]", place)
-    assert {place[2:-1], *re.findall(r"`\[(\w+)\]`", README)} <= set(project["optional-dependencies"])
-    start, (_, *words) = (command for command in COMMANDS if command[0] == "headlight")
+    assert {place[2:-1], *re.findall(r"`\[(\w+)\]`", TEXT)} <= set(project["optional-dependencies"])
+    start, (_, *words), *shared = (command for command in COMMANDS if command[0] == "headlight")
     assert start == ["headlight"] and start[0] in project["scripts"]
+    assert [command[1] for command in shared] == ["--shared", "--shared"]  # what it does: tests/test_package.py
     monkeypatch.chdir(ROOT.parent)
     assert main(words) == 0
     assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'elle était trop large.\n"
@@ -154,14 +156,14 @@ def test_every_training_can_begin():
             parse_settings(options.set)
         if words[0] == "import":
             assert HubId.read(options.source)
-    settings = re.findall(r"--set\s([\w.]+=[\w.]+)", README)
+    settings = re.findall(r"--set\s([\w.]+=[\w.]+)", TEXT)
     assert len(settings) >= 9
     for setting in settings:
         found = parse_settings([setting])
         assert bool(found.reading) == (setting.split("=")[0] in READING_FIELDS)
-    for preset in re.findall(r"`--preset ([a-z-]+)`|`(tiny-[a-z-]+)`", README):
+    for preset in re.findall(r"`--preset ([a-z-]+)`|`(tiny-[a-z-]+)`", TEXT):
         assert "".join(preset) in PRESETS
-    named = re.search(r"takes a name \((.*?) hold pairs; (.*?) hold texts\)", README, re.DOTALL)
+    named = re.search(r"takes a name \((.*?) hold pairs; (.*?) hold texts\)", TEXT, re.DOTALL)
     assert named and set(re.findall(r"`([\w-]+)`", named[0])) == set(CORPORA)
 
 
@@ -214,13 +216,13 @@ def test_variables_and_folders_that_it_names_are_read_somewhere():
     code = "".join(
         path.read_text() for room in ("pages", "headlight", "transformer_core") for path in (ROOT / room).rglob("*.py")
     )
-    names = set(re.findall(r"`(HEADLIGHT_\w+)`", README))
-    assert len(names) == 3 and all(f'"{name}"' in code for name in names)
+    names = set(re.findall(r"`(HEADLIGHT_\w+)`", TEXT))
+    assert len(names) == 6 and all(f'"{name}"' in code for name in names)
 
 
 @pytest.mark.full
 def test_the_catalogue_of_a_new_language_can_be_printed():
-    (command,) = re.findall(r"`python (-m pages\.languages \w+)`", README)
+    (command,) = re.findall(r"`python (-m pages\.languages \w+)`", TEXT)
     one = [*command.split(), "pages/frame.py"]
     done = subprocess.run([sys.executable, *one], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
