@@ -83,8 +83,8 @@ class Source:
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
         """Return the model in which the stack acts."""
+        from headlight.analysis.interventions.context import with_interventions
         from headlight.analysis.interventions.stack_json import from_json
-        from headlight.analysis.interventions.standing import with_interventions
 
         stack, (text, target) = from_json(self.stack), self.text
         options = {name: of for name, of in {"text": text, "target": target}.items() if of is not None and stack.texts}

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.interventions.record_checks import MAX_TEXT_CHARS
+from headlight.analysis.interventions.record import MAX_TEXT_CHARS
 from headlight.analysis.interventions.records import (
     OF_HEADS,
     Ablation,

@@ -198,7 +198,7 @@ class InterventionsData:
     @cached_property
     def usual_other_text(self) -> str:
         """The text that values are taken from until a person types one."""
-        from headlight.analysis.interventions.other_texts import usual_other_text
+        from headlight.analysis.interventions.source_runs import usual_other_text
 
         return usual_other_text(
             self.model()[1],

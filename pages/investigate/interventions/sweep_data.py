@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from headlight.analysis.interventions.records import OF_HEADS, Kind, Patch
+from headlight.analysis.interventions.records import OF_HEADS, ComponentKind, Patch
 from pages.investigate.interventions import adding
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.recipe import Expression, Unwritten, call, named, through
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headlight.analysis.interventions.attributing import Estimate
     from headlight.analysis.interventions.sweeping import SweepResult
 
-SITES: tuple[tuple[Kind, bool], ...] = (  # which kinds of components are swept, and whether by position
+SITES: tuple[tuple[ComponentKind, bool], ...] = (  # which kinds of components are swept, and whether by position
     ("head", True),
     *((kind, False) for kind in OF_HEADS),
     ("attention", True),
@@ -33,7 +33,7 @@ class Sweep:
     """A sweep that is at work, was cancelled or is finished."""
 
     of: tuple[object, ...]  # what it is a sweep of
-    kind: Kind
+    kind: ComponentKind
     by_position: bool
     rest: "Iterator[SweepResult] | None"
     n_runs: int
@@ -48,12 +48,12 @@ class Sweep:
         return "change" if self.difference is None else str(UNIT.value)
 
 
-def sites_of(data: InterventionsData) -> list[tuple[Kind, bool]]:
+def sites_of(data: InterventionsData) -> list[tuple[ComponentKind, bool]]:
     """Return the kinds of components of the model that a sweep can cover."""
     return [site for site in SITES if site[0] != "feed_forward" or data.card.config.d_ff]
 
 
-def site_of(data: InterventionsData) -> tuple[Kind, bool]:
+def site_of(data: InterventionsData) -> tuple[ComponentKind, bool]:
     """Return the chosen kind of component."""
     sites = sites_of(data)
     return SITE.value if SITE.value in sites else sites[0]

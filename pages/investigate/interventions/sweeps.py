@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from headlight.analysis.interventions.records import Component, Kind
+from headlight.analysis.interventions.records import Component, ComponentKind
 from headlight.figures.quantities import rounded
 from pages.investigate.interventions import adding, sweep_figures
 from pages.investigate.interventions.data import InterventionsData
@@ -95,7 +95,7 @@ def show(data: InterventionsData) -> None:
     sweep_figures.picture(data, sweep)
 
 
-def _in_words(site: tuple[Kind, bool]) -> str:
+def _in_words(site: tuple[ComponentKind, bool]) -> str:
     kind, by_position = site
     return say(BY_POSITION if by_position else BY_HEAD, components=say(sweep_figures.COMPONENTS[kind]))
 

@@ -84,7 +84,7 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: ablation(method="constant", constant=(float("nan"),)), "constant must be finite numbers"),
         (lambda: ablation(enabled=1), "enabled must be true or false, got 1"),
         (lambda: ablation(name="n" * 100), "the name of an intervention is a text of at most 80 characters"),
-        (lambda: ablation(seed=-1), "a seed is a whole number from 0 to"),
+        (lambda: ablation(seed=-1), "seed must be a whole number from 0 to"),
         (lambda: ablation(component=component(kind="pattern"), method="mean", texts=("a",)), "can only be set to zero"),
         (lambda: Patch(component=HEAD, text="", direction="noising"), "a text to take values from"),
         (lambda: Patch(component=HEAD, text="a", direction="back"), "direction must be one of denoising, noising"),  # type: ignore[arg-type]

@@ -6,13 +6,13 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.interventions.comparison import read_base
-from headlight.analysis.interventions.records import Kind
+from headlight.analysis.interventions.records import ComponentKind
 from headlight.analysis.interventions.run_comparison import compare_with_source
 from headlight.analysis.trace.attentions import ATTENTIONS
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, text_of
 from transformer_core.instrument.capture import capture
 
-KINDS: dict[Kind, str] = {
+KINDS: dict[ComponentKind, str] = {
     "head": "self_attn.hook_z",
     "attention": "self_attn.hook_attn_out",
     "feed_forward": "hook_mlp_out",
@@ -31,7 +31,7 @@ def captured(variation: str, inputs: tuple[tuple[int, ...], ...], name: str) -> 
 
 @pytest.mark.parametrize("kind", [*KINDS])
 @pytest.mark.parametrize("variation", ["the paper's", "decoder", "encoder", "decoder, alibi, window"])
-def test_differences_are_those_of_two_plain_runs(variation: str, kind: Kind):
+def test_differences_are_those_of_two_plain_runs(variation: str, kind: ComponentKind):
     base, other = base_of(variation), text_of(7, seed=1)
     compared = compare_with_source(*model_of(variation), base, other, kind=kind)
     for name, changes in compared.differences.items():

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.interventions.records import Ablation, Component
 from headlight.analysis.interventions.source_runs import (
     SourceRun,
     SourceRuns,
     pair_positions,
     stepwise_attention,
+    usual_other_text,
 )
 from headlight.analysis.trace.model_run import run_text
 from tests.headlight.analysis.conftest import Made
@@ -95,3 +99,26 @@ def test_activations_are_those_of_a_forward_pass_and_are_kept():
         n_forwards = len(again)
         assert sources.activations(run, [site])[site] is taken and len(again) == n_forwards
         model(*tensors_of(base_of("decoder")))
+
+
+def test_the_usual_other_text_has_the_most_counterparts_or_is_the_text_reversed():
+    for text, others, expected in (
+        ("5 6 7 8", ["5 6 7 8", "5 6", "9 9 9 9", "5 6 9 9"], "5 6 9 9"),  # as long, and most tokens are the same
+        ("5 6 7 8", ["9 9", "10 5 6 7 11"], "10 5 6 7 11"),
+        ("5 6 7 8", ["9 10", "11 9 10 11 12 13"], "8 7 6 5"),  # nothing has a counterpart in them
+        ("5 6 7 8", [], "8 7 6 5"),
+        ("5", ["9 10"], "9 10"),
+    ):
+        assert usual_other_text(model_of("decoder")[1], "decoder_only", text, others) == expected
+
+
+@pytest.mark.parametrize("text", ["5 6 7 " * 500, "5" * 3000, "\n" * 3000, "    ", "\n", "55 66 77 " * 500])
+@pytest.mark.parametrize("others", [(), ("",), ("9",), ("9 " * 1500,)])
+def test_values_can_be_taken_from_it_whatever_the_text_is(text: str, others: tuple[str, ...]):
+    def labels_for(text: str, _: str) -> list[str]:
+        return text.split()
+
+    tokenizer: Any = SimpleNamespace(labels_for=labels_for)
+    other = usual_other_text(tokenizer, "decoder_only", text, others)
+    assert Ablation(component=Component(kind="head", attention="decoder", layer=0), texts=(other,)).texts == (other,)
+    assert set(other.split()) <= {*text.split(), "9"} or " " not in text  # whole words

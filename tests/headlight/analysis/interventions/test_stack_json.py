@@ -41,7 +41,7 @@ def test_a_stack_that_fits_no_address_is_refused():
         ('[{"type":"cells"}]', "CellEdit lacks attention, layer, operation; save the stack again"),
         ('[{"type":"cells","colour":1}]', "CellEdit has no field 'colour'"),
         ('[{"type":"ablation","component":{"kind":"head"}}]', "Component lacks attention, layer"),
-        ('[{"type":"ablation","component":[1]}]', r"component must be a Component; got \[1\]"),
+        ('[{"type":"ablation","component":[1]}]', r"component must be a Component; got \(1,\)"),
         ('[{"type":"tokens","side":"source","positions":null,"tokens":[1]}]', "positions must be a list; got None"),
         ('[{"type":"tokens","side":{},"positions":[1],"tokens":[1]}]', "side must be one of source, target; got {}"),
         ('[{"type":"cells","attention":"cross","layer":0,"operation":"set","number":NaN}]', "set needs a number"),

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.context import applied
+from headlight.analysis.interventions.context import applied, with_interventions
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
-from headlight.analysis.interventions.standing import with_interventions
 from headlight.analysis.trace.model_run import run_text
 
 TEXT, OTHER = "The animal didn't cross the street because it was too tired.", "The dog sees the cat."

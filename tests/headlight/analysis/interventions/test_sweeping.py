@@ -17,8 +17,8 @@ from headlight.analysis.interventions.records import (
     STEMS,
     Ablation,
     Component,
+    ComponentKind,
     Continuation,
-    Kind,
     Patch,
     Stack,
 )
@@ -115,7 +115,7 @@ def naively_patched(
 @pytest.mark.parametrize("variation", EACH_KIND)
 @pytest.mark.parametrize("kind", PLACES)
 @pytest.mark.parametrize("by_position", [False, True])
-def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, kind: Kind, by_position: bool):
+def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, kind: ComponentKind, by_position: bool):
     (model, tokenizer), base = model_of(variation), base_of(variation)
     metric, inputs = metric_of(variation), tensors_of(base)
     components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]

@@ -10,9 +10,9 @@ import torch
 import transformer_core as tc
 from headlight.analysis.flow.effect import output_log_probs
 from headlight.analysis.interventions.comparison import read_base
+from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.records import Component, Patch, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
-from headlight.analysis.interventions.standing import with_interventions
 from headlight.analysis.masks.leak import leak
 from headlight.analysis.masks.text import mask_text
 from headlight.analysis.positions.shuffled_words import shuffle_words

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.analysis.interventions.records import Ablation, Component, Kind, Stack
-from headlight.analysis.interventions.standing import with_interventions
+from headlight.analysis.interventions.context import with_interventions
+from headlight.analysis.interventions.records import Ablation, Component, ComponentKind, Stack
 from headlight.analysis.walkthrough.proving import largest_error
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, places, walked
@@ -29,7 +29,7 @@ def test_every_number_is_proved(kind: str, attention: str, layer: int):
     assert (proof.torch_reason is None) == (proof.torch_function == "torch.nn.MultiheadAttention")
 
 
-IN_ATTENTION: Mapping[Kind, str] = {  # the quantity that each of them sets
+IN_ATTENTION: Mapping[ComponentKind, str] = {  # the quantity that each of them sets
     "head": "z",
     "query": "q",
     "key": "k",
@@ -37,7 +37,7 @@ IN_ATTENTION: Mapping[Kind, str] = {  # the quantity that each of them sets
     "pattern": "pattern",
     "attention": "attn_out",
 }
-AROUND: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
+AROUND: tuple[ComponentKind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
 PLACES = [*enumerate(places())]  # parts take turns over the places, so that each kind of model has some of each
 
 
@@ -53,7 +53,7 @@ def with_ablation(kind: str, component: Component, *, attention: str, layer: int
 
 @pytest.mark.parametrize(("part", "place"), [([*IN_ATTENTION][i % 6], place) for i, place in PLACES])
 def test_what_an_intervention_sets_in_the_attention_is_named_and_the_rest_is_proved(
-    part: Kind, place: tuple[str, Any, int]
+    part: ComponentKind, place: tuple[str, Any, int]
 ):
     """Torch's attention, which knows no interventions, is left out."""
     kind, attention, layer = place
@@ -68,7 +68,9 @@ def test_what_an_intervention_sets_in_the_attention_is_named_and_the_rest_is_pro
 
 
 @pytest.mark.parametrize(("part", "at", "place"), [(AROUND[i % 4], i // 4 % 2, place) for i, place in PLACES])
-def test_what_an_intervention_sets_around_the_attention_is_proved(part: Kind, at: int, place: tuple[str, Any, int]):
+def test_what_an_intervention_sets_around_the_attention_is_proved(
+    part: ComponentKind, at: int, place: tuple[str, Any, int]
+):
     kind, attention, layer = place
     stack: Any = "decoder" if attention == "cross" else attention
     there = with_ablation(kind, Component(kind=part, attention=stack, layer=at), attention=attention, layer=layer)

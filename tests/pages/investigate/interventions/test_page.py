@@ -17,7 +17,15 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from headlight.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
 from headlight.analysis.interventions.constants import corpus_mean
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
+from headlight.analysis.interventions.records import (
+    Ablation,
+    CellEdit,
+    Component,
+    ComponentKind,
+    Patch,
+    Stack,
+    TokenSwap,
+)
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.interventions.sweeping import source_difference, sweep, sweep_components
@@ -219,7 +227,7 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     assert json.loads(told.json)["entries"][0]["sentence"] == "swap input tokens: 1 “dog” → “cat”" and not app.warning
 
 
-def swept(app: AppTest, site: tuple[Kind, bool] = ("head", True), way: str = "exact") -> AppTest:
+def swept(app: AppTest, site: tuple[ComponentKind, bool] = ("head", True), way: str = "exact") -> AppTest:
     """The page after a sweep over the components of one kind, by position or not."""
     app.selectbox(key="interventions-sites-box").set_value(site).run()
     app.selectbox(key="interventions-sweep-way-box").set_value(way).run()
