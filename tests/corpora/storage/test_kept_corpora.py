@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from tests.corpora.conftest import TASKS
 from transformer_core.corpora import CORPORA, Corpus, load_corpus
 from transformer_core.corpora.storage import kept_corpora
 from transformer_core.corpora.storage.kept_corpora import kept_corpus
@@ -42,7 +43,7 @@ def counted(generated: GeneratedCorpus) -> tuple[GeneratedCorpus, Mock]:
     return replace(generated, draw=draw), draw
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", TASKS)
 def test_what_is_kept_is_what_was_drawn_and_it_is_drawn_once(name: str, few: Callable[[str], GeneratedCorpus]):
     generated, draw = counted(few(name))
     drawn = generated(seed=3)

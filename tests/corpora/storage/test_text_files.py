@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.corpora.storage import text_files
+from transformer_core.corpora.storage import encodings
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.errors import CorpusError
 
@@ -18,7 +18,7 @@ from transformer_core.errors import CorpusError
 def small_blocks():
     """Blocks of four bytes, so that every character of more than one lies across some edge."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "_BLOCK", 4)
+        patch.setattr(encodings, "_BLOCK", 4)
         yield
 
 

@@ -1,4 +1,4 @@
-"""The texts or pairs of files as a sequence that knows only where they are, and reads them when they are asked for."""
+"""The texts or pairs of files as a sequence of spans that are read on access."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -13,33 +13,33 @@ Item = Pair | Text
 
 
 class Spans(Protocol):
-    """Text, each byte of which has an address."""
+    """Text in which each byte has an address."""
 
     def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
-        """Yield the bytes of each stretch, [stretch, 2]: its first address, and the one after its last."""
+        """Yield the bytes of each span, [span, 2]: its first address, and the one after its last."""
         ...
 
     def path_and_line(self, address: int) -> tuple[str, int]:
-        """Return the file of an address, as a message names it, and the line, counted from 1."""
+        """Return the displayed path and the line, counted from 1, of an address."""
         ...
 
 
-FEW_FOR_VOCABULARY = 500_000  # bytes of texts, all of which are taken
-_MOST_FOR_VOCABULARY = 8_000_000  # bytes of texts; each costs as much as its bytes and these
-_BYTES_A_TEXT = 4
-_MOST_OF_WORDS = 1_000_000  # bytes of different words; while subwords are found, one takes some hundred bytes
-_LONG = 2**16  # characters of a text that is cut before a space, where words end; a word takes some 250 bytes meanwhile
-_N_PARTS = 16  # in which texts are taken, each evenly from all
+FEW_FOR_VOCABULARY = 500_000  # bytes of texts; up to this many, all are used
+_MOST_FOR_VOCABULARY = 8_000_000  # bytes of texts, each with an overhead
+_OVERHEAD = 4
+_MOST_OF_WORDS = 1_000_000  # bytes of different words; each takes some hundred bytes while subwords are found
+_LONG = 2**16  # characters; longer texts are cut before a space, as each word takes some 250 bytes meanwhile
+_N_PARTS = 16  # of a sample, each evenly from all texts
 
 
 class FileItems(Sequence[Item]):
-    """Pairs, or texts, that lie in files.
+    """Pairs or texts in files.
 
     Args:
-        files: where they lie.
+        files: contain them.
         spans: [item, 2], the address of the first byte of each, and of the byte after its last.
-        texts_in: returns the texts in the bytes of an item, as `as_text` does: one, or a source and a target.
-        fingerprint: of all of it; "" if it has none.
+        texts_in: returns the texts in the bytes of an item: one, or a source and a target.
+        fingerprint: of all items; "" if they have none.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class FileItems(Sequence[Item]):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all items, as they are in the files."""
+        """Bytes of all items in the files."""
         return int((self.spans[:, 1] - self.spans[:, 0]).sum())
 
     def __len__(self) -> int:
-        """Count the items."""
+        """Return the number of items."""
         return len(self.spans)
 
     @overload
@@ -84,13 +84,13 @@ class FileItems(Sequence[Item]):
         return map(self.texts_in, self.files.read(self.spans))
 
     def for_vocabulary(self) -> Iterator[str]:
-        """Yield the texts that words or subwords are found in: all, or of much text some that lie evenly among all."""
+        """Yield the texts to build a vocabulary from: all, or an even sample of many."""
         n_left, words, n_left_of_words = _MOST_FOR_VOCABULARY, set[str](), _MOST_OF_WORDS
-        every = _N_PARTS * (1 + (self.n_bytes + _BYTES_A_TEXT * len(self)) // _MOST_FOR_VOCABULARY)
+        every = _N_PARTS * (1 + (self.n_bytes + _OVERHEAD * len(self)) // _MOST_FOR_VOCABULARY)
         for text in chain.from_iterable(chain.from_iterable(self[i::every].texts() for i in range(every))):
             new = {*text.split()} - words
             words |= new
-            n_left -= len(text.encode()) + _BYTES_A_TEXT
+            n_left -= len(text.encode()) + _OVERHEAD
             n_left_of_words -= sum(len(word.encode()) for word in new)
             if min(n_left, n_left_of_words) < 0:
                 return
@@ -102,17 +102,17 @@ class FileItems(Sequence[Item]):
             yield text
 
     def path_and_line(self, index: int) -> tuple[str, int]:
-        """Return the file of an item, as a message names it, and its line, counted from 1."""
+        """Return the displayed path and the line, counted from 1, of an item."""
         return self.files.path_and_line(int(self.spans[index, 0]))
 
 
 def as_text(raw: bytes) -> Sequence[str]:
-    """Return a text, without line breaks after it, each within it as one character."""
+    """Return a text without final line breaks, with one character per line break inside it."""
     return (raw.rstrip(b"\r\n").decode("utf-8").replace("\r\n", "\n"),)
 
 
 def texts_of(items: Sequence[Item]) -> Iterator[Sequence[str]]:
-    """Yield the texts of each item; of files without making items of them."""
+    """Yield the texts of each item; those of files without building items."""
     return items.texts() if isinstance(items, FileItems) else (item.texts for item in items)
 
 

@@ -27,30 +27,15 @@ _HEAD = 2**20  # bytes that decide what one text is
 _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _VERSION = "1"  # of how texts are found and held out
-_ONLY_ONE: dict[Division, Message] = {
-    "stretches": Message(
-        "{path} contains only one text, but at least 2 different ones are needed, one for "
-        "training and one held out; add more, or at least {n} bytes of text, so that its end can "
-        "be held out"
-    ),
-    "lines": Message(
-        "{path} contains only one line, but at least 2 different ones are needed, one for "
-        "training and one held out; add more, or at least {n} bytes of text, so that its end can "
-        "be held out"
-    ),
-    "pairs": Message(
-        "{path} contains only one source, but at least 2 different ones are needed, one for "
-        "training and one held out; add more"
-    ),
-    "texts": Message(
-        "{path} contains only one text, but at least 2 different ones are needed, one for training and one held out; "
-        "add more"
-    ),
-    "files": Message(
-        "{path} contains only one text file, but at least 2 different ones are needed, one for "
-        "training and one held out; use that file itself, so that each line is a text, or add "
-        "more files"
-    ),
+_ADD_BYTES = Message("add more, or at least {n} bytes of text, so that its end can be held out", n=FEWEST_BYTES)
+_ADD = Message("add more")
+_ADD_FILES = Message("use that file itself, so that each line is a text, or add more files")
+_ONLY_ONE: dict[Division, tuple[Message, Message]] = {
+    "stretches": (Message("only one text"), _ADD_BYTES),
+    "lines": (Message("only one line"), _ADD_BYTES),
+    "pairs": (Message("only one source"), _ADD),
+    "texts": (Message("only one text"), _ADD),
+    "files": (Message("only one text file"), _ADD_FILES),
 }
 
 
@@ -125,7 +110,7 @@ def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.in
             handle.seek(file.start)
             for offset, block, spans in _blocks_of(handle, division):
                 address = end - file.size + file.start + offset
-                yield np.column_stack([address + spans, hashes_of([block[slice(*span)] for span in spans.tolist()])])
+                yield np.column_stack([address + spans, hashes_of(block[slice(*span)] for span in spans.tolist())])
 
 
 def hashes_of(texts: Iterable[bytes]) -> NDArray[np.int64]:
@@ -220,5 +205,12 @@ def _chosen(notes: "SpooledTemporaryFile[bytes]", path: Path, division: Division
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
-        raise OneTextError(_ONLY_ONE[division], path=shown(path), n=FEWEST_BYTES)
+        only_one, way_out = _ONLY_ONE[division]
+        raise OneTextError(
+            "{path} contains {only_one}, but at least 2 different ones are needed, one for training and one held out; "
+            "{way_out}",
+            path=shown(path),
+            only_one=only_one,
+            way_out=way_out,
+        )
     return smallest[: max(1, len(smallest) // _HELD_OUT_ONE_IN)]

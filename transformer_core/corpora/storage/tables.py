@@ -1,4 +1,4 @@
-"""Tables as corpora: the items that are made of their rows."""
+"""Tables as corpora: the items of their rows."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,39 +30,39 @@ from transformer_core.corpora.storage.text_files import LARGE, NoTextError, open
 from transformer_core.errors import CorpusError
 
 _VERSION = "3"  # of what is stored of rows
-_TOGETHER = 2**10  # items that are stored at a time
-_MOST_WRITTEN = 2**26, 16  # of texts: bytes, or so many times the size of the files
-_BETWEEN = "\0"  # source and target; no text has it
+_TOGETHER = 2**10  # items stored at a time
+_MOST_WRITTEN = 2**26, 16  # of texts: bytes, or this many times the size of the files
+_BETWEEN = "\0"  # source and target; no text contains it
 _LONGEST_SHOWN = 200  # characters of a cell
 _LACKING: Mapping[int, Sequence[Problem]] = {1: ("no_text",), 2: ("no_source", "no_target")}
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant"}
 
 
 class TableRows:
-    """The texts of a table's rows, stored end to end; each is at an address."""
+    """The texts of a table's rows, stored end to end."""
 
     def __init__(self, table: Table, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.table, self.arrays = table, arrays
 
     def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
-        """Yield the bytes of each row, [row, 2]: its first address, and the one after its last."""
+        """Yield the bytes of each span, [span, 2]."""
         text = self.arrays["text"].data
         for first in range(0, len(spans), _TOGETHER):
             for start, end in spans[first : first + _TOGETHER].tolist():
                 yield bytes(text[start:end])
 
     def path_and_line(self, address: int) -> tuple[str, int]:
-        """Return the file or folder of the table, and the line of a row."""
+        """Return the displayed path of the table, and the line of the row at an address."""
         row = int(np.searchsorted(self.arrays["starts"], address, side="right")) - 1
         return shown(self.table.path), int(self.arrays["lines"][row])
 
 
 def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileItems, PairLines, int, str]:
-    """Return the items of a table: those to train on, those held out, what was counted, its size, its fingerprint.
+    """Return a table's training items, held-out items, counted lines, size in bytes, and fingerprint.
 
     Raises:
-        BadLinesError: some rows hold none, and are not to be skipped.
-        OneTextError: there are not two different items.
+        BadLinesError: some rows have no item, and may not be skipped.
+        OneTextError: there are fewer than two different items.
         CorpusError: a file is damaged, or unpacks to many times its size.
     """
     size = sum(file.stat().st_size for file in table.files)
@@ -100,7 +100,7 @@ def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileI
 
 
 def _fingerprint(table: Table) -> str:
-    """Return a fingerprint of the files and of what is read in them."""
+    """Return a fingerprint of the files and of the columns that are read."""
     digests = []
     for path in table.files:
         digest = blake2b(digest_size=32)
@@ -123,7 +123,7 @@ class _Counts:
 
 
 def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int) -> Iterator[NDArray[np.int64]]:
-    """Store the items of the rows; yield some at a time, [item, 3]: their addresses, and a hash of text or source."""
+    """Store the items of all rows; yield some at a time, [item, 3]: their addresses, and a hash of text or source."""
     sinks["text"].append(np.empty(0, np.uint8))
     most, first, texts, lines, hashed = max(_MOST_WRITTEN[0], _MOST_WRITTEN[1] * size), 0, [], [], []
     n_waiting = 0
@@ -166,7 +166,7 @@ def _store(
 
 
 def _items(table: Table, counted: _Counts) -> Iterator[tuple[int, bytes]]:
-    """Yield the line and the bytes of each item, and count the rows and those that hold none."""
+    """Yield the line and the bytes of each item, and count the rows and the bad ones."""
     sides, is_delimited = table.sides, table.format in ("csv", "tsv")
     can_be_wider = is_delimited and not table.has_header
     for line, cells in _rows(table):
@@ -214,7 +214,7 @@ def _rows(table: Table) -> Iterator[Row]:
 
 
 def _item(cells: Mapping[str, Any], sides: Sequence[Sequence[str]], *, is_delimited: bool) -> list[bytes] | Problem:
-    """Return the bytes of a row's text, cut where it is long, or of its pair; or what is wrong with it."""
+    """Return the bytes of a row's text, cut if it is long, or of its pair; or the problem with it."""
     if is_delimited and len(cells) < len(sides):
         return "one_column"
     texts = [_text_of(cells, parts).replace("\0", " ") for parts in sides]
@@ -231,14 +231,14 @@ def _item(cells: Mapping[str, Any], sides: Sequence[Sequence[str]], *, is_delimi
 
 
 def _text_of(cells: Mapping[str, Any], parts: Sequence[str]) -> str:
-    """Return the text of a column, or of several, each on a line of its own."""
+    """Return the text of a column, or of several, each on its own line."""
     if len(parts) == 1:
-        return as_written(cells.get(parts[0]))
-    return "\n".join(filter(None, (as_written(cells.get(part)) for part in parts)))
+        return _text_of_cell(cells.get(parts[0]))
+    return "\n".join(filter(None, (_text_of_cell(cells.get(part)) for part in parts)))
 
 
-def as_written(cell: object) -> str:
-    """Return a cell as text: numbers as they are written, the turns of a chat as lines with the role before each."""
+def _text_of_cell(cell: object) -> str:
+    """Return a cell as text; the turns of a chat become lines that begin with the role."""
     if isinstance(cell, str):
         return cell
     if isinstance(cell, int | float) and not isinstance(cell, bool):
@@ -255,14 +255,14 @@ def _turn(turn: object) -> str:
     """Return a turn of a chat, {role, content} or {from, value}; of a content in parts, the texts."""
     if not isinstance(turn, Mapping):
         return turn if isinstance(turn, str) else ""
-    role, said = (turn.get("role"), turn.get("content")) if "content" in turn else (turn.get("from"), turn.get("value"))
-    if isinstance(said, list):
-        said = "\n".join(str(part["text"]) for part in said if isinstance(part, Mapping) and "text" in part)
-    if said is None and isinstance(turn.get("text"), str):
-        said = turn["text"]
-    if not isinstance(said, str) or not said.strip():
+    role, text = (turn.get("role"), turn.get("content")) if "content" in turn else (turn.get("from"), turn.get("value"))
+    if isinstance(text, list):
+        text = "\n".join(str(part["text"]) for part in text if isinstance(part, Mapping) and "text" in part)
+    if text is None and isinstance(turn.get("text"), str):
+        text = turn["text"]
+    if not isinstance(text, str) or not text.strip():
         return ""
-    return f"{_ROLES.get(str(role), str(role))}: {said}" if role else said
+    return f"{_ROLES.get(str(role), str(role))}: {text}" if role else text
 
 
 def _texts_in(raw: bytes) -> Sequence[str]:
@@ -270,6 +270,6 @@ def _texts_in(raw: bytes) -> Sequence[str]:
 
 
 def first_rows(table: Table, n: int) -> list[list[str]]:
-    """Return the cells of the first rows as text, cut where it is long, each at the place of its column."""
+    """Return the cells of the first rows as shortened texts, in the order of the columns."""
     rows = islice((cells for _, cells in _rows(table) if not isinstance(cells, BadLine)), n)
-    return [[as_written(cells.get(column))[:_LONGEST_SHOWN] for column in table.columns] for cells in rows]
+    return [[_text_of_cell(cells.get(column))[:_LONGEST_SHOWN] for column in table.columns] for cells in rows]

@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.corpora.corpus import BETWEEN
-from transformer_core.corpora.storage.encodings import MARKS, refuse_known
+from transformer_core.corpora.storage.encodings import (
+    MARKS,
+    NotTextError,
+    first_not_utf8,
+    line_and_byte,
+    refuse_known,
+)
 from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
 
@@ -44,45 +50,43 @@ def check_text_file(path: Path) -> TextFile:
     """Read a whole file, in little memory.
 
     Raises:
-        NoTextError: it is empty, only white space, or binary.
-        NotTextError: it is binary, and its format is known.
+        NoTextError: it is empty, or only white space.
+        NotTextError: it is binary.
         CorpusError: it cannot be read, or is not UTF-8; the message names the line and the byte.
     """
-    digest, decoder = blake2b(digest_size=32), codecs.getincrementaldecoder("utf-8")()
-    n_read, has_text, has_mark = 0, False, False
+    digest, has_text = blake2b(digest_size=32), False
     with opened(path) as file:
         status = path.stat()
+        beginning = file.read(_READ_AHEAD)
+        _refuse_utf16(path, beginning)
+        try:
+            bad = first_not_utf8(file, shown(path))
+        except NotTextError:
+            refuse_known(beginning, shown(path))
+            raise
+        if bad is not None:
+            refuse_known(beginning, shown(path))
+            line, byte = line_and_byte(file, bad)
+            raise CorpusError(
+                "{path}, line {line:,}: the byte 0x{byte} is not valid UTF-8; if the text is "
+                "Windows-1252 or Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 "
+                "-t UTF-8",
+                path=shown(path),
+                line=line,
+                byte=f"{byte:02X}",
+            )
         while block := file.read(_BLOCK):
-            if not n_read:
-                _refuse_utf16(path, block)
-                has_mark = block.startswith(codecs.BOM_UTF8)
-            if b"\0" in block:
-                refuse_known(beginning_of(path), shown(path))
-                line = _line(path, n_read + block.index(b"\0"))
-                raise NoTextError(
-                    "{path} is not a text file: line {line:,} contains a zero byte, as in binary files",
-                    path=shown(path),
-                    line=line,
-                )
-            n_waiting = len(decoder.getstate()[0])  # bytes of a character begun by the previous block
-            try:
-                text = decoder.decode(block)
-            except UnicodeDecodeError as error:
-                refuse_known(beginning_of(path), shown(path))
-                raise _not_utf8(path, n_read - n_waiting + error.start, error.object[error.start]) from error
-            n_read += len(block)
             digest.update(block)
-            has_text = has_text or bool(text.removeprefix("\ufeff").strip())
-        if waiting := decoder.getstate()[0]:
-            raise _not_utf8(path, n_read - len(waiting), waiting[0])
-    if not n_read:
+            has_text = has_text or bool(block.decode("utf-8", "ignore").removeprefix("\ufeff").strip())
+        size = file.tell()
+    if not size:
         raise NoTextError("{path} is empty", path=shown(path))
     if not has_text:
         raise NoTextError("{path} contains only whitespace", path=shown(path))
     return TextFile(
         path=path,
-        start=len(codecs.BOM_UTF8) if has_mark else 0,
-        size=n_read,
+        start=len(codecs.BOM_UTF8) if beginning.startswith(codecs.BOM_UTF8) else 0,
+        size=size,
         written=status.st_mtime_ns,
         fingerprint=digest.hexdigest(),
     )
@@ -146,7 +150,8 @@ class TextFiles:
     def path_and_line(self, address: int) -> tuple[str, int]:
         """Return the displayed path and the line, counted from 1, of an address."""
         file, first = self._file_of(address)
-        return shown(file.path), _line(file.path, address - first)
+        with opened(file.path) as handle:
+            return shown(file.path), line_and_byte(handle, address - first)[0]
 
 
 def places_of(path: str | os.PathLike[str]) -> tuple[Path, list[Path]]:
@@ -224,25 +229,3 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
                 path=shown(path),
                 encoding=encoding,
             )
-
-
-def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
-    """Return the error for the first invalid byte."""
-    return CorpusError(
-        "{path}, line {line:,}: the byte 0x{byte} is not valid UTF-8; if the text is "
-        "Windows-1252 or Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 "
-        "-t UTF-8",
-        path=shown(path),
-        line=_line(path, n_before),
-        byte=f"{byte:02X}",
-    )
-
-
-def _line(path: Path, n_bytes: int) -> int:
-    """Return the line, counted from 1, of the byte after the first `n_bytes`."""
-    line = 1
-    with opened(path) as file:
-        while n_bytes > 0 and (block := file.read(min(n_bytes, _BLOCK))):
-            line += block.count(b"\n")
-            n_bytes -= len(block)
-    return line

@@ -1,4 +1,4 @@
-"""What a person uploads or pastes, written to a file of ours that is known to be a corpus."""
+"""Uploaded or pasted texts, stored as UTF-8 and checked to be a corpus."""
 
 import os
 import re
@@ -21,33 +21,33 @@ from transformer_core.corpora.storage.pair_lines import BadLinesError
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
 
-MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
-MOST_FILES = 10_000  # that are taken in together
-SKIPS_BAD_LINES = ".skip-bad-lines"  # beside a file of pairs: a person has agreed to skip lines that hold none
+MOST_BYTES = 2 * 2**30  # of an upload; a larger file is better read in place
+MOST_FILES = 10_000  # of an upload
+SKIPS_BAD_LINES = ".skip-bad-lines"  # marks a file of pairs whose bad lines the user has agreed to skip
 
-_BLOCK = 2**20  # bytes that are read at a time
-_LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not counted; characters in a message
-_UNDER_WAY = ".taking-in-"  # how folders begin in which something is written
-_STALE_SECONDS = 24 * 3600.0  # older ones are no longer being written
+_BLOCK = 2**20  # bytes read at a time
+_LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name without its ending; characters in a message
+_UNDER_WAY = ".taking-in-"  # prefix of folders that are being written
+_STALE_SECONDS = 24 * 3600.0  # older ones are left over
 _NAMELESS = Message("the text")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # device names of Windows
 
 
 @runtime_checkable
 class Readable(Protocol):
-    """An open file, or what can be read like one."""
+    """An open binary file, or a similar object."""
 
     def read(self, size: int, /) -> bytes:
-        """Return some bytes, so many at most; none at the end."""
+        """Return at most `size` bytes; none at the end."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakenIn:
-    """An uploaded file, stored by us."""
+    """A stored upload."""
 
     path: Path  # for `load_corpus(str(path))`
-    remark: Message  # what was done to the text on the way, in sentences; none if nothing was
+    remark: Message  # changes made to the text, in sentences; empty if there were none
 
 
 def take_in(
@@ -56,22 +56,20 @@ def take_in(
     *,
     skip_bad_lines: bool = False,
 ) -> TakenIn:
-    """Write what a person gave to a folder, so that it can be trained on; or say why not, and write nothing.
+    """Store uploaded files as a corpus, or raise and store nothing.
 
-    Text in UTF-16, UTF-32 or Windows-1252 becomes UTF-8. A file keeps its name, but for what no file system takes, and
-    lies in a folder that is named by names and contents: the same file is there once, another one of the same name
-    beside it. Several files lie in a folder of their own there; those that are no text are left out.
+    Text in UTF-16, UTF-32 or Windows-1252 becomes UTF-8. A file keeps its name, as far as file systems allow, in a
+    folder named by a hash of names and contents, so equal uploads are stored once. Several files are stored in one
+    folder; files that are not text are left out.
 
     Args:
-        files: open files, read in little memory, or the bytes themselves, and what the person calls each: any text;
-            with slashes, the folders that it lies in, which never lead elsewhere.
-        folder: where to write; it is made.
-        skip_bad_lines: whether lines that hold no pair or text may be left out when the files are read.
+        files: open files or their bytes, each with its name: any text, whose slashes separate subfolders.
+        folder: where to store them; it is created.
+        skip_bad_lines: whether lines without a pair or text may be skipped.
 
     Raises:
-        BadLinesError: some lines hold no pair or text, and the person has not agreed to skip them.
-        CorpusError: it is no text, or no corpus, or cannot be written; the message names the line where it can, and
-            says what to do.
+        BadLinesError: some lines have no pair or text, and may not be skipped.
+        CorpusError: it is not text or not a corpus, or cannot be written; the message says what to do.
     """
     if len(files) > MOST_FILES:
         raise CorpusError(
@@ -105,12 +103,10 @@ def take_in(
                 raise CorpusError("none of the {n:,} files is text; use text files or tables", n=len(files))
             if n_left_out:
                 remarks.append(Message("Files that are not text were left out: {n:,}.", n=n_left_out))
-            skips = skip_bad_lines and _n_bad_lines(clean, title) > 0
-            if not skips:
-                _check(clean, title, CorpusReading())
+            must_skip = _check(clean, title, may_skip=skip_bad_lines)
             path = folder / digest.hexdigest() / clean.name
             path.parent.mkdir(exist_ok=True)
-            if skips:
+            if must_skip:
                 (path.parent / SKIPS_BAD_LINES).touch()
             if clean.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -127,14 +123,14 @@ def take_in(
 
 
 def _name_of(called: str) -> str:
-    """Return the name of a file: a table keeps its ending, unless it is to be text."""
+    """Return a file name; a table keeps its ending."""
     title = _title(called) or str(_NAMELESS)
     ending = PurePath(title).suffix.lower()
     return _file_name(title, ending if ending in (".tsv", ".csv", ".json", ".jsonl", ".ndjson", ".parquet") else "")
 
 
 def _place_in(clean: Path, called: str) -> Path:
-    """Return where one of several files is written: in folders that are named as it says, under a name that is new."""
+    """Return a new path for one of several files, in the subfolders of its name."""
     *folders, name = re.split(r"[/\\]", called)
     path = clean.joinpath(*(_file_name(_title(part), "").removesuffix(".txt") for part in folders[1:] if _title(part)))
     path.mkdir(parents=True, exist_ok=True)
@@ -147,7 +143,7 @@ def _place_in(clean: Path, called: str) -> Path:
 
 
 def _title_of_all(names: Sequence[str]) -> str:
-    """Return what several files are called together: their folder, how their names begin, or how many there are."""
+    """Return a title for several files: their folder, the common beginning of their names, or their number."""
     folders = {re.split(r"[/\\]", name)[0] for name in names if re.search(r"[/\\]", name)}
     if len(folders) == 1:
         return _title(folders.pop()) or str(_NAMELESS)
@@ -158,7 +154,7 @@ def _title_of_all(names: Sequence[str]) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Delete what processes left behind that did not live to finish."""
+    """Delete folders left over by killed processes."""
     for left in folder.glob(f"{_UNDER_WAY}*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
@@ -168,7 +164,7 @@ def _sweep(folder: Path) -> None:
 def _write_clean(
     source: Readable, upload: Path, clean: Path, title: str | Message, digest: "blake2b", n_left: int
 ) -> tuple[int, Message]:
-    """Write one file as UTF-8 text, or a table in Parquet as it is; return its bytes, and what was done to it."""
+    """Write one file as UTF-8, or unchanged if it is Parquet; return its size in bytes and the changes made to it."""
     n_bytes = 0
     with open(upload, "wb") as copy:
         while block := source.read(_BLOCK):
@@ -180,7 +176,7 @@ def _write_clean(
                     n=MOST_BYTES / 2**30,
                 )
             copy.write(block)
-    digest.update(clean.name.encode("utf-8"))  # two names are two texts
+    digest.update(clean.name.encode("utf-8"))  # other names make another corpus
     clean.parent.mkdir(parents=True, exist_ok=True)
     with open(upload, "rb") as file:
         is_parquet = file.read(4) == b"PAR1"
@@ -200,42 +196,41 @@ def _write_clean(
     return n_bytes, encoding.remark
 
 
-def _check(clean: Path, title: str | Message, reading: CorpusReading) -> None:
-    """Check that files are a corpus, or a table whose columns are still to be chosen; errors say the person's name."""
+def _check(clean: Path, title: str | Message, *, may_skip: bool) -> bool:
+    """Check that files are a corpus, or a table whose columns are still to be chosen.
+
+    Returns:
+        Whether bad lines have to be skipped.
+
+    Raises:
+        CorpusError: they are not; the message uses the upload's name.
+    """
     try:
         table = table_at(clean)
-        if table is None or table.is_chosen:
-            open_corpus(clean, reading)
+        try:
+            if table is None or table.is_chosen:
+                open_corpus(clean)
+        except BadLinesError:
+            if not may_skip:
+                raise
+            open_corpus(clean, CorpusReading(skip_bad_lines=True))
+            return True
     except BadLinesError as error:
         raise BadLinesError(error.lines, title) from error
     except CorpusError as error:
         raise CorpusError(error.message.replaced(str(clean), title).replaced(f"{clean.parent}/", "")) from error
-
-
-def _n_bad_lines(clean: Path, title: str | Message) -> int:
-    """Count the lines that would be skipped."""
-    try:
-        _check(clean, title, CorpusReading())
-    except BadLinesError as error:
-        _check(clean, title, CorpusReading(skip_bad_lines=True))
-        return error.lines.n_bad
-    return 0
+    return False
 
 
 def _title(name: str) -> str:
-    """Return what a message calls the text: the last part of its name, with nothing in it that is not seen, or ""."""
+    """Return the last part of a name without invisible characters, for messages; may be empty."""
     last = re.split(r"[/\\]", name)[-1]
     seen = "".join(character if character.isprintable() else " " for character in last)
     return " ".join(seen.split())[:_LONGEST_TITLE]
 
 
 def _file_name(title: str, ending: str) -> str:
-    """Return a name that every file system takes, and no shell minds: its letters, digits, spaces, points and dashes.
-
-    Args:
-        title: what the person calls it.
-        ending: that it has to have; "": any.
-    """
+    """Return a name that is valid on every file system, with the given ending, or its own if that is empty."""
     has_ending = re.fullmatch(r"\.\w{1,8}", PurePath(str(title)).suffix)
     stem, usual = (PurePath(title).stem, PurePath(title).suffix) if has_ending else (title, ".txt")
     suffix = ending or usual
