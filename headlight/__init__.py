@@ -1,15 +1,11 @@
-"""The laboratory: questions asked of a model, and figures of the answers."""
+"""The laboratory: questions asked of a model, and figures of the answers; no Streamlit."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.providers import PROVIDERS, Provider
 
-if TYPE_CHECKING:
-    from headlight import programs
-
-__all__ = ["programs"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def _program_corpus(name: str, seed: int) -> Corpus:
@@ -25,10 +21,3 @@ def _program_made_from(name: str) -> list[str]:
 
 
 PROVIDERS["program:"] = Provider(_program_corpus, _program_made_from)
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name at its first use."""
-    if name == "programs":
-        return import_module("headlight.programs")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,40 @@
+# The public names, each with its module: `lazy_loader` imports a module when one of its names is first used.
+from .checkpoints.checkpoint import read_card as read_card
+from .checkpoints.checkpoint import save as save
+from .checkpoints.load import load as load
+from .config import ModelConfig as ModelConfig
+from .decoding.beam import beam_search as beam_search
+from .decoding.decoding_step import DecodingStep as DecodingStep
+from .decoding.greedy import Decoding as Decoding
+from .decoding.greedy import greedy_decode as greedy_decode
+from .decoding.session import DecodingSession as DecodingSession
+from .decoding.settings import Sampling as Sampling
+from .decoding.tree import DecodingTree as DecodingTree
+from .instrument.capture import Activations as Activations
+from .instrument.capture import LazyActivations as LazyActivations
+from .instrument.capture import capture as capture
+from .instrument.head_weights import HeadWeights as HeadWeights
+from .instrument.head_weights import weights as weights
+from .instrument.intervene import intervene as intervene
+from .instrument.interventions import average as average
+from .instrument.interventions import edit_mask as edit_mask
+from .instrument.interventions import knock_out as knock_out
+from .instrument.interventions import patch as patch
+from .instrument.interventions import replace as replace
+from .instrument.interventions import resample as resample
+from .instrument.interventions import scale as scale
+from .instrument.interventions import set_cells as set_cells
+from .instrument.interventions import zero as zero
+from .instrument.interventions import zero_heads as zero_heads
+from .instrument.lazy import LazyPattern as LazyPattern
+from .instrument.sites import Site as Site
+from .instrument.sites import site as site
+from .instrument.sites import site_names as site_names
+from .instrument.sites import sites as sites
+from .model import presets as presets
+from .model.transformer import Transformer as Transformer
+from .model.transformer import build as build
+from .text.tokenizer import Tokenizer as Tokenizer
+from .text.tokenizer import train_tokenizer as train_tokenizer
+
+__version__: str
