@@ -11,8 +11,7 @@ from headlight.figures.bars.spread import texts_spread
 from headlight.figures.bipartite import bipartite_lines
 from headlight.figures.curves.heads_over_time import heads_over_time
 from headlight.figures.curves.training import training_curves
-from headlight.figures.heatmaps.attention import attention_heatmap
-from headlight.figures.heatmaps.difference import difference_heatmap
+from headlight.figures.heatmaps.attention import attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.head_map import head_map_figure
 from headlight.figures.heatmaps.head_matrix import head_matrix
@@ -20,6 +19,7 @@ from headlight.figures.heatmaps.layer_matrix import layer_matrix
 from headlight.figures.heatmaps.overview import levels
 from headlight.figures.labels import isolate
 from headlight.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
+from headlight.figures.token_grid import TokenGrid
 
 __all__ = [
     "DARK",
@@ -27,6 +27,7 @@ __all__ = [
     "THEMES",
     "Figure",
     "Theme",
+    "TokenGrid",
     "attention_heatmap",
     "bipartite_lines",
     "difference_heatmap",

@@ -11,10 +11,11 @@ from headlight.figures.hues import category_hues
 from headlight.figures.labels import escape, shorten, text_width
 from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, note
 from headlight.figures.theme import KEY, QUERY
+from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
 from transformer_core.language import say
 
-LEAST = 0.005  # weights below are "0.00", and are not drawn
+LEAST = 0.005  # smaller weights round to 0.00 and are not drawn
 _ROW = 19  # px from one token to the next
 _LABEL_LENGTH = 24  # characters of a token
 _TOP, _LEGEND, _BOTTOM = 54, 24, 12  # px: the title and the names of the two sides, the names of the heads, below
@@ -28,62 +29,47 @@ _THIN, _THICK = 1.1, 3.0  # px: the width of the faintest curve, and of one of w
 
 def bipartite_lines(
     patterns: Sequence[Float[np.ndarray, "query key"]],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
+    grid: TokenGrid,
     *,
     names: Sequence[str] = (),
     hues: Sequence[str] | None = None,
-    at_least: float = LEAST,
-    chosen: tuple[int | None, int | None] = (None, None),
-    first_query: int = 0,
-    first_key: int = 0,
     title: str = mark("Attention as lines"),
-    query_name: str = mark("query"),
-    key_name: str = mark("key"),
 ) -> go.Figure:
-    """Draw a curve from each query to each key that it looks at: the stronger, the more attention.
+    """Draw a curve from each query on the left to each key that it attends to: the stronger, the more attention.
 
-    A still picture, for paper and slides, of what `curves.js` draws on the page: it has no hover texts, and it is as
-    high as the longer text needs.
+    A static picture, for paper and slides, of what `curves.js` draws on the page: it has no hover texts, and its height
+    is that of the longer text.
 
     Args:
-        patterns: one or several heads' attention weights in [0, 1], of the same text.
-        query_tokens: the labels of the left side, from top to bottom.
-        key_tokens: the labels of the right side.
-        names: of the heads, for the legend; as many as patterns, or none.
-        hues: of the heads, "#RRGGBB"; None: hues that are told apart.
-        at_least: weights below this are not drawn.
-        chosen: a query or a key, as a place in the whole text; only its curves are drawn, with its weights beside the
-            tokens of the other side. Of both, the query; None: the curves of all.
-        first_query: the place of the first query in the whole text, where the figure is a window of it.
-        first_key: that of the first key.
+        patterns: attention weights in [0, 1] of one or several heads, on the same text.
+        grid: tokens and names. Of a marked query, or else a marked key, only its curves are drawn, and its weights are
+            written beside the tokens of the other side.
+        names: of the heads, for the legend; one per pattern, or none.
+        hues: of the heads, "#RRGGBB"; None: distinct hues.
         title: names the quantity, and the head.
-        query_name: what the left side is.
-        key_name: what the right side is.
 
     Returns:
-        A figure of at most 24 shapes a head, as curves of nearly the same weight share one.
+        A figure of at most 24 shapes per head, as curves of nearly the same weight share one.
 
     Raises:
         ValueError: the labels, the names or the hues do not fit the patterns.
 
     Source: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model", sec. 3.1.
     """
+    if not patterns:
+        raise ValueError("There is no pattern to draw; give at least one.")
+    for pattern in patterns:
+        sides = grid.axes(pattern.shape)
+    query_tokens, key_tokens = grid.query_tokens, grid.key_tokens
     shape = len(query_tokens), len(key_tokens)
-    if not patterns or any(pattern.shape != shape for pattern in patterns):
-        raise ValueError(
-            f"There are {shape[0]} query labels and {shape[1]} key labels, and the patterns are "
-            f"{', '.join(f'{n} x {m}' for n, m in (pattern.shape for pattern in patterns)) or 'none'}; "
-            "give one pattern at least, and labels for all."
-        )
     hues = category_hues(len(patterns)) if hues is None else hues
     if len(hues) != len(patterns) or len(names) not in (0, len(patterns)):
         raise ValueError(
             f"There are {len(patterns)} patterns, {len(names)} names and {len(hues)} hues; give one each, or none."
         )
     query, key = (
-        None if place is None or not 0 <= place - first < n else place - first
-        for place, first, n in zip(chosen, (first_query, first_key), shape, strict=True)
+        None if place is None or not 0 <= place - axis.first < axis.n_cells else place - axis.first
+        for place, axis in zip(grid.marked, sides, strict=True)
     )
     is_drawn = np.ones(shape, dtype=bool)
     if query is not None:
@@ -107,18 +93,18 @@ def bipartite_lines(
     traces += [go.Scatter(x=[None], y=[None], yaxis=axis, showlegend=False) for axis in ("y", "y2")]  # else no axes
     bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
-    sides = ((0, "left", 4 - left_margin, query_name, QUERY), (1, "right", right_margin - 4, key_name, KEY))
+    ends_of = ((0, "left", 4 - left_margin, grid.query_name, QUERY), (1, "right", right_margin - 4, grid.key_name, KEY))
     notes = [
         note(f"<b>{escape(say(name))}</b>", x=x, xshift=shift, y=1, anchor=(anchor, "bottom"))
         | {"font": {"color": hue, "size": 13}}
-        for x, anchor, shift, name, hue in sides
+        for x, anchor, shift, name, hue in ends_of
     ]
     height = _TOP + _ROW * max(shape) + bottom
     layout = figure_layout(say(title), height=height, margin=(left_margin, right_margin, _TOP, bottom)) | {
         "hovermode": False,
         "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
-        "shapes": [*border_lines(query_tokens, ()), *_curves(drawn, hues, at_least)],
+        "shapes": [*border_lines(query_tokens, ()), *_curves(drawn, hues)],
         "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
         "yaxis": left | {"range": ends},
         "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},
@@ -127,11 +113,9 @@ def bipartite_lines(
     return figure_of(traces, layout)
 
 
-def _curves(
-    patterns: Float[np.ndarray, "head query key"], hues: Sequence[str], at_least: float
-) -> list[dict[str, Any]]:
+def _curves(patterns: Float[np.ndarray, "head query key"], hues: Sequence[str]) -> list[dict[str, Any]]:
     """Return a shape for the curves of each head and step of opacity, the strongest last: on top."""
-    heads, queries, keys = np.nonzero(patterns >= max(at_least, 1e-9))
+    heads, queries, keys = np.nonzero(patterns >= LEAST)
     weights = patterns[heads, queries, keys]
     strongest = np.argsort(-weights, kind="stable")[:_MOST_CURVES]
     paths: dict[tuple[int, int], list[str]] = {}
@@ -149,7 +133,7 @@ def _curves(
 
 
 def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> list[str]:
-    """Return what is written beside each token: the weight of each head, or, of many, the largest."""
+    """Return the text beside each token: the weight of each head, or of many heads the largest."""
     written = []
     for column in weights.T:
         heads = range(len(column)) if len(column) <= _MOST_NUMBERS else [int(column.argmax())]
@@ -160,7 +144,7 @@ def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> l
 
 
 def _labels(tokens: Sequence[str], chosen: int | None, weights: Sequence[str] | None) -> dict[str, Any]:
-    """Return an axis of tokens, each of them labelled; the chosen one is bold."""
+    """Return an axis of tokens, all of them labelled; the chosen one is bold."""
     labels = [escape(shorten(token, _LABEL_LENGTH)) for token in tokens]
     if chosen is not None:
         labels[chosen] = f"<b>{labels[chosen]}</b>"

@@ -63,10 +63,42 @@ def label_axis(
     return {"tickmode": "array", "tickvals": [*places], "ticktext": [*labels], "ticks": ""} | font | rest
 
 
+def row_axis(labels: Sequence[str], **rest: Any) -> dict[str, Any]:
+    """Return the axis of labelled rows, from top to bottom; `rest`: as for `label_axis`."""
+    return label_axis(range(len(labels)), labels, automargin=True, range=[len(labels) - 0.5, -0.5], **rest)
+
+
 def axis_names(number: int) -> dict[str, str]:
     """Return the names of the axes of a panel, counted from 0, as its traces take them."""
     suffix = str(number + 1) if number else ""
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+
+
+def add_panel(
+    layout: dict[str, Any],
+    number: int,
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    *,
+    across: tuple[float, float],
+    down: tuple[float, float],
+) -> dict[str, str]:
+    """Add the axes of a panel to a layout; return their names as traces take them.
+
+    Args:
+        layout: is changed.
+        number: of the panel, from 0.
+        x: the horizontal axis.
+        y: the vertical axis.
+        across: where the panel begins and ends, as fractions of the plot; rounding may lead beyond it.
+        down: likewise, from the bottom.
+    """
+    names = axis_names(number)
+    domains = {"x": across, "y": down}
+    for axis, other, parts in (("x", "y", x), ("y", "x", y)):
+        domain = [min(max(end, 0.0), 1.0) for end in domains[axis]]
+        layout[f"{axis}axis{names[f'{axis}axis'][1:]}"] = {**parts, "domain": domain, "anchor": names[f"{other}axis"]}
+    return names
 
 
 def hover(texts: Sequence[Any] | Any) -> dict[str, Any]:

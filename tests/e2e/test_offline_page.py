@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from headlight.figures import attention_heatmap, difference_heatmap
-from headlight.figures.heatmaps.cells import words
+from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
+from headlight.figures.heatmaps.cells import Cells
 from headlight.figures.offline import FILL_IN_WORDS, offline_page
 from headlight.figures.quantities import QUANTITIES, QuantityName
-from headlight.figures.token_axes import grid_places
 
 pytestmark = pytest.mark.browser
 
@@ -24,18 +23,16 @@ def made_here(values: np.ndarray, tokens: list[str], quantity: QuantityName, mas
     """What a figure that is small enough would say of each cell."""
     n, what = len(tokens), QUANTITIES[quantity]
     decimals = what.decimals(what.limits(values[mask])[1])
-    queries, keys = grid_places((n, n), tokens, tokens)
     rows = [
         [what.before + number for number in what.written(row, decimals)]
         for row in np.nan_to_num(values, neginf=0).tolist()
     ]
     told = []
     for row in range(n):
-        part, _ = grid_places((1, n), tokens[row : row + 1], tokens, first_query=row)
+        grid = TokenGrid(tokens[row : row + 1], tokens, first_query=row)
         numbers = partial(rows.__getitem__, slice(row, row + 1))
-        one = words(part, keys, mask[row : row + 1], numbers=numbers, before="", form="")
-        told += one.traces["customdata"].tolist()
-    assert len(queries.words) == len(told)
+        told += Cells(values[row : row + 1], grid, mask[row : row + 1]).words(numbers).trace["customdata"].tolist()
+    assert len(told) == n
     return told
 
 
@@ -63,14 +60,14 @@ def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.on("console", lambda message: troubles.append(message.text))
     for quantity, values in drawn.items():
-        figure = attention_heatmap(values, tokens, tokens, mask=mask, quantity=quantity)
+        figure = attention_heatmap(values, TokenGrid(tokens, tokens), mask=mask, quantity=quantity)
         forbidden, cells = page.evaluate(fill, figure.to_json())
         expected = made_here(values, tokens, quantity, mask)
         for row, column in np.ndindex(n, n):
             said = (cells if mask[row, column] else forbidden)[row][column]
             assert said == expected[row][column], quantity
             assert not (forbidden if mask[row, column] else cells)[row][column]
-    (cells,) = page.evaluate(fill, difference_heatmap(a, b, tokens, tokens).to_json())
+    (cells,) = page.evaluate(fill, difference_heatmap(a, b, TokenGrid(tokens, tokens)).to_json())
     by = float(b[3, 4] - a[3, 4])
     assert cells[3][4].endswith(f": B − A = {by:+.2f}".replace("-", "−"))
 

@@ -1,7 +1,6 @@
 """Where a model's parameters are: a bar for each part, and several models' shares beside each other."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +9,7 @@ from jaxtyping import Float
 from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_BELOW, figure_layout, figure_of, hover, label_axis
+from headlight.figures.layout import LEGEND_BELOW, figure_layout, figure_of, hover, row_axis
 from transformer_core.errors import mark
 from transformer_core.language import grouped, percent, say
 
@@ -67,7 +66,7 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str, height:
         "bargap": 0.35,
         "showlegend": False,
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
-        "yaxis": _row_axis([escape(name) for name in names]),
+        "yaxis": row_axis([escape(name) for name in names], fixedrange=True),
     }
     return figure_of([bars], layout)
 
@@ -108,14 +107,9 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, hei
         "showlegend": True,
         "legend": LEGEND_BELOW | {"traceorder": "normal"},
         "xaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 6, "fixedrange": True, "side": "top"},
-        "yaxis": _row_axis(labels),
+        "yaxis": row_axis(labels, fixedrange=True),
     }
     return figure_of(traces, layout)
-
-
-def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the axis of rows of bars, from top to bottom."""
-    return label_axis(range(len(labels)), labels, automargin=True, fixedrange=True, range=[len(labels) - 0.5, -0.5])
 
 
 def _hover_texts(part: str, part_counts: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:

@@ -1,22 +1,22 @@
-"""The cells of a grid of queries and keys: their colors, their words, the numbers in them, and what is marked.
+"""Heatmaps of queries and keys: colors, hover texts, numbers in the cells, frames.
 
-**Words in the browser.** A text for each cell is most of what a large figure weighs. Above `MOST_TOLD` cells the figure
-is sent without them, and the browser composes the same ones from `layout.meta["words"]`:
+**Hover texts in the browser.** One text per cell is most of the size of a large figure. Above `MOST_TEXTS` cells the
+figure is sent without them, and the browser composes the same texts from `layout.meta["words"]`:
 
-- `queries`, `keys`: what each row and each column is called, ready to be shown;
-- `before`: what stands before a number, ready to be shown;
-- `format`: of a cell's number z, as Python writes formats: ".2f" or "+.2f", with \u2212 for a minus;
-- `power`: where it is true, the number told is not z but 10 to the power of z, with two significant digits and without
-  an exponent; where z is -6 or less, "below 0.000001" is told;
-- `forbidden`: what is said of a cell that the mask does not allow.
+- `queries`, `keys`: the name of each row and column, escaped;
+- `before`: the text before a number, escaped;
+- `format`: of a cell's number z, as in Python: ".2f" or "+.2f", with \u2212 for a minus;
+- `power`: if true, the number is not z but 10 to the power of z, with two significant digits and without an exponent;
+  where z is -6 or less, it is `below`;
+- `forbidden`: the text of a cell that the mask does not allow.
 
-A cell's text is ``{queries[row]} \u2192 {keys[column]}: {before}{number}``. The texts belong into `customdata`,
+A cell's text is ``{queries[row]} \u2192 {keys[column]}: {before}{number}``. The texts go into `customdata`,
 [row][column], of each heatmap whose `meta` is "words", for the cells where its z is finite; its hovertemplate shows
-them. The heatmap whose name is `forbidden` says ``{queries[row]} \u2192 {keys[column]}: {forbidden}`` instead.
+them. The heatmap whose name is `forbidden` has ``{queries[row]} \u2192 {keys[column]}: {forbidden}`` instead.
 `offline.FILL_IN_WORDS` does so.
 
-**Blocks.** Where cells stand for several places, `layout.meta["blocks"]` has `queries` and `keys`: where each row and
-column begins, and where the last one ends, as places in the whole text.
+**Blocks.** In an overview, `layout.meta["blocks"]` has `queries` and `keys`: the first position of each row and column,
+and the position after the last.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,98 +30,155 @@ from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
 from headlight.figures.layout import HOVER, border_line, frame_around, hover
 from headlight.figures.quantities import BELOW
 from headlight.figures.theme import KEY, QUERY
-from headlight.figures.token_axes import Places
+from headlight.figures.token_grid import TokenAxis, TokenGrid
 from transformer_core.errors import mark
 from transformer_core.language import say
 
-MOST_TOLD = 64 * 64  # cells up to which each has its text with it
-NUMBERS_UP_TO = 24  # tokens a side up to which the values are written into the cells, where these are large enough
+MOST_TEXTS = 64 * 64  # cells up to which each is sent with its hover text
+NUMBERS_UP_TO = 24  # tokens per side up to which the values are written into the cells, where these are large enough
 FORBIDDEN = mark("masked")
 BROKEN = mark("not finite (NaN or ∞)")
 
 
 class Words(NamedTuple):
-    """What hovering over the cells tells."""
+    """The hover texts of the cells."""
 
-    traces: dict[str, Any]  # a part of each heatmap
+    trace: dict[str, Any]  # a part of each heatmap
     meta: dict[str, Any]  # a part of the layout's
 
 
-def words(
-    queries: Places,
-    keys: Places,
-    allowed: Bool[np.ndarray, "query key"],
-    *,
-    numbers: Callable[[], Sequence[Sequence[str]]],
-    before: str,
-    form: str,
-    is_power: bool = False,
-    between: str = ": ",
-    broken: Bool[np.ndarray, "query key"] | None = None,
+class Cells:
+    """The cells of a grid of queries and keys, and how they are drawn."""
+
+    def __init__(
+        self,
+        values: Float[np.ndarray, "query key"],
+        grid: TokenGrid,
+        mask: Bool[np.ndarray, "query key"] | None = None,
+        *,
+        is_partial: bool = False,
+    ) -> None:
+        """Take the values of a grid.
+
+        Args:
+            values: one number per cell.
+            grid: the rows and columns.
+            mask: True = may attend; None: all cells.
+            is_partial: whether the last rows and columns of the grid are empty.
+
+        Raises:
+            ValueError: the labels do not fit.
+        """
+        self.values, self.grid = values, grid
+        self.queries, self.keys = grid.axes(None if is_partial else values.shape)
+        self.mask = np.ones(values.shape, dtype=bool) if mask is None else mask
+        self.broken = self.mask & ~np.isfinite(values)
+        self.shown = self.mask & ~self.broken
+
+    def words(
+        self,
+        numbers: Callable[[], Sequence[Sequence[str]]],
+        *,
+        before: str = "",
+        form: str = ".2f",
+        is_power: bool = False,
+        between: str = ": ",
+        rows: Sequence[str] | None = None,
+    ) -> Words:
+        """Return the hover texts of all cells, or for many cells what the browser composes them from.
+
+        Args:
+            numbers: returns the text of each cell after `between`.
+            before: what the browser writes before a number.
+            form: the number's format in the browser.
+            is_power: whether the browser gets powers of ten.
+            between: between the names of the cell and its number.
+            rows: names of the rows, escaped; None: those of the queries.
+        """
+        n_rows, n_columns = self.values.shape
+        queries, keys = (self.queries.words if rows is None else rows)[:n_rows], self.keys.words[:n_columns]
+        if self.values.size > MOST_TEXTS:
+            return browser_words(queries, keys, before=before, form=form, is_power=is_power)
+        texts = [
+            [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys, row, strict=True)]
+            for query, row in zip(queries, numbers(), strict=True)
+        ]
+        for cells, text in ((self.broken, BROKEN), (~self.mask, FORBIDDEN)):
+            for row, column in np.argwhere(cells).tolist():
+                texts[row][column] = f"{queries[row]} \u2192 {keys[column]}: {say(text)}"
+        return Words(hover(np.array(texts, dtype=object)) | {"hoverongaps": False}, {})  # lists take twice as long
+
+    def draw(
+        self,
+        words: Words,
+        colors: dict[str, Any],
+        *,
+        title: str,
+        name: str,
+        colored: Float[np.ndarray, "query key"] | None = None,
+        numbers: tuple[Sequence[str], Bool[np.ndarray, " cell"]] | None = None,
+        number_width: int = 24,
+        hue: str = WARM,
+        framed: Iterable[tuple[int, int]] = (),
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Return the traces and the layout of the figure.
+
+        Masked cells are neutral, not zeros, and cells that are NaN or infinite have a color of their own.
+
+        Args:
+            words: the hover texts.
+            colors: the color axis by its name.
+            title: names the quantity, and the head.
+            name: of the trace.
+            colored: the numbers that the colors stand for; None: the values.
+            numbers: the texts in the cells that are shown, in order, and which cells are deep; None: none.
+            number_width: px of a number in a cell.
+            hue: of the frame around the marked cell, and around each of `framed`.
+            framed: more cells to frame, each a query and a key.
+        """
+        (color_axis,) = colors
+        where = self.keys.coordinates("x") | self.queries.coordinates("y")
+        gap = {"xgap": 1, "ygap": 1} if max(self.values.shape) <= 32 else {"xgap": 0, "ygap": 0}
+        z = np.where(self.shown, self.values if colored is None else colored, np.nan).astype(np.float32)
+        traces: list[Any] = [go.Heatmap(name=name, z=z, coloraxis=color_axis, **gap, **where, **words.trace)]
+        if not self.mask.all():
+            traces.insert(0, masked_cells(self.mask, **where, **words.trace))
+        if self.broken.any():
+            traces.insert(0, broken_cells(self.broken, **gap, **where, **words.trace))
+            scale = {"color": [0], "coloraxis": color_axis}  # plotly draws none beside cells without a number
+            look: dict[str, Any] = {"mode": "markers", "marker": scale, "showlegend": False, "hoverinfo": "skip"}
+            traces.append(go.Scatter(x=[None], y=[None], **look))
+        if (
+            numbers is not None
+            and max(len(self.queries.tokens), len(self.keys.tokens)) <= NUMBERS_UP_TO
+            and not self.grid.blocks
+        ):
+            rows, columns = np.nonzero(self.shown)
+            traces += number_traces(columns + self.keys.first, rows + self.queries.first, *numbers)
+        layout = self.grid.layout(self.queries, self.keys, title=title, number=number_width)
+        layout["meta"] |= words.meta
+        if self.grid.blocks:
+            layout["meta"] |= {"blocks": {"queries": self.queries.starts, "keys": self.keys.starts}}
+        return traces, layout | colors | outlines(self.grid, self.queries, self.keys, hue, framed)
+
+
+def browser_words(
+    queries: Sequence[str], keys: Sequence[str], *, before: str, form: str, is_power: bool = False
 ) -> Words:
-    """Return the words of all cells, or what the browser needs to find them.
-
-    Args:
-        queries: the rows.
-        keys: the columns.
-        allowed: False = the mask does not allow the cell.
-        numbers: gives each cell's number in words, with what stands before it.
-        before: what the browser puts before a number.
-        form: its format in the browser.
-        is_power: whether the browser sees powers of ten.
-        between: what stands between the names of the cell and `numbers`.
-        broken: the cells that are NaN or infinite; None: none.
-    """
-    if allowed.size > MOST_TOLD:
-        fields = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
-        traces = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
-        if is_power:
-            fields["below"] = say(BELOW)
-        return Words(traces, {"words": fields | {"forbidden": say(FORBIDDEN)}})
-    rows = [
-        [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys.words, row, strict=True)]
-        for query, row in zip(queries.words, numbers(), strict=True)
-    ]
-    for cells, said in ((broken, BROKEN), (~allowed, FORBIDDEN)):
-        for row, column in [] if cells is None else np.argwhere(cells).tolist():
-            rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {say(said)}"
-    texts = np.array(rows, dtype=object)  # plotly takes twice as long over lists
-    return Words(hover(texts) | {"hoverongaps": False}, {})
+    """Return what the browser composes hover texts from, as this module's docstring defines it."""
+    fields = {"queries": queries, "keys": keys, "before": before, "format": form, "power": is_power}
+    fields |= {"forbidden": say(FORBIDDEN)} | ({"below": say(BELOW)} if is_power else {})
+    return Words({"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}, {"words": fields})
 
 
-def cell_traces(
-    values: Float[np.ndarray, "query key"],
-    queries: Places,
-    keys: Places,
-    allowed: Bool[np.ndarray, "query key"],
-    *,
-    name: str,
-    color_axis: str,
-    hover_words: Words,
-) -> list[go.Heatmap | go.Scatter]:
-    """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros.
-
-    Those that it allows and that are NaN or infinite have a color of their own.
-    """
-    where = keys.coordinates("x") | queries.coordinates("y")
-    gap = 1 if max(values.shape) <= 32 else 0
-    broken = allowed & ~np.isfinite(values)
-    z = np.where(allowed & ~broken, values, np.nan).astype(np.float32)
-    traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **hover_words.traces)]
-    if not allowed.all():
-        blank = np.where(allowed, np.nan, 0.0).astype(np.float32)
-        traces.insert(
-            0, go.Heatmap(name=say(FORBIDDEN), z=blank, coloraxis="coloraxis2", **where, **hover_words.traces)
-        )
-    if broken.any():
-        traces.insert(0, broken_cells(broken, xgap=gap, ygap=gap, **where, **hover_words.traces))
-        scale = {"color": [0], "coloraxis": color_axis}  # plotly draws none beside cells without a number
-        traces.append(go.Scatter(x=[None], y=[None], mode="markers", marker=scale, showlegend=False, hoverinfo="skip"))
-    return traces
+def masked_cells(mask: Bool[np.ndarray, "query key"], **options: Any) -> go.Heatmap:
+    """Return the cells that the mask does not allow, in the neutral color of the template; `mask`: True = allowed."""
+    z = np.where(mask, np.nan, 0.0).astype(np.float32)
+    return go.Heatmap(**{"name": say(FORBIDDEN), "z": z, "coloraxis": "coloraxis2"} | options)
 
 
 def broken_cells(broken: Bool[np.ndarray, "query key"], **options: Any) -> go.Heatmap:
-    """Return the cells that are NaN or infinite, in their own color; a large figure says the same of each."""
+    """Return the cells that are NaN or infinite, in a color of their own."""
     if options.get("meta") == "words":
         options |= {"meta": None, "hovertemplate": f"{say(BROKEN)}<extra></extra>"}
     z = np.where(broken, 0.0, np.nan).astype(np.float32)
@@ -136,12 +193,12 @@ def number_traces(
     is_deep: Bool[np.ndarray, " cell"],
     **axes: str,
 ) -> list[go.Scatter]:
-    """Return the numbers to write into cells: those on pale cells, then those on deep cells, as the template has them.
+    """Return the numbers in cells: those on pale cells, then those on deep cells, in the order of the template.
 
     Args:
-        x: where each cell lies.
-        y: the same.
-        texts: the numbers; "" where none is written.
+        x: positions of the cells.
+        y: likewise.
+        texts: the numbers; "" for none.
         is_deep: whether a cell's color is nearer to the deep end of its scale.
         axes: `xaxis` and `yaxis`, where they are not the figure's first.
     """
@@ -165,40 +222,27 @@ def number_traces(
 
 
 def outlines(
-    queries: Places,
-    keys: Places,
-    marked: tuple[int | None, int | None],
-    hue: str = WARM,
-    *,
-    group: Iterable[tuple[int, int]] = (),
-    generated_from: int | None = None,
+    grid: TokenGrid, queries: TokenAxis, keys: TokenAxis, hue: str = WARM, framed: Iterable[tuple[int, int]] = ()
 ) -> dict[str, Any]:
-    """Return thin frames around a row, a column and their cell, as a part of the layout; empty without any.
+    """Return the frames and lines of a grid as a part of the layout; {} without any.
 
-    Where the rows or the columns are two texts, there is a line between them.
-
-    Args:
-        queries: the rows.
-        keys: the columns.
-        marked: a query and a key, as places in the whole text; None: not marked. What is not seen has no frame.
-        hue: of the frame around the cell.
-        group: cells that have a frame, too, each a query and a key.
-        generated_from: the place before whose row and column a dotted line is drawn, too.
+    There are thin frames around the marked row and column, a strong one around their cell and each of `framed`, a
+    dotted line before the generated part, and a line between two texts.
     """
-    row, column = queries.around(marked[0]), keys.around(marked[1])
-    cells = [(keys.around(key), queries.around(query)) for query, key in group]
+    row, column = queries.around(grid.marked[0]), keys.around(grid.marked[1])
+    cells = [(keys.around(key), queries.around(query)) for query, key in framed]
     shapes = [
         *([] if row is None else [frame_around(keys.ends, row, color=QUERY, width=1.5)]),
         *([] if column is None else [frame_around(column, queries.ends, color=KEY, width=1.5)]),
         *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
         *(frame_around(across, down, color=hue, width=3) for across, down in cells if across and down),
-        *_dividers(queries, keys, generated_from),
+        *_dividers(queries, keys, grid.generated_from),
         *_borders(queries, keys),
     ]
     return {"shapes": shapes} if shapes else {}
 
 
-def _borders(queries: Places, keys: Places) -> list[dict[str, Any]]:
+def _borders(queries: TokenAxis, keys: TokenAxis) -> list[dict[str, Any]]:
     """Return the lines between two texts."""
     (left, right), (top, bottom) = keys.ends, queries.ends
     x, y = keys.border, queries.border
@@ -206,8 +250,8 @@ def _borders(queries: Places, keys: Places) -> list[dict[str, Any]]:
     return across + ([] if x is None else [border_line({"x0": x, "x1": x, "y0": top, "y1": bottom})])
 
 
-def _dividers(queries: Places, keys: Places, generated_from: int | None) -> list[dict[str, Any]]:
-    """Return dotted lines between the text and what the model wrote, and the word for it where the mask leaves room."""
+def _dividers(queries: TokenAxis, keys: TokenAxis, generated_from: int | None) -> list[dict[str, Any]]:
+    """Return dotted lines between the given and the generated part, with a label."""
     row, column = queries.around(generated_from), keys.around(generated_from)
     look = {"type": "line", "line": {"color": DIVIDER, "width": 1.5, "dash": "dot"}}
     label = {"text": say("generated"), "textposition": "start", "textangle": 0, "xanchor": "left", "yanchor": "top"}

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Int
 
-from headlight.figures.heatmaps.cells import MOST_TOLD
+from headlight.figures.heatmaps.cells import MOST_TEXTS
 from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
@@ -22,7 +22,7 @@ from headlight.figures.layout import (
     line_at,
 )
 from headlight.figures.theme import KEY, VALUE
-from headlight.figures.token_axes import Places, token_legends
+from headlight.figures.token_grid import TokenAxis, token_legends
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -91,11 +91,11 @@ def kv_cache_grid(
     height = height or round(top + 2 * n_layers * row + _LEGEND)
     layout = figure_layout(say(title), height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
     layout["shapes"] = []
-    axes: dict[str, tuple[Places, dict[str, Any]]] = {}
+    axes: dict[str, tuple[TokenAxis, dict[str, Any]]] = {}
     traces: list[Any] = []
     for i, ((name, of_part, n_stored, room), across) in enumerate(zip(parts, edges, strict=True)):
         refs = axis_names(i)
-        places = Places(kind="key", tokens=of_part, n_cells=len(of_part))
+        places = TokenAxis(kind="key", tokens=of_part, n_cells=len(of_part))
         axis = places.axis(name, room=max(pitch * len(of_part), 1), apart=LINE + 4 if is_slanted else LINE)
         axes[f"xaxis{refs['xaxis'][1:]}"] = places, axis
         layout[f"xaxis{refs['xaxis'][1:]}"] = axis | {
@@ -192,14 +192,14 @@ def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
     return label_axis(places, map(str, layers), title=title, range=[2 * n_layers - 0.5, -0.5])
 
 
-def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
+def _cells(name: str, places: TokenAxis, n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
     """Return the cells of the source, or of what was read after it."""
     n = places.n_cells
     is_new = (np.arange(n) >= n_stored).astype(np.float32)
     pair = np.stack([is_new, 2 + is_new])  # keys, and values below them
     colors = list(_STATES.values())
     edges = [(i + end) / len(colors) for i in range(len(colors)) for end in (0, 1)]
-    is_told = 2 * n_layers * n <= MOST_TOLD
+    is_told = 2 * n_layers * n <= MOST_TEXTS
     told = hover(_hover_texts(places, n_stored, n_layers))
     gap = 1 if n <= _GRID_UP_TO else 0
     return go.Heatmap(
@@ -216,7 +216,7 @@ def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[s
     )
 
 
-def _hover_texts(places: Places, n_stored: int, n_layers: int) -> np.ndarray:
+def _hover_texts(places: TokenAxis, n_stored: int, n_layers: int) -> np.ndarray:
     """Return each cell in words."""
     new, stored = say(_IN_WORDS["new at this step"]), say(_IN_WORDS["stored"])
     words = [f"{place} '{escape(isolate(token))}'" for place, token in enumerate(places.tokens)]

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from headlight.figures.heatmaps.cells import MOST_TOLD
+from headlight.figures.heatmaps.cells import MOST_TEXTS
 from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, text_width
@@ -126,7 +126,7 @@ def _words(
     A large figure says it through the layout's `words`, as `cells` defines them.
     """
     names = [[escape(word) for word in side.words] for side in (rows, columns)]
-    if values.size > MOST_TOLD:
+    if values.size > MOST_TEXTS:
         fields = {"queries": names[0], "keys": names[1], "before": escape(before), "format": f".{decimals}f"}
         return {"meta": "words"}, {"words": fields | {"power": False, "forbidden": ""}}
     texts = [

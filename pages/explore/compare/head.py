@@ -12,7 +12,7 @@ from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 from headlight.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import Figure, attention_heatmap, difference_heatmap, isolate
+from headlight.figures import Figure, TokenGrid, attention_heatmap, difference_heatmap, isolate
 from headlight.figures.labels import shorten, text_width
 from pages.components import figures
 from pages.explore.compare import view_fields
@@ -99,21 +99,18 @@ def _three(data: ComparisonData, shared: SharedTokens, recipe: Expression) -> No
     replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
-    options: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
+    look: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
     maps = [
         attention_heatmap(
             values.astype(np.float32),
-            own[i][0],
-            own[i][1],
+            TokenGrid(own[i][0], own[i][1], **_axes(data, i), **look),
             title=f"{data.sides[i][0].letter}: {head_title(data.sides[i][0].head)}",
             mask=mask,
-            **_axes(data, i),
-            **options,
         )
         for i, (values, mask) in enumerate(((pair.a, mask_a), (pair.b, mask_b)))
     ]
-    options |= _axes(data, 0)
-    maps.append(difference_heatmap(pair.a, pair.b, *replaced, title="B − A", mask=pair.mask, **options))
+    grid = TokenGrid(replaced[0], replaced[1], **_axes(data, 0), **look)
+    maps.append(difference_heatmap(pair.a, pair.b, grid, title="B − A", mask=pair.mask))
     _line_up(maps, (*own, replaced))
     drawn = zip(("A", "B", "difference"), (recipe.a, recipe.b, recipe.difference), (*own, replaced), strict=True)
     for column, figure, mask, (name, values, labels) in zip(
@@ -183,7 +180,7 @@ def _draw(
 
 
 def _axes(data: ComparisonData, i: int) -> dict[str, Any]:
-    """Return what queries and keys of a side are, for its axes."""
+    """Return the names of the axes of a side."""
     side, model_run = data.sides[i]
     kind = ATTENTIONS[side.head.attention]
     queries, keys = (say(NAMES[model_run.architecture, part]) for part in (kind.queries_from, kind.keys_from))
@@ -234,7 +231,8 @@ def _alone(data: ComparisonData, i: int) -> None:
     recipe, mask = _pattern(data, i), attention_maps.mask(side.head.layer)
     values = value_of(recipe)
     title = f"{side.letter}: {head_title(side.head)}"
-    figure = attention_heatmap(values, queries, keys, title=title, mask=mask, height=HEIGHT, **_axes(data, i))
+    grid = TokenGrid(queries, keys, height=HEIGHT, **_axes(data, i))
+    figure = attention_heatmap(values, grid, title=title, mask=mask)
     data.draw(
         figure,
         name=f"{side.letter}-{view_fields.head_in_words(side.head)}",

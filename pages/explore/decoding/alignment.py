@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.alignment import alignment_matrix
+from headlight.figures import TokenGrid
+from headlight.figures.heatmaps.decoding import alignment_matrix
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
@@ -69,12 +70,17 @@ def show(data: DecodingData) -> None:
     figure = call(
         alignment_matrix,
         made.weights,
-        labels,
-        data.recipe.given.labels,
+        call(
+            TokenGrid,
+            labels,
+            data.recipe.given.labels,
+            query_name=say("query: next token"),
+            key_name=say("key: source token"),
+            marked=(data.n_written if data.n_written < len(data.branch) else None, None),
+        ),
         n_shown=made.n_shown,
         truth=made.truth,
         links=made.links,
-        at=data.n_written if data.n_written < len(data.branch) else None,
         title=title,
     )
     arrays = _arrays(data, made)

@@ -9,14 +9,14 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import TokenGrid, row_bars
 from headlight.figures.bars.blank_bars import blank_bars
-from headlight.figures.bars.row_bars import row_bars
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
 from pages.shared import prose
 from pages.shared.answer import probability
-from pages.shared.drawing import draw
+from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
@@ -133,13 +133,15 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     figure = call(
         row_bars,
         row.astype(np.float64),
-        labels,
-        query=place,
-        query_token=labels[place],
+        call(
+            TokenGrid,
+            labels[place : place + 1],
+            labels,
+            first_query=place,
+            key_name=say("key: text"),
+            **looks(460, HEIGHT),
+        ),
         title=title,
-        key_name=say("key: text"),
-        width=Unwritten(460),
-        height=Unwritten(HEIGHT),
     )
     names = [f"{key} {label}" for key, label in enumerate(labels)]
     draw(

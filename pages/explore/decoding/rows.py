@@ -6,7 +6,8 @@ import numpy as np
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures.bars.step_rows import LayerRows, layer_rows, step_rows
+from headlight.figures import TokenGrid
+from headlight.figures.heatmaps.decoding import LayerRows, layer_rows, step_rows
 from headlight.figures.labels import isolate, shorten
 from pages.components import figures
 from pages.explore.decoding import view_fields
@@ -65,13 +66,16 @@ def _draw(data: DecodingData, kind: "Kind") -> None:
     figure = call(
         step_rows,
         made.values,
-        labels,
-        made.labels,
+        call(
+            TokenGrid,
+            made.labels,
+            labels,
+            query_name=made.name,
+            key_name=say(KEYS[kind]),
+            marked=(made.chosen, None),
+        ),
         title=title,
-        chosen=made.chosen,
         n_keys=None if kind == "cross" else len(read),
-        key_name=say(KEYS[kind]),
-        row_name=made.name,
     )
     tokens = value_of(labels)
     keys = [f"{place} {label}" for place, label in enumerate(tokens)]

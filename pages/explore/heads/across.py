@@ -1,12 +1,12 @@
 """Across layers: from which tokens what a position holds at the end may have come."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
-from headlight.figures import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
@@ -81,22 +81,15 @@ def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
     names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
     title = say("{method}: {side} → {of}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
-    axes: dict[str, Any] = {
-        "query_name": say("final states ({of})", of=names[part.of]),
-        "key_name": say("inputs ({of})", of=names[part.side]),
-    }
-    figure = named(
-        "figure",
-        call(
-            attention_heatmap,
-            made.values.astype(np.float32),
-            getattr(data.recipe, part.of),
-            getattr(data.recipe, part.side),
-            title=title,
-            mask=made.mask,
-            **axes,
-        ),
+    grid = call(
+        TokenGrid,
+        getattr(data.recipe, part.of),
+        getattr(data.recipe, part.side),
+        query_name=say("final states ({of})", of=names[part.of]),
+        key_name=say("inputs ({of})", of=names[part.side]),
     )
+    drawn = call(attention_heatmap, made.values.astype(np.float32), grid, title=title, mask=made.mask)
+    figure = named("figure", drawn)
     name = f"{data.view.model}-{method}-{part.of}-{part.side}"
     table = (part.values.astype(np.float32), queries, keys, part.mask)
     figures.live_figure(

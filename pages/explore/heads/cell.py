@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.analysis.flow.divergence import entropy
 from headlight.analysis.heads.picture import HeadPicture, cell_in_all_heads
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.bars.row_bars import row_bars
+from headlight.figures import TokenGrid, row_bars
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.labels import shorten
 from pages.components import figures
@@ -62,17 +62,20 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
     figure = call(
         row_bars,
         made.values[0].astype(np.float64),
-        made.keys.labels,
-        query=query,
-        query_token=made.queries.labels[0],
-        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
-        allowed=made.mask[0],
-        first_key=made.keys.first,
+        call(
+            TokenGrid,
+            made.queries.labels,
+            made.keys.labels,
+            first_query=query,
+            first_key=made.keys.first,
+            key_name=data.axis_names["key_name"],
+            marked=(None, key),
+            height=Unwritten(HEIGHT),
+        ),
         quantity=data.spec.quantity,
+        mask=made.mask[0],
         largest=shown.largest,
-        chosen=key,
-        key_name=data.axis_names["key_name"],
-        height=Unwritten(HEIGHT),
+        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
     draw(

@@ -11,7 +11,7 @@ import streamlit as st
 from headlight.analysis.heads.picture import HeadPicture, HeadShare
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bipartite import bipartite_lines
 from headlight.figures.heatmaps.attention import heatmap_frame
 from headlight.figures.heatmaps.cells import FORBIDDEN
@@ -73,26 +73,20 @@ def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
 
 def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expression:
     """Return the heatmap as code, with the chosen query and key marked."""
-    shown = data.recipe_of(data.spec)
-    return named(
-        "figure",
-        call(
-            attention_heatmap,
-            shown.values,
-            shown.queries.labels,
-            shown.keys.labels,
-            quantity=data.spec.quantity,
-            title=data.title,
-            mask=shown.mask,
-            first_query=shown.queries.first,
-            first_key=shown.keys.first,
-            blocks=shown.blocks,
-            largest=shown.largest,
-            marked=chosen,
-            generated_from=shown.keys.place(data.generated_from),
-            **data.axis_names,
-        ),
+    shown, spec = data.recipe_of(data.spec), data.spec
+    grid = call(
+        TokenGrid,
+        shown.queries.labels,
+        shown.keys.labels,
+        first_query=shown.queries.first,
+        first_key=shown.keys.first,
+        blocks=shown.blocks,
+        marked=chosen,
+        generated_from=shown.keys.place(data.generated_from),
+        **data.axis_names,
     )
+    look = {"quantity": spec.quantity, "title": data.title, "mask": shown.mask, "largest": shown.largest}
+    return named("figure", call(attention_heatmap, shown.values, grid, **look))
 
 
 def _preview(data: HeadsData) -> Mapping[str, Any] | None:
@@ -117,7 +111,7 @@ def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
     who = say("{attention} L{layer}.H{head}", attention=name, layer="{layer}", head="{head}")
     title = f"{say(QUANTITIES['pattern'].title)}: {who}"
     labels, names = data.model_run.labels(attention), data.axis_names_of(attention)
-    return heatmap_frame(*labels, title=title, generated_from=data.generated_from, **names)
+    return heatmap_frame(TokenGrid(*labels, generated_from=data.generated_from, **names), title=title)
 
 
 def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
@@ -154,17 +148,16 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     )
     with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
-            figure = bipartite_lines(
-                [picture.values.astype(np.float32) for picture in each],
+            grid = TokenGrid(
                 each[0].queries.labels,
                 each[0].keys.labels,
-                names=names if shares else (),
-                chosen=(query, key),
                 first_query=shown.queries.first,
                 first_key=shown.keys.first,
-                title=title,
+                marked=(query, key),
                 **data.axis_names,
             )
+            patterns = [picture.values.astype(np.float32) for picture in each]
+            figure = bipartite_lines(patterns, grid, names=names if shares else (), title=title)
             name = data.file_name("lines")
             with st.container(width=STILL_WIDTH):
                 figures.live_figure(

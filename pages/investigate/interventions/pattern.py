@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
-from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap
 from pages.components import figures
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
@@ -33,12 +33,10 @@ def show(data: InterventionsData) -> None:
         drawn = call(
             attention_heatmap,
             weights,
-            *labels,
+            call(TokenGrid, *labels, marked=cell or (None, None), **looks(460, HEIGHT)),
             title=title,
             mask=mask,
-            marked=cell or (None, None),
-            group=view_fields.GROUP.value if is_group else (),
-            **looks(460, HEIGHT),
+            framed=view_fields.GROUP.value if is_group else (),
         )
         with column:
             data.draw(

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
@@ -109,11 +110,7 @@ def _figure(data: MasksData, found: Expression) -> None:
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
     told: dict[str, Any] = {
         "titles": (say("With the causal mask"), say("Without")),
-        "rows": lengths,
-        "columns": labels,
-        "row_name": say("tokens in one pass"),
-        "column_name": say("output after"),
-        "hover": HOVER,
+        "hover_form": HOVER,
         "title": say("Maximum logit difference of each output as the text grows"),
         "subtitle": say(
             "gray: at most {tolerance} (rounding); dots: token not generated yet",
@@ -121,12 +118,14 @@ def _figure(data: MasksData, found: Expression) -> None:
         ),
         "tolerance": steps.tolerance,
     }
+    names = {"query_name": say("tokens in one pass"), "key_name": say("output after")}
+    grid = call(TokenGrid, lengths, labels, height=Unwritten(470), **names)
     moved = (found.grown, found.grown_unmasked)
     places = [f"{index} {label}" for index, label in enumerate(labels)]
     columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
     both = np.hstack([steps.grown, steps.grown_unmasked])
     draw(
-        call(moved_pair, moved, **told, height=Unwritten(470)),
+        call(moved_pair, moved, grid, **told),
         *_printed(found),
         Print(moved, "with the mask and without: [length, output], logits"),
         title=told["title"],

@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.masks.presets import PRESETS
+from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 from headlight.figures.labels import isolate
@@ -191,22 +192,26 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
     is_encoder = not data.card.config.has_decoder
     told: dict[str, Any] = {
         "titles": (say("With the model’s own masks"), _title(data, other)),
-        "rows": labels,
-        "columns": labels,
-        "row_name": say("output at") if is_encoder else say("output after"),
-        "column_name": say("changed token"),
-        "hover": HOVER_ENCODER if is_encoder else HOVER,
+        "hover_form": HOVER_ENCODER if is_encoder else HOVER,
         "title": say("Maximum logit difference by output and changed token"),
         "subtitle": say("gray: exactly 0"),
         "tolerance": 0.0,
     }
     moved = tuple(recipe.moved for recipe in recipes)
-    looks = {"chosen": place, "height": Unwritten(500)}
+    grid = call(
+        TokenGrid,
+        labels,
+        labels,
+        query_name=say("output at") if is_encoder else say("output after"),
+        key_name=say("changed token"),
+        marked=(None, place),
+        height=Unwritten(500),
+    )
     places = [f"{index} {label}" for index, label in enumerate(labels)]
     columns = [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places]
     both = np.hstack([own.moved, changed.moved])
     draw(
-        call(moved_pair, moved, **told, **looks),
+        call(moved_pair, moved, grid, **told),
         *_printed(*recipes),
         title=told["title"],
         name=data.file_name("leak"),

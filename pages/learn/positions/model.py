@@ -8,8 +8,8 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import head_grid
-from headlight.figures.curves.position_parts import part_shares, position_parts
+from headlight.figures import TokenGrid, head_grid
+from headlight.figures.heatmaps.position_parts import part_shares, position_parts
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
 from pages.learn.positions import recipes, shuffle, view_fields
@@ -106,16 +106,17 @@ def _sources(data: PositionsData) -> None:
         {say(PART_NAMES[name]): share for name, share in shares.items()},
         found.scores[:MOST_DRAWN, :MOST_DRAWN],
         found.mask[:MOST_DRAWN, :MOST_DRAWN],
-        labels[0][:MOST_DRAWN],
-        labels[1][:MOST_DRAWN],
+        TokenGrid(
+            *(side[:MOST_DRAWN] for side in labels),
+            query_name=say("query: {what}", what=sides[0]),
+            key_name=say("key: {what}", what=sides[1]),
+        ),
         title=say(
             "Scores of {attention} L{layer}.H{head} as a sum",
             attention=attention,
             layer=view.layer,
             head=view.head,
         ),
-        query_name=say("query: {what}", what=sides[0]),
-        key_name=say("key: {what}", what=sides[1]),
     )
     names = [*found.parts]
     stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import attention_heatmap, head_grid
+from headlight.figures import TokenGrid, attention_heatmap, head_grid
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
@@ -89,17 +89,9 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
     order = say("original order") if which == 0 else say("shuffled")
     sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
-    figure = attention_heatmap(
-        pattern,
-        queries,
-        keys,
-        title=title,
-        mask=mask,
-        query_name=say("query: {what}", what=sides[0]),
-        key_name=say("key: {what}", what=sides[1]),
-        width=430,
-        height=HEIGHT,
-    )
+    names = [say("query: {what}", what=sides[0]), say("key: {what}", what=sides[1])]
+    grid = TokenGrid(queries, keys, query_name=names[0], key_name=names[1], width=430, height=HEIGHT)
+    figure = attention_heatmap(pattern, grid, title=title, mask=mask)
     draw(
         data,
         figure,

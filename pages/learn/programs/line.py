@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.programs.layout import Subspace
 from headlight.programs.mutations import mutations
@@ -179,11 +179,9 @@ def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) 
         call(
             attention_heatmap,
             recipe.patterns[line.heads[0]],
-            recipe.labels,
-            recipe.labels,
+            call(TokenGrid, recipe.labels, recipe.labels, **looks(WIDTH, HEIGHT)),
             title=title,
             mask=mask,
-            **looks(WIDTH, HEIGHT),
         ),
         Print(recipe.patterns[line.heads[0]], "[query, key]"),
         title=title,

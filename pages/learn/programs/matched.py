@@ -8,7 +8,7 @@ import streamlit as st
 import headlight as hl
 import transformer_core as tc
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.heatmaps.attention import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap
 from headlight.programs.language import Program
 from pages.learn.programs import training, view_fields
 from pages.learn.programs.training import Shown
@@ -195,11 +195,9 @@ def _pattern(
         call(
             attention_heatmap,
             weights,
-            labels,
-            labels,
+            call(TokenGrid, labels, labels, **looks(WIDTH, HEIGHT)),
             title=title,
             mask=call(np.tri, len(labels), dtype=bool) if data.program.is_causal else None,
-            **looks(WIDTH, HEIGHT),
         ),
         Print(weights, "[query, key]"),
         title=title,

@@ -35,12 +35,12 @@ class SnapshotData:
 
     @property
     def axes(self) -> dict[str, Any]:
-        """What all pictures of the chosen head have in common, as the figures take it."""
+        """Tokens, names and mask of all figures of the chosen head."""
         mask = self.read.reading.masks[self.view.attention][self.view.layer]
         return {**self.axes_of(self.view.attention), "mask": mask}
 
     def axes_of(self, attention: str) -> dict[str, Any]:
-        """Return what all heads of an attention have in common, as the figures take it."""
+        """Return the tokens and names of an attention, as `TokenGrid` takes them."""
         fixed, kind = self.read.reading.fixed, ATTENTIONS[attention]
         queries, keys = fixed.labels(attention)
         is_written = fixed.architecture == "encoder_decoder"

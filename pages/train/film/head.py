@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.cells import strongest_cell
-from headlight.figures import attention_heatmap, isolate
+from headlight.figures import TokenGrid, attention_heatmap, isolate
 from headlight.figures.heatmaps.attention import heatmap_frame
 from headlight.figures.heatmaps.cells import FORBIDDEN
 from headlight.figures.hues import NOT_FINITE
@@ -110,8 +110,8 @@ def _preview(data: SnapshotData) -> dict[str, Any]:
 
 def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
     """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
-    axes = data.axes_of(attention)
-    return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
+    title = say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}"))
+    return heatmap_frame(TokenGrid(**data.axes_of(attention)), title=title)
 
 
 def says(data: SnapshotData) -> None:

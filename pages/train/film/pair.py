@@ -6,7 +6,6 @@ import streamlit as st
 
 from headlight.figures import attention_heatmap, difference_heatmap
 from pages.shared import prose
-from pages.shared.recipe import Unwritten
 from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -69,7 +68,7 @@ def show(data: SnapshotData) -> None:
                 name=data.file_name(letter, f"step{step}"),
                 key=f"film-pair-{letter}",
                 model=weights_of(data.run.path, step),
-                options={"width": Unwritten(WIDTH)},
+                width=WIDTH,
                 **told,
             )
     with columns[2]:
@@ -81,7 +80,7 @@ def show(data: SnapshotData) -> None:
             name=data.file_name("difference"),
             key="film-pair-difference",
             model=weights_of(data.run.path, data.step),
-            options={"names": ("A", "B"), "width": Unwritten(WIDTH)},
+            width=WIDTH,
             **told,
         )
     prose.look_for(_in_words(data, *names))

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
+from headlight.figures import TokenGrid
 from pages.shared import drawing, models, runs
 from pages.shared.readings import MAX_NEW_TOKENS
-from pages.shared.recipe import Expression, Print, call, each, literal, named, through
+from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, through
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film import film_readings
@@ -64,7 +65,7 @@ def draw(
     name: str,
     key: str,
     model: str,
-    options: Mapping[str, Any] | None = None,
+    width: int | None = None,
     **more: Any,
 ) -> None:
     """Draw the pattern of a head, or how two of them differ, with all that is saved.
@@ -73,23 +74,24 @@ def draw(
         data: what the page shows.
         figure: that draws it.
         patterns: of each the snapshot as code, layer and head, and the numbers, which are not computed again.
-        axes: labels, mask and names, as the figures take them.
+        axes: labels and names, as `TokenGrid` takes them, and the mask.
         title: of the figure.
         name: of its files.
         key: of the component.
         model: the folder of the weights.
-        options: others of the figure.
+        width: px that the figure is laid out for; None: the usual.
         more: as for `live_figure`.
     """
     attention = data.view.attention
     weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
     last, (layer, _), _ = patterns[-1]
     labels = {name: of for name, of in axes.items() if name != "mask"}
+    grid = call(TokenGrid, **labels, **({} if width is None else {"width": Unwritten(width)}))
     mask = _known(last.masks[attention][layer], axes["mask"])
     shown = patterns[-1][2] if len(patterns) == 1 else patterns[1][2] - patterns[0][2]
     table = shown, axes["query_tokens"], axes["key_tokens"], axes["mask"]
     drawing.draw(
-        call(figure, *weights, **labels, title=title, mask=mask, **(options or {})),
+        call(figure, *weights, grid, title=title, mask=mask),
         Print(weights[0] if len(patterns) == 1 else call(np.subtract, *reversed(weights)), "[query, key]"),
         title=title,
         name=name,

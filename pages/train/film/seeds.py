@@ -11,7 +11,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import attention_heatmap, head_matrix
 from pages.shared import drawing, export, prose, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Print, Unwritten, call
+from pages.shared.recipe import Print, call
 from pages.shared.run_figures import weights_of
 from pages.shared.runs import Run
 from pages.shared.view import run_state
@@ -201,7 +201,7 @@ def _draw(
                 name=f"{of.name}-{view.attention}-layer{place[0]}-head{place[1]}",
                 key=f"film-seed-{side}",
                 model=weights_of(of.path, at),
-                options={"width": Unwritten(360)},
+                width=360,
                 height=None,
             )
     _pairs(data, matching)

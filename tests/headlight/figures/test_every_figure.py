@@ -11,6 +11,7 @@ from headlight.analysis.training.curves import Curve
 from headlight.figures import (
     DARK,
     LIGHT,
+    TokenGrid,
     attention_heatmap,
     bipartite_lines,
     difference_heatmap,
@@ -24,21 +25,19 @@ from headlight.figures import (
     texts_spread,
     training_curves,
 )
-from headlight.figures.alignment import alignment_matrix
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.bars.blank_bars import blank_bars
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.bars.score_sources import score_sources_heatmap
-from headlight.figures.bars.step_rows import step_rows
 from headlight.figures.curves.plain_lines import plain_lines
 from headlight.figures.curves.position_curves import Line, position_curves
 from headlight.figures.heatmaps.all_heads import all_heads
+from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
 from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.quantities import QUANTITIES, QuantityName
-from headlight.figures.token_axes import grid_places
 
 
 def weights(*shape: int) -> np.ndarray:
@@ -74,9 +73,11 @@ def over_time() -> Figure:
 def by_quantity(name: QuantityName) -> dict[str, Callable[[], Figure]]:
     """Draw one quantity as a heatmap, and as bars."""
     return {
-        f"heatmap of {name}": lambda: attention_heatmap(weights(2, 3), "ab", "cde", quantity=name, marked=(1, 1)),
+        f"heatmap of {name}": lambda: attention_heatmap(
+            weights(2, 3), TokenGrid("ab", "cde", marked=(1, 1)), quantity=name
+        ),
         f"row of {name}": lambda: row_bars(
-            weights(3), "abc", query=3, query_token="d", quantity=name, others={"o": weights(3)}, chosen=1
+            weights(3), TokenGrid("d", "abc", first_query=3, marked=(None, 1)), quantity=name
         ),
     }
 
@@ -88,16 +89,16 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "training": curves,
     "heads over time": over_time,
     "alignment": lambda: alignment_matrix(
-        weights(4, 3), "abcd", "efg", n_shown=2, truth={(0, 0)}, links={(1, 1)}, at=1
+        weights(4, 3), TokenGrid("abcd", "efg", marked=(1, None)), n_shown=2, truth={(0, 0)}, links={(1, 1)}
     ),
-    "lines": lambda: bipartite_lines([weights(3, 4)], "abc", "defg", names=["a"], chosen=(0, None)),
+    "lines": lambda: bipartite_lines([weights(3, 4)], TokenGrid("abc", "defg", marked=(0, None)), names=["a"]),
     "blanks": lambda: blank_bars(
         [weights(2), weights(3)], ["ab", "cde"], names="xy", entropies=weights(2), next_one=0, filled={1}
     ),
     "sources": lambda: score_sources_heatmap(weights(2, 3), "ab", "cde", query="q", key="k", title="t"),
     "spread": lambda: texts_spread(weights(4), "abcd", measure="m", chosen=1, levels={"a": 0.2}),
-    "step": lambda: step_rows(weights(3, 3), "abc", ("0.0", "0.1", "mean"), title="t", chosen=1),
-    "difference": lambda: difference_heatmap(weights(2, 3), weights(2, 3), "ab", "cde"),
+    "step": lambda: step_rows(weights(3, 3), TokenGrid(("0.0", "0.1", "mean"), "abc", marked=(1, None)), title="t"),
+    "difference": lambda: difference_heatmap(weights(2, 3), weights(2, 3), TokenGrid("ab", "cde")),
     "grid": lambda: head_grid(weights(2, 3), title="t", chosen=(0, 1)),
     "map": lambda: head_map_figure(weights(3, 2), "abc", chosen=1, cluster_names=["c"]),
     "heads of two models": lambda: head_matrix(weights(4, 4), np.arange(4), n_heads=2),
@@ -132,15 +133,18 @@ def curve(*values: float) -> Figure:
 
 def moved(n_rows: int) -> Figure:
     zeros = np.zeros((n_rows, 2), dtype=np.float32)
-    names: dict[str, Any] = {"titles": ("a", "b"), "row_name": "r", "column_name": "c", "hover": "", "title": "t"}
-    return moved_pair((zeros, zeros), rows=["a", "b"], columns=["a", "b"], **names)
+    return moved_pair((zeros, zeros), TokenGrid("ab", "ab"), titles=("a", "b"), hover_form="", title="t")
 
 
 REFUSALS: list[tuple[str, Callable[[], object]]] = [
-    ("4 rows of 3 weights for 3 target labels", lambda: alignment_matrix(weights(4, 3), "abc", "efg", n_shown=1)),
     (
-        "3 query labels and 4 key labels, and the patterns are 2 x 2",
-        lambda: bipartite_lines([weights(2, 2)], "abc", "defg"),
+        "4 queries and 3 keys, but there are 3",
+        lambda: alignment_matrix(weights(4, 3), TokenGrid("abc", "efg"), n_shown=1),
+    ),
+    ("5 rows cannot be shown", lambda: alignment_matrix(weights(4, 3), TokenGrid("abcd", "efg"), n_shown=5)),
+    (
+        "2 queries and 2 keys, but there are 3 query labels and 4",
+        lambda: bipartite_lines([weights(2, 2)], TokenGrid("abc", "defg")),
     ),
     (
         "2 blanks with 5 candidates, 4 labels",
@@ -150,16 +154,16 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
         "one to three kinds of bars",
         lambda: label_bars({"": np.ones(2)}, "abc", title="t", label_name="", value_name="v"),
     ),
-    ("3 keys, but there are 4 labels", lambda: row_bars(weights(3), "abcd", query=0, query_token="x")),
+    ("3 keys, but there are 1 query labels and 4", lambda: row_bars(weights(3), TokenGrid("x", "abcd"))),
     (
         "2 rows and 3 columns, but 1 and 3",
         lambda: score_sources_heatmap(weights(2, 3), "a", "cde", query="q", key="k", title="t"),
     ),
     ("4 values and 3 texts", lambda: texts_spread(weights(4), "abc", measure="m")),
-    ("3 rows of 3 keys, but 2 row labels", lambda: step_rows(weights(3, 3), "abc", ("0.0", "0.1"), title="t")),
+    ("but there are 2 query labels", lambda: step_rows(weights(3, 3), TokenGrid(("0.0", "0.1"), "abc"), title="t")),
     ("one to three lines", lambda: plain_lines({}, title="t", x_name="x", y_name="y")),
     ("5 places, but 4 values of 'b'", lambda: curve(1, 2, 3, 4)),
-    ("2 query labels", lambda: attention_heatmap(weights(3, 2), "ab", "cd")),
+    ("2 query labels", lambda: attention_heatmap(weights(3, 2), TokenGrid("ab", "cd"))),
     ("no head", lambda: head_grid(weights(2, 3), title="t", chosen=(0, -1))),
     ("3 heads and 2 labels", lambda: head_map_figure(weights(3, 2), "ab")),
     (
@@ -168,7 +172,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ),
     ("4 positions are stored, but there are 3", lambda: kv_cache_grid("abc", n_layers=2, n_cached=4)),
     ("2 rows and 3 columns, but 3 and 2", lambda: layer_matrix(weights(2, 3), labels=("abc", "de"))),
-    ("a matrix of 3 by 2", lambda: moved(3)),
+    ("3 queries and 2 keys, but there are 2", lambda: moved(3)),
     (
         "but there are 2 and 3 labels",
         lambda: number_panels({"a": weights(3, 3)}, "ab", "cde", title="t", row_name="r", column_name="c"),
@@ -178,7 +182,6 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
         lambda: position_matrix(weights(2, 3), *[Side(title="", words="abc")] * 2, title="t"),
     ),
     *(("no head", lambda at=at: frame_one_of_all_heads(*at)) for at in (("A", 1, 0), ("A", 0, -1), ("B", 0, 0))),
-    ("2 queries and 3 keys, but there are 2 query labels and 2", lambda: grid_places((2, 3), "ab", "cd")),
 ]
 
 

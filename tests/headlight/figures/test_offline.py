@@ -4,12 +4,14 @@ import re
 
 import numpy as np
 
-from headlight.figures import DARK, LIGHT, attention_heatmap
+from headlight.figures import DARK, LIGHT, TokenGrid, attention_heatmap, template
 from headlight.figures.offline import offline_page
 
 
 def test_a_page_asks_nobody_and_its_words_are_text():
-    figure = attention_heatmap(np.ones((1, 1)), ["</script><b>"], ["x"], theme=DARK)
+    figure = attention_heatmap(np.ones((1, 1)), TokenGrid(["</script><b>"], ["x"])).update_layout(
+        template=template(DARK)
+    )
     before = figure.to_json()
     page = offline_page(figure, title="<i>t</i>", about="a & b\n<script>alert(1)</script>")
     assert "<title>&lt;i&gt;t&lt;/i&gt;</title>" in page

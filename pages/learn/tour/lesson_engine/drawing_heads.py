@@ -8,12 +8,11 @@ import numpy as np
 
 from headlight.analysis.heads.table import pattern_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import attention_heatmap, bipartite_lines, head_grid
+from headlight.figures import TokenGrid, attention_heatmap, bipartite_lines, head_grid, row_bars
 from headlight.figures.bars.label_bars import label_bars
-from headlight.figures.bars.row_bars import row_bars
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
-from headlight.figures.token_axes import HEIGHT
+from headlight.figures.token_grid import HEIGHT
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.value import Values, plain_number
@@ -59,15 +58,17 @@ def draw_head(data: FigureData) -> Plot:
         named = say("Scores before the softmax: {head}", head=who(data))
     figure = attention_heatmap(
         values.array,
-        rows,
-        columns,
+        TokenGrid(
+            rows,
+            columns,
+            query_name=_name("query", data, 0),
+            key_name=_name("key", data, 1),
+            marked=(data.query, None if key is None else _place(data, values, key)),
+            height=min(_AROUND + _ROW * len(rows), HEIGHT),
+        ),
         quantity=quantity,
         title=data.given.get("title") or named,
         mask=mask,
-        marked=(data.query, None if key is None else _place(data, values, key)),
-        query_name=_name("query", data, 0),
-        key_name=_name("key", data, 1),
-        height=min(_AROUND + _ROW * len(rows), HEIGHT),
     )
     return Plot(figure=figure, csv=_csv(values, mask))
 
@@ -124,13 +125,9 @@ def draw_row(data: FigureData) -> Plot:
     )
     figure = row_bars(
         values.array[query],
-        labels,
-        query=query,
-        query_token=_labels(values, 0)[query],
-        allowed=_mask(data, values)[query],
+        TokenGrid([_labels(values, 0)[query]], labels, first_query=query, key_name=_name("key", data, 1), height=320),
+        mask=_mask(data, values)[query],
         title=title,
-        key_name=_name("key", data, 1),
-        height=320,
     )
     return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, values.array[query])))
 
@@ -139,14 +136,11 @@ def draw_lines(data: FigureData) -> Plot:
     """Draw a pattern as lines."""
     values = data.of_head("pattern")
     rows, columns = (_labels(values, place) for place in (0, 1))
+    names = _name("query", data, 0), _name("key", data, 1)
     figure = bipartite_lines(
         [values.array.astype(np.float32)],
-        rows,
-        columns,
-        chosen=(data.query, None),
+        TokenGrid(rows, columns, query_name=names[0], key_name=names[1], marked=(data.query, None)),
         title=data.given.get("title") or say("Attention pattern: {head}", head=who(data)),
-        query_name=_name("query", data, 0),
-        key_name=_name("key", data, 1),
     )
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 

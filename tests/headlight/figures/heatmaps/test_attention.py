@@ -1,13 +1,14 @@
-"""The heatmap of one head: its axes, its range, its words."""
+"""The heatmap of one head and the difference of two: axes, ranges, hover texts."""
 
 import html
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from plotly.graph_objects import Figure, Heatmap
 
-from headlight.figures import attention_heatmap
+from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.attention import heatmap_frame
 from headlight.figures.hues import WARM
 from headlight.figures.theme import KEY, QUERY
@@ -28,7 +29,7 @@ def heatmap(figure: Figure, name: str) -> Heatmap:
 
 def test_rows_are_queries_and_columns_keys_with_the_tokens_as_text():
     pattern = a_pattern(3, 4)
-    figure = attention_heatmap(pattern, QUERIES[:3], KEYS)
+    figure = attention_heatmap(pattern, TokenGrid(QUERIES[:3], KEYS))
     np.testing.assert_array_equal(heatmap(figure, "attention").z, pattern)
     layout = figure.layout
     assert (list(layout.xaxis.tickvals), list(layout.yaxis.tickvals)) == ([0, 1, 2, 3], [0, 1, 2])
@@ -40,7 +41,7 @@ def test_rows_are_queries_and_columns_keys_with_the_tokens_as_text():
 
 def test_forbidden_cells_are_not_zeros():
     pattern, mask = np.tril(a_pattern(4, 4)), np.tril(np.ones((4, 4), dtype=bool))
-    figure = attention_heatmap(pattern, QUERIES, KEYS, mask=mask)
+    figure = attention_heatmap(pattern, TokenGrid(QUERIES, KEYS), mask=mask)
     attention, forbidden = heatmap(figure, "attention"), heatmap(figure, "masked")
     np.testing.assert_array_equal(np.isnan(attention.z), ~mask)
     np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
@@ -57,7 +58,7 @@ CAUSAL = np.tril(np.ones((3, 3), dtype=bool))
 
 def test_scores_are_around_zero_and_minus_infinity_is_forbidden():
     scores = np.where(CAUSAL, np.array([[1.5, 0, 0], [-4.25, 2, 0], [0.5, 0, -0.01]]), -np.inf)
-    figure = attention_heatmap(scores, "abc", "def", quantity="scores")
+    figure = attention_heatmap(scores, TokenGrid("abc", "def"), quantity="scores")
     cells = heatmap(figure, "scores")
     np.testing.assert_array_equal(cells.z, np.where(CAUSAL, scores, np.nan).astype(np.float32))
     axis = figure.layout[cells.coloraxis]
@@ -71,7 +72,7 @@ def test_scores_are_around_zero_and_minus_infinity_is_forbidden():
 
 def test_powers_of_ten_have_a_fixed_range_and_tell_the_weight():
     weights = np.array([[0.5, 4.2e-4, 2.5e-5, 0.0]])
-    figure = attention_heatmap(weights, "a", "bcde", quantity="log")
+    figure = attention_heatmap(weights, TokenGrid("a", "bcde"), quantity="log")
     np.testing.assert_allclose(heatmap(figure, "attention").z, np.log10([[0.5, 4.2e-4, 2.5e-5, 1e-6]]), rtol=1e-6)
     axis = figure.layout.coloraxis
     assert (axis.cmin, axis.cmax) == (-4, 0)
@@ -81,7 +82,7 @@ def test_powers_of_ten_have_a_fixed_range_and_tell_the_weight():
 
 
 def test_a_window_keeps_the_places_of_the_whole_text():
-    figure = attention_heatmap(a_pattern(2, 3), "ab", "cde", first_query=128, first_key=64)
+    figure = attention_heatmap(a_pattern(2, 3), TokenGrid("ab", "cde", first_query=128, first_key=64))
     cells = heatmap(figure, "attention")
     assert (cells.x0, cells.dx, cells.y0, cells.dy) == (64, 1, 128, 1)
     assert list(figure.layout.xaxis.tickvals) == [64, 65, 66] and list(figure.layout.xaxis.ticktext) == list("cde")
@@ -91,7 +92,7 @@ def test_a_window_keeps_the_places_of_the_whole_text():
 
 def test_an_overview_says_which_places_a_cell_stands_for():
     pooled = np.array([[0.42, 0.1, 0.0], [1.0, 0.25, 0.5]])
-    figure = attention_heatmap(pooled, ["q"] * 7, ["k"] * 300, blocks=(7, 300), first_query=10)
+    figure = attention_heatmap(pooled, TokenGrid(["q"] * 7, ["k"] * 300, blocks=(7, 300), first_query=10))
     cells = heatmap(figure, "attention")
     assert list(cells.x) == [-0.5, 99.5, 199.5, 299.5]  # the edges of blocks, in tokens
     assert list(cells.y) == [9.5, 12.5, 16.5]  # 7 queries in 2 blocks: 3 and 4
@@ -100,16 +101,16 @@ def test_an_overview_says_which_places_a_cell_stands_for():
     assert tuple(figure.layout.xaxis.range) == (-0.5, 299.5)
     assert list(figure.layout.xaxis.ticktext) == [f"{place}" for place in figure.layout.xaxis.tickvals]
     with pytest.raises(ValueError, match="8 queries and 300 keys"):
-        attention_heatmap(pooled, ["q"] * 7, ["k"] * 300, blocks=(8, 300))
+        attention_heatmap(pooled, TokenGrid(["q"] * 7, ["k"] * 300, blocks=(8, 300)))
 
 
 def test_what_is_marked_has_a_frame_that_hides_nothing():
-    mark = {"first_query": 4, "first_key": 2}
-    row, column, cell = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(5, 3), **mark).layout.shapes
+    grid = TokenGrid(QUERIES, KEYS, first_query=4, first_key=2)
+    row, column, cell = attention_heatmap(a_pattern(4, 4), replace(grid, marked=(5, 3))).layout.shapes
     assert (row.x0, row.x1, row.y0, row.y1, row.line.color) == (1.5, 5.5, 4.5, 5.5, QUERY)
     assert (column.x0, column.x1, column.y0, column.y1, column.line.color) == (2.5, 3.5, 3.5, 7.5, KEY)
     assert (cell.x0, cell.x1, cell.y0, cell.y1, cell.line.color) == (2.5, 3.5, 4.5, 5.5, WARM)
-    group = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, group=[(5, 3), (7, 2), (0, 9)], **mark).layout.shapes
+    group = attention_heatmap(a_pattern(4, 4), grid, framed=[(5, 3), (7, 2), (0, 9)]).layout.shapes
     assert [(one.x0, one.y0) for one in group] == [(2.5, 4.5), (1.5, 6.5)]  # the third one is not seen
     assert {(one.x1 - one.x0, one.y1 - one.y0, one.line.color) for one in group} == {(1, 1, WARM)}
 
@@ -117,7 +118,7 @@ def test_what_is_marked_has_a_frame_that_hides_nothing():
 def test_a_large_figure_leaves_its_words_to_the_browser():
     tokens = [f"<{i}>" for i in range(65)]
     mask = np.tril(np.ones((65, 65), dtype=bool))
-    figure = attention_heatmap(a_pattern(65, 65), tokens, tokens, mask=mask, first_key=3)
+    figure = attention_heatmap(a_pattern(65, 65), TokenGrid(tokens, tokens, first_key=3), mask=mask)
     assert figure.layout.meta["words"] == {
         "queries": [f"query {i} '&lt;{i}&gt;'" for i in range(65)],
         "keys": [f"key {i + 3} '&lt;{i}&gt;'" for i in range(65)],
@@ -127,20 +128,67 @@ def test_a_large_figure_leaves_its_words_to_the_browser():
         "forbidden": "masked",
     }
     assert all(trace.meta == "words" and trace.customdata is None for trace in figure.data)
-    small = attention_heatmap(a_pattern(64, 64), tokens[1:], tokens[1:])
+    small = attention_heatmap(a_pattern(64, 64), TokenGrid(tokens[1:], tokens[1:]))
     assert "words" not in small.layout.meta and small.data[0].meta is None
 
 
 def test_a_frame_is_the_figure_without_its_cells():
-    queries, keys = ["a", "long word", "c"], ["<b>", "e"]
-    names = {"query_name": "query: the target", "key_name": "key: text"}
+    grid = TokenGrid(["a", "long word", "c"], ["<b>", "e"], query_name="query: the target", key_name="key: text")
     pattern = np.full((3, 2), 0.5)
-    whole = json.loads(attention_heatmap(pattern, queries, keys, title="a head", **names).to_json())["layout"]
-    frame = json.loads(json.dumps(heatmap_frame(queries, keys, title="a head", **names)))
+    whole = json.loads(attention_heatmap(pattern, grid, title="a head").to_json())["layout"]
+    frame = json.loads(json.dumps(heatmap_frame(grid, title="a head")))
     assert frame.keys() == {"title", "height", "meta", "margin", "xaxis", "yaxis"}
     for name in ("title", "margin", "xaxis", "yaxis"):
         assert {part: whole[name][part] for part in frame[name]} == frame[name]
-    written = {"title": "a head", "generated_from": 1, **names}
-    whole = json.loads(attention_heatmap(pattern, queries, keys, **written).to_json())["layout"]
-    assert heatmap_frame(queries, keys, **written)["shapes"] == whole["shapes"]
+    generated = replace(grid, generated_from=1)
+    whole = json.loads(attention_heatmap(pattern, generated, title="a head").to_json())["layout"]
+    assert heatmap_frame(generated, title="a head")["shapes"] == whole["shapes"]
     assert [(line["x0"], line["y0"]) for line in whole["shapes"]] == [(-0.5, 0.5), (0.5, -0.5)]  # before place 1
+
+
+A, B = np.array([[0.75, 0.25], [0.0, 1.0]]), np.array([[0.25, 0.75], [0.001, 0.999]])
+
+
+def test_the_scale_of_a_difference_is_fixed_around_zero_and_numbers_have_signs():
+    axis = difference_heatmap(A, B, TokenGrid("ab", "cd")).layout.coloraxis3
+    assert (axis.cmin, axis.cmax) == (-1, 1)
+    figure = difference_heatmap(A, B, TokenGrid("ab", "cd"))
+    assert {text for trace in figure.data if trace.type == "scatter" for text in trace.text} == {"+.50", "−.50"}
+
+
+def test_masked_cells_of_a_difference_are_not_zeros():
+    mask = np.tril(np.ones((4, 4), dtype=bool))
+    a, b = np.tril(a_pattern(4, 4)), np.tril(a_pattern(4, 4, seed=1))
+    figure = difference_heatmap(a, b, TokenGrid("abcd", "abcd"), mask=mask)
+    np.testing.assert_array_equal(heatmap(figure, "difference").z, np.where(mask, b - a, np.nan))
+    np.testing.assert_array_equal(np.isnan(heatmap(figure, "difference").z), ~mask)
+    np.testing.assert_array_equal(np.isnan(heatmap(figure, "masked").z), mask)
+    assert heatmap(figure, "difference").customdata[0][3] == "query 0 'a' → key 3 'd': masked"
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "is_deep"), [(0.049, None, 0), (0.05, "+.05", 0), (0.89, "+.89", 0), (0.9, "+.90", 1)]
+)
+def test_small_differences_are_not_written_and_large_ones_in_the_color_of_the_background(
+    change: float, text: str | None, is_deep: bool
+):
+    figure = difference_heatmap(np.zeros((1, 1)), np.full((1, 1), change), TokenGrid("a", "b"))
+    texts = [[*trace.text] for trace in figure.data if trace.type == "scatter"]
+    assert texts[is_deep] == ([text] if text else []) and texts[not is_deep] == []
+
+
+def test_what_only_one_text_has_cannot_be_compared():
+    """Of two aligned texts, one has a token that the other has not: NaN there."""
+    a = A.copy()
+    a[:, 1] = np.nan
+    figure = difference_heatmap(a, B, TokenGrid(["le", "le"], ["the", "cat"]))
+    np.testing.assert_array_equal(np.isnan(heatmap(figure, "difference").z), [[False, True], [False, True]])
+    assert heatmap(figure, "difference").customdata[0][1] == "query 0 'le' → key 1 'cat': masked"
+
+
+def test_a_large_difference_leaves_its_words_to_the_browser():
+    a, b = a_pattern(65, 65, seed=1), a_pattern(65, 65, seed=2)
+    figure = difference_heatmap(a, b, TokenGrid(["x"] * 65, ["y"] * 65), names=("A", "<B>"))
+    assert figure.layout.meta["words"]["before"] == "&lt;B&gt; − A = "
+    assert figure.layout.meta["words"]["format"] == "+.2f"
+    assert heatmap(figure, "difference").customdata is None

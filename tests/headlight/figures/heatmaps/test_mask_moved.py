@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 
 HOVER = "{column} {column_label} > {row} {row_label}: {value}"
 
 
 def drawn(left: np.ndarray, right: np.ndarray, **options: Any):
-    labels: dict[str, Any] = {"rows": ["a", "<b>"], "columns": ["a", "<b>"], "chosen": 1, "title": "What moves"}
-    names = {"titles": ("own", "other"), "row_name": "output", "column_name": "changed"}
-    return moved_pair((left, right), hover=HOVER, **names | labels | options)
+    grid = TokenGrid(["a", "<b>"], ["a", "<b>"], query_name="output", key_name="changed", marked=(None, 1))
+    return moved_pair((left, right), grid, hover_form=HOVER, titles=("own", "other"), title="Changes", **options)
 
 
 def test_zero_is_told_from_little_and_both_share_a_scale():

@@ -6,9 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from headlight.figures import attention_heatmap, difference_heatmap
-from headlight.figures.alignment import alignment_matrix
-from headlight.figures.bars.step_rows import step_rows
+from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
+from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.head_matrix import head_matrix
 from headlight.figures.heatmaps.layer_matrix import layer_matrix
@@ -65,9 +64,9 @@ def test_of_patterns_and_their_differences(n_rows: int, n_columns: int, is_maske
     a, b = draw_numbers((2, n_rows, n_columns))
     labels = names("q", n_rows), names("k", n_columns)
     mask = a < 0.6 if is_masked else np.ones(a.shape, dtype=bool)
-    window: dict[str, Any] = {"first_query": 7, "first_key": 2, "mask": mask}
-    of_pattern = check(attention_heatmap(a, *labels, **window), unwritten=0.05)
-    of_difference = check(difference_heatmap(a, b, *labels, **window), unwritten=0.05)
+    grid = TokenGrid(*labels, first_query=7, first_key=2)
+    of_pattern = check(attention_heatmap(a, grid, mask=mask), unwritten=0.05)
+    of_difference = check(difference_heatmap(a, b, grid, mask=mask), unwritten=0.05)
     assert len(of_pattern) == len(of_difference) == mask.sum()
     for (_, x, y), words in of_pattern.items():
         cell, in_a, in_b = f"query {y} 'q{y - 7}' → key {x} 'k{x - 2}'", a[y - 7, x - 2], b[y - 7, x - 2]
@@ -79,7 +78,7 @@ def test_of_patterns_and_their_differences(n_rows: int, n_columns: int, is_maske
 def test_of_alignments(n_rows: int, n_columns: int):
     weights, n_shown = draw_numbers((n_rows, n_columns)), (n_rows + 1) // 2
     labels = names("t", n_rows), names("s", n_columns)
-    told = check(alignment_matrix(weights, *labels, n_shown=n_shown), unwritten=0.05)
+    told = check(alignment_matrix(weights, TokenGrid(*labels), n_shown=n_shown), unwritten=0.05)
     assert len(told) == n_shown * n_columns
     for (_, x, y), words in told.items():
         assert words == f"query {y} 't{y}' → key {x} 's{x}': {weights[y, x]:.2f}"
@@ -122,7 +121,8 @@ def test_of_heads(n_rows: int, n_columns: int):
 @SIZES
 def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
     weights = draw_numbers((n_rows, n_columns))
-    told = check(step_rows(weights, names("k", n_columns), names("h", n_rows), title="T"), unwritten=0.05)
+    grid = TokenGrid(names("h", n_rows), names("k", n_columns), query_name="head")
+    told = check(step_rows(weights, grid, title="T"), unwritten=0.05)
     assert len(told) == weights.size
     for (_, x, y), words in told.items():
         assert words == f"head h{y} → key {x} 'k{x}': {weights[y, x]:.2f}"
@@ -131,10 +131,9 @@ def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
 @SIZES
 def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
     moved = draw_numbers((2, n_rows, n_columns))
-    labels: dict[str, Any] = {"rows": names("r", n_rows), "columns": names("c", n_columns)}
-    labels |= {"row_name": "row", "column_name": "column"}
-    hover = "{row} {row_label} {column} {column_label} {value}"
-    told = check(moved_pair((moved[0], moved[1]), titles=("A", "B"), title="T", hover=hover, **labels), decimals=1)
+    grid = TokenGrid(names("r", n_rows), names("c", n_columns))
+    form = "{row} {row_label} {column} {column_label} {value}"
+    told = check(moved_pair((moved[0], moved[1]), grid, titles=("A", "B"), title="T", hover_form=form), decimals=1)
     assert len(told) == moved.size
     for (axes, x, y), words in told.items():
         *where, value = words.split(" ")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
-from headlight.figures.alignment import MOST, TRUE
+from headlight.figures.heatmaps.decoding import MOST, TRUE
 from tests.pages.conftest import save_model, words_of
 from tests.pages.explore.decoding.decoding_parts import (
     again,

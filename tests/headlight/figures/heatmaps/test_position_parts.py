@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from headlight.figures.curves.position_parts import part_shares, position_parts
+from headlight.figures import TokenGrid
+from headlight.figures.heatmaps.position_parts import part_shares, position_parts
 
 MASK = np.tril(np.ones((3, 3), dtype=bool))
 PARTS = {
@@ -12,11 +13,11 @@ PARTS = {
 }
 SCORES = sum(PARTS.values())
 SHARES = {"content → <b>": 1.25, "position": -0.25}
-TOKENS = ["a", "<eos>", "c"]
+GRID = TokenGrid(["a", "<eos>", "c"], ["a", "<eos>", "c"])
 
 
 def test_all_matrices_have_one_scale_and_the_sum_is_last():
-    figure = position_parts(PARTS, SHARES, SCORES, MASK, TOKENS, TOKENS, title="T")
+    figure = position_parts(PARTS, SHARES, SCORES, MASK, GRID, title="T")
     cells = [trace for trace in figure.data if trace.coloraxis == "coloraxis3"]
     for trace, expected in zip(cells, (*PARTS.values(), SCORES), strict=True):
         np.testing.assert_array_equal(np.isnan(trace.z), ~MASK)
@@ -26,7 +27,7 @@ def test_all_matrices_have_one_scale_and_the_sum_is_last():
 
 def test_matrices_do_not_overlap():
     parts = {f"part {number}": np.ones((3, 3)) for number in range(5)}
-    figure = position_parts(parts, dict.fromkeys(parts, 0.2), np.full((3, 3), 5.0), MASK, TOKENS, TOKENS, title="T")
+    figure = position_parts(parts, dict.fromkeys(parts, 0.2), np.full((3, 3), 5.0), MASK, GRID, title="T")
     places = [("", 0), ("2", 0), ("3", 0), ("4", 1), ("5", 1), ("6", 1)]
     across = [figure.layout[f"xaxis{number}"].domain for number, _ in places]
     down = [figure.layout[f"yaxis{number}"].domain for number, _ in places]

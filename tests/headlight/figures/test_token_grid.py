@@ -1,4 +1,4 @@
-"""Places: which tokens a row or a column stands for, and how its axis says so."""
+"""Token axes: which tokens a row or a column stands for, and how its axis says so."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.hues import DIVIDER
-from headlight.figures.token_axes import Places, grid_layout, grid_places, token_legends
+from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.labels import with_border
 
 
-def places(n: int, n_cells: int | None = None, first: int = 0) -> Places:
-    return Places(kind="query", tokens=["x"] * n, n_cells=n if n_cells is None else n_cells, first=first)
+def places(n: int, n_cells: int | None = None, first: int = 0) -> TokenAxis:
+    return TokenAxis(kind="query", tokens=["x"] * n, n_cells=n if n_cells is None else n_cells, first=first)
 
 
 @given(n=st.integers(1, 200), n_most=st.integers(1, 64), first=st.integers(0, 5000))
@@ -38,7 +38,7 @@ def test_every_place_is_in_one_cell(n: int, n_most: int, first: int):
 
 
 def test_words_tell_the_place_the_token_or_the_stretch():
-    single = Places(kind="key", tokens=["le", "<b>", "le"], n_cells=3, first=5)
+    single = TokenAxis(kind="key", tokens=["le", "<b>", "le"], n_cells=3, first=5)
     assert single.words == ["key 5 'le'", "key 6 '&lt;b&gt;'", "key 7 'le'"]
     assert places(5, 2).words == ["queries 0 to 1", "queries 2 to 4"]
     assert places(3, 2).words == ["query 0 'x'", "queries 1 to 2"]  # a block of one is a token
@@ -60,7 +60,7 @@ def test_labels_have_room_and_are_seen(n: int, n_cells: int, first: int):
 @pytest.mark.parametrize(("room", "is_numbered"), [(1000, False), (900, False), (899, True), (100, True)])
 def test_tokens_without_room_are_numbered_and_none_is_lost(room: int, is_numbered: bool):
     tokens = [f"t{i}" for i in range(100)]
-    keys = Places(kind="key", tokens=tokens, n_cells=100, first=997)
+    keys = TokenAxis(kind="key", tokens=tokens, n_cells=100, first=997)
     axis = keys.axis("key", room=room, chosen=1020)
     shown = dict(zip(axis["tickvals"], axis["ticktext"], strict=True))
     if not is_numbered:
@@ -74,8 +74,8 @@ def test_tokens_without_room_are_numbered_and_none_is_lost(room: int, is_numbere
 
 @pytest.mark.parametrize(("n", "length", "angle"), [(10, 6, 0), (10, 7, -45), (28, 7, -90)])
 def test_labels_of_keys_turn_where_they_have_no_room_and_stand_above_the_cells(n: int, length: int, angle: int):
-    queries, keys = grid_places((2, n), "ab", ["x" * length] * n)
-    layout = grid_layout(queries, keys, title="t", query_name="q", key_name="k", width=600, height=500, number=30)
+    grid = TokenGrid("ab", ["x" * length] * n, width=600, height=500)
+    layout = grid.layout(*grid.axes(), title="t")
     assert layout["xaxis"]["tickangle"] == angle and layout["xaxis"]["side"] == "top"
 
 
@@ -84,18 +84,19 @@ def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
     border: int | None, expected: set[tuple[str, float]]
 ):
     labels, cells = with_border(["‖a", "‖", "b"], border), np.eye(3)
-    named: Any = {"row_name": "r", "column_name": "c", "hover": "{row}", "titles": ("A", "B"), "title": "t"}
+    grid = TokenGrid(labels, labels)
+    named: Any = {"hover_form": "{row}", "titles": ("A", "B"), "title": "t"}
     figures = {
-        "heat map": attention_heatmap(cells, labels, labels),
+        "heat map": attention_heatmap(cells, grid),
         "panels": number_panels({"p": cells, "q": cells}, labels, labels, title="t", row_name="r", column_name="c"),
-        "moved": moved_pair((cells, cells), rows=labels, columns=labels, **named),
-        "bars": row_bars(cells[0], labels, query=0, query_token="a"),
+        "moved": moved_pair((cells, cells), grid, **named),
+        "bars": row_bars(cells[0], TokenGrid("a", labels)),
     }
     for name, figure in figures.items():
         lines = [line for line in figure.layout.shapes if line.type == "line" and line.line.color == DIVIDER]
         places = {("x", line.x0) if line.x0 == line.x1 else ("y", line.y0) for line in lines}
         assert places == {(axis, at) for axis, at in expected if axis == "x" or name != "bars"}, name
-    pooled = attention_heatmap(np.eye(2), with_border("abcdefgh", 5), "xy", blocks=(8, 2), first_query=10)
+    pooled = attention_heatmap(np.eye(2), TokenGrid(with_border("abcdefgh", 5), "xy", blocks=(8, 2), first_query=10))
     assert [line.y0 for line in pooled.layout.shapes] == [13.5]  # the block of places 14 to 17 begins there
     assert word_labels(with_border(["a", "·b", "·c", "d"], 2), (0, 1, 2, 2)) == with_border(["a", "b", "cd"], 2)
     heads = all_heads({"": np.ones((1, 2, 4, 4))}, {"": np.ones((1, 4, 4), dtype=bool)}, title="t", border=0.25)
