@@ -1,39 +1,39 @@
-# Headlight. Each target sets up what it needs by itself, on any machine with Python 3.11+ and make.
-# Stamps in .venv remember what is installed, so a second call costs seconds. To start afresh, delete .venv.
+# Each target installs what it needs, on any machine with Python 3.11+ and make. Stamp files in .venv record what is
+# installed, so that later calls start within seconds. To start afresh, delete .venv.
 .PHONY: run test test-all mutants check docs bench
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
 NODE := .venv/bin/node
-# Python compiles what it imports; compiling everything that is installed takes longer than installing it.
+# Python compiles modules when they are imported; compiling all of them takes longer than installing them.
 PIP := $(PYTHON) -m pip install --disable-pip-version-check --no-compile
-# Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
+# Python stores compiled modules even if the environment disables that: the tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
-# So does Node.js: each of its tests is a process that reads the same libraries.
+# Node.js does so too: each of its tests is a process that loads the same libraries.
 export NODE_COMPILE_CACHE := $(CURDIR)/.venv/node-compiled
 
-# A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
+# Create .venv again if its Python is missing (an interrupted installation, or an upgraded Python).
 $(shell test -x $(PYTHON) || rm -rf .venv)
 
-# Opens the app in the browser; where there is no display, prints its address.
+# Open the app in the browser, or print its address if there is no display.
 run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
-# All tests: those of the JavaScript, then those of Python and of the pages in a browser, side by side.
+# Run all tests: JavaScript first, then Python and the pages in a browser in parallel.
 test: .venv/dev.stamp .venv/node.stamp
 	$(PYTHON) -m tests.e2e.browser
 	$(NODE) --test --test-concurrency=2 "tests/**/*.test.js"
 	$(PYTHON) -m pytest -n auto --dist worksteal $(PYTEST_OPTIONS)
 
-# The same with the tests that try every combination, where the others try each value once; for a release.
+# Run all tests with every combination of values, where `make test` covers pairs; for a release.
 test-all:
 	$(MAKE) test PYTEST_OPTIONS=--full
 
-# Plants faults in a copy, one at a time, and runs the tests that should catch each; for a release.
+# Plant faults in a copy, one at a time, and run the tests that should catch each; for a release.
 mutants: .venv/dev.stamp .venv/node.stamp
 	$(PYTHON) -m tests.mutants --jobs 2
 
-# Linters, formatting, types, the project's own lints, and the links of the documentation.
+# Check formatting, types, lints, and the links of the documentation.
 CHECKS := check-mypy check-eslint check-tsc check-tsc-kit check-ruff check-own check-docs
 .PHONY: $(CHECKS)
 check: .venv/dev.stamp .venv/node.stamp
@@ -54,12 +54,12 @@ check-own:
 check-docs:
 	$(PYTHON) -m properdocs build --strict --site-dir .venv/site
 
-# Builds the documentation and the API reference; open site/index.html.
+# Build the documentation and the API reference in site/; open site/index.html.
 docs: .venv/dev.stamp
 	$(PYTHON) -m properdocs build --strict
 	$(PYTHON) -m tests.docs.api site/api
 
-# Measures, and prints tables; asserts nothing about time.
+# Print benchmark tables; no time is asserted.
 bench: .venv/bench.stamp
 	$(PYTHON) -m tests.e2e.browser
 	$(PYTHON) -m tests.benchmarks
@@ -67,7 +67,7 @@ bench: .venv/bench.stamp
 .venv/pyvenv.cfg:
 	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 		if "$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-			echo "Making .venv with $$("$$python" --version)."; \
+			echo "Creating .venv with $$("$$python" --version)."; \
 			exec "$$python" -m venv --clear .venv; \
 		fi; \
 	done; \
@@ -75,21 +75,21 @@ bench: .venv/bench.stamp
 	exit 1
 
 .venv/app.stamp: requirements.txt constraints.txt .venv/pyvenv.cfg
-	@echo "Installing what the app needs. The first time this takes some minutes."
+	@echo "Installing the packages of the app. The first time, this takes a few minutes."
 	$(PIP) -r requirements.txt -c constraints.txt
 	@touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
-	@echo "Installing what the tests and checks need."
+	@echo "Installing the packages of the tests and checks."
 	$(PIP) -r requirements-dev.txt -c constraints.txt
 	@touch $@
 
 .venv/node.stamp: package-lock.json .venv/dev.stamp
-	@echo "Installing what checks the JavaScript."
+	@echo "Installing the packages that check the JavaScript."
 	.venv/bin/npm ci --no-audit --no-fund
 	@touch $@
 
 .venv/bench.stamp: requirements-bench.txt .venv/dev.stamp
-	@echo "Installing the peers that we measure against."
+	@echo "Installing the libraries that benchmarks compare with."
 	$(PIP) -r requirements-bench.txt
 	@touch $@

@@ -7,7 +7,7 @@ const named = (words) => `/^(${words})(_|$)/`;
 
 export default [
   { files: ["pages/**/*.js", "headlight/**/*.js", "tests/**/*.js"] },
-  { ignores: [".venv", "docs", "eslint.config.js"] },
+  { ignores: [".venv", "site", "eslint.config.js"] },
   js.configs.recommended,
   unsanitized.configs.recommended,
   {
@@ -19,7 +19,7 @@ export default [
       "no-new-func": "error",
       "no-var": "error",
       "prefer-const": "error",
-      // What is called most is still allowed, and so is what is called least: see tests/lints/limit_signs.py.
+      // A limit itself is allowed: compare `n > MOST_X` and `n < LEAST_X`, as tests/lints/limit_signs.py does for Python.
       "no-restricted-syntax": [
         "error",
         ...["right", "right.left", "right.right"].flatMap((side) => [
@@ -31,7 +31,7 @@ export default [
           message: "Write the limit on the right.",
         },
       ],
-      // Text is written as text, whatever is typed.
+      // Text from people is inserted as text, never as HTML.
       "no-restricted-properties": [
         "error",
         ...["innerHTML", "outerHTML", "insertAdjacentHTML", "setHTMLUnsafe"].map((property) => ({ property })),
