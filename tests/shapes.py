@@ -22,8 +22,6 @@ CONF = BeartypeConf(hint_overrides=FrozenDict({Self: Any, TextIO: io.TextIOBase}
 # Functions whose annotations beartype cannot check, each with its reason; a test holds this empty.
 unchecked: dict[str, str] = {}
 
-# Grammars: half of the core's functions, called millions of times, and none has to do with a tensor.
-_UNCHECKED_ROOMS = ("transformer_core.corpora.grammars.stories", "transformer_core.corpora.grammars.en_fr")
 _SHAPE = re.compile(r"\b(Float|Int|Bool|Num|Shaped)\w*\[")
 _with_named_axes = jaxtyping.jaxtyped
 
@@ -42,7 +40,7 @@ def check(definition: Any) -> Any:
     An axis that is named twice must have one length. A call is checked where types and shapes come that the function
     did not see yet. Functions without a shape in their signature stay as they are: their types are mypy's to check.
     """
-    if definition.__module__.startswith(_UNCHECKED_ROOMS) or "<locals>" in definition.__qualname__:
+    if "<locals>" in definition.__qualname__:
         return definition  # a function in a function is made anew at every call, and would be prepared each time
     if isinstance(definition, FunctionType):
         definition.__annotations__ = _resolved(definition)

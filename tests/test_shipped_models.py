@@ -14,13 +14,12 @@ import pytest
 import torch
 
 import transformer_core as tc
+from grammars.en_fr import translate
+from grammars.en_fr.reasons import because
+from grammars.en_fr.split import is_held_out
 from headlight.analysis.trace.model_run import run_text
 from transformer_core.corpora import Pair, Text, load_corpus
-from transformer_core.corpora.grammars.en_fr import translate
-from transformer_core.corpora.grammars.en_fr.reasons import because
-from transformer_core.corpora.grammars.en_fr.split import is_held_out
-from transformer_core.corpora.grammars.stories import FILL_IN_EXAMPLES, coherent
-from transformer_core.corpora.grammars.stories.examples import TEXTS_WITH_GAPS
+from transformer_core.corpora.shipped.stories import FILL_IN_EXAMPLES, TEXTS_WITH_GAPS, coherent
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = {

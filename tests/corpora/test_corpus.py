@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import transformer_core as tc
+from tests.corpora.conftest import TASKS
 from transformer_core.corpora import CORPORA, Corpus, GeneratedCorpus, Pair, Text, first_half, load_corpus
 from transformer_core.errors import CorpusError, Message
 
@@ -36,7 +37,7 @@ def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by() -> None:
         assert (len(about.train), len(about.held_out)) == (0, 0)
 
 
-@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
+@pytest.mark.parametrize("name", TASKS)
 def test_items_are_different_and_alignments_count_in_tokens(name: str, made: Callable[[str], Corpus]) -> None:
     corpus = made(name)
     parts = [{item.texts[0] for item in part} for part in (corpus.train, corpus.held_out)]
@@ -53,7 +54,7 @@ def test_items_are_different_and_alignments_count_in_tokens(name: str, made: Cal
             assert all(0 <= i < (n_source if corpus.is_pairs else unit) for i in sources)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", TASKS)
 def test_the_seed_decides(name: str, few: Callable[[str], GeneratedCorpus]) -> None:
     generated = few(name)
     made = [generated(seed=seed) for seed in (3, 3, 4)]

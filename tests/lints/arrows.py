@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # From the top down; rooms on one line are one room. A module may import its own room and those below it.
 FLOORS = [
+    ("grammars",),  # apart: nothing else imports it, and it imports the core alone
     ("app",),
     ("pages.frame",),
     ("pages.<section>",),
@@ -76,7 +77,7 @@ def room_of(module: str) -> str:
             return engine
     if parts[0] == "pages" and len(parts) > 1:
         return f"pages.{parts[1]}" if parts[1] in ("frame", "shared", "components") else "pages.<section>"
-    if parts[0] in ("app", "pages"):
+    if parts[0] in ("app", "pages", "grammars"):
         return parts[0]
     if parts[0] in LIBRARIES:
         return ".".join(parts[:2])
@@ -104,8 +105,8 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int,
 
 
 def all_files(root: Path) -> list[Path]:
-    """Return the Python files of the app and its libraries below a root."""
-    rooms = ("pages", *LIBRARIES)
+    """Return the Python files of the app, its libraries and the grammars below a root."""
+    rooms = ("pages", "grammars", *LIBRARIES)
     return sorted([*root.glob("app.py"), *(path for room in rooms for path in root.glob(f"{room}/**/*.py"))])
 
 
@@ -185,6 +186,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         target, library = room_of(name), name.split(".")[0]
         if target and FLOOR_OF.get(target, -1) < FLOOR_OF[room]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
+        if room == "grammars" and target and not target.startswith(("grammars", "transformer_core")):
+            yield f"{where}:{line}: grammars imports the core alone"
         if in_library and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
         if (in_library or room in ENGINES) and library == "streamlit":

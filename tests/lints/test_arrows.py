@@ -63,6 +63,9 @@ def test_a_circle_is_seen(tmp_path: Path):
         ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
         ("transformer_core/model/utils.py", "", "name the file"),
         ("transformer_core/extras/thing.py", "", "no room"),
+        ("transformer_core/corpora/corpus.py", "from grammars import stories", "lies above"),
+        ("pages/frame.py", "import grammars.en_fr", "lies above"),
+        ("grammars/stories/split.py", "from pages.shared import known", "the core alone"),
     ],
 )
 def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
@@ -87,7 +90,7 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("transformer_core/__init__.py", "from transformer_core.model import transformer\nfrom . import config"),
         ("transformer_core/__main__.py", "from transformer_core.cli import train\nprint('usage')"),
         (
-            "transformer_core/corpora/grammars/en_fr/grammar.py",
+            "transformer_core/corpora/shipped/en_fr/pairs.py",
             "from ...corpus import Pair\nfrom ....errors import CorpusError",
         ),
         ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),

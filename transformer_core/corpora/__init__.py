@@ -15,10 +15,10 @@ from transformer_core.corpora.corpus import (
     TextMeasure,
     first_half,
 )
-from transformer_core.corpora.grammars.en_fr import en_fr
-from transformer_core.corpora.grammars.stories import stories
 from transformer_core.corpora.providers import provider_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
+from transformer_core.corpora.shipped.en_fr import en_fr
+from transformer_core.corpora.shipped.stories import stories
 from transformer_core.corpora.tasks.addition import addition
 from transformer_core.corpora.tasks.brackets import brackets
 from transformer_core.corpora.tasks.dates import dates

@@ -1,19 +1,21 @@
-"""The source code as a part of what a thing was made from: after any change of it, nothing kept is taken for new."""
+"""Fingerprints of source code: what is kept in the cache folder is made again after any change of the code."""
 
 from hashlib import blake2b
 from pathlib import Path
 
+_SUFFIXES = (".py", ".txt", ".xz")  # of code, and of the data that it reads
+
 
 def fingerprint_of_code(folder: Path) -> str:
-    """Return 64 hexadecimal digits, equal for equal names and contents of all Python files in a folder."""
+    """Return 64 hexadecimal digits, equal for equal names and contents of all code and data in a folder."""
     digest = blake2b(digest_size=32)
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(path for path in folder.rglob("*.*") if path.suffix in _SUFFIXES):
         code = path.read_bytes()
         digest.update(f"{path.relative_to(folder).as_posix()} {len(code)}\n".encode())
         digest.update(code)
     return digest.hexdigest()
 
 
-# Read when this room is imported: later the files may be newer than the code that runs.
+# Read at import: later the files may be newer than the code that runs.
 CODE_OF_CORPORA = fingerprint_of_code(Path(__file__).parent)
 CODE_OF_TEXT = fingerprint_of_code(Path(__file__).parents[1] / "text")

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transformer_core.corpora.grammars.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
 from transformer_core.decoding.greedy import greedy_decode, until_end
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer

@@ -10,7 +10,7 @@ from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.pronouns.head_sets import Heads, SmallestSet, random_sets, smallest_set
 from headlight.analysis.pronouns.pair_batch import pair_batch, right_on_both_sides
 from headlight.analysis.pronouns.patching import FlipRates, PronounRuns, heads_of
-from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import minimal_pairs
 from transformer_core.errors import CorpusError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
@@ -68,22 +68,22 @@ class PronounHeads:
 
 
 def pronoun_runs(
-    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, skip: int = 0, plural: bool = False
 ) -> PronounRuns:
     """Run a model on held-out minimal pairs, those that it translates right on both sides.
 
     Args:
         model: a translation model of en-fr, in evaluation mode.
         tokenizer: the model's own.
-        n_pairs: pairs that are drawn.
-        seed: of the draw.
+        n_pairs: minimal pairs to run.
+        skip: pairs before the first of them; with the next ones a measurement is repeated.
         plural: "they", ils and elles in place of "it", il and elle.
 
     Raises:
         CorpusError: it translates fewer than two of them right.
         TextError: a model or tokenizer for which the pairs are not made.
     """
-    batch = pair_batch(model, tokenizer, draw_minimal_pairs(n_pairs, seed=seed, plural=plural))
+    batch = pair_batch(model, tokenizer, minimal_pairs(n_pairs, skip=skip, plural=plural))
     right = right_on_both_sides(model, batch)
     if len(right) < 2:
         raise CorpusError(
@@ -96,22 +96,22 @@ def pronoun_runs(
 
 
 def pronoun_heads(
-    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, skip: int = 0, plural: bool = False
 ) -> PronounHeads:
     """Find the smallest set of heads whose patch turns il into elle and elle into il, and compare it with other sets.
 
     Args:
         model: as for `pronoun_runs`.
         tokenizer: the model's own.
-        n_pairs: minimal pairs that are drawn; with 100 it takes some seconds.
-        seed: of the draw; the random sets are always the same.
+        n_pairs: minimal pairs to run; with 100 it takes some seconds.
+        skip: as for `pronoun_runs`; the random sets are always the same.
         plural: as for `pronoun_runs`.
 
     Raises:
         CorpusError: as for `pronoun_runs`.
         TextError: as for `pronoun_runs`.
     """
-    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, seed=seed, plural=plural)
+    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, skip=skip, plural=plural)
     pairs, half = runs.batch.pairs, runs.batch.n_pairs // 2
     searched, measured = (
         PronounRuns(model, pair_batch(model, tokenizer, part)) for part in (pairs[:half], pairs[half:])

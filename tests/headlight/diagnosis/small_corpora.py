@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from grammars.stories import tell
 from transformer_core.corpora.corpus import Corpus, Pair, Text, TokenizerKind
-from transformer_core.corpora.grammars.stories import tell
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.corpora.tasks.tasks import pair_of

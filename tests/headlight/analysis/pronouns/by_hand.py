@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from transformer_core.corpora.grammars.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
 
 
 @dataclass(frozen=True)

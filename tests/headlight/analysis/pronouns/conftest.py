@@ -4,7 +4,7 @@ import pytest
 
 import transformer_core as tc
 from headlight.analysis.pronouns.pair_batch import PairBatch, pair_batch
-from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import minimal_pairs
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]
 
@@ -16,4 +16,4 @@ def en_fr() -> Loaded:
 
 @pytest.fixture(scope="session")
 def batch(en_fr: Loaded) -> PairBatch:
-    return pair_batch(*en_fr, draw_minimal_pairs(8))
+    return pair_batch(*en_fr, minimal_pairs(8))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from grammars.en_fr.lexicon import ADJECTIVES
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.pronouns.agreement import agreement
 from headlight.analysis.pronouns.pair_batch import PairBatch
 from headlight.analysis.pronouns.patching import PronounRuns
 from tests.headlight.analysis.pronouns.by_hand import captured, sides
-from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]
 

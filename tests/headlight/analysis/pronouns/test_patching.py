@@ -8,7 +8,7 @@ from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.pronouns.pair_batch import PairBatch, pair_batch
 from headlight.analysis.pronouns.patching import FlipRates, Outcome, PronounRuns, heads_of
 from tests.headlight.analysis.pronouns.by_hand import captured, place, sides
-from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import minimal_pairs
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]
 
@@ -64,7 +64,7 @@ def test_models_without_these_words_are_refused(en_fr: Loaded):
     model, tokenizer = en_fr
     with pytest.raises(ValueError, match="draw at least one"):
         pair_batch(model, tokenizer, ())
-    pairs = draw_minimal_pairs(1)
+    pairs = minimal_pairs(1)
     letters = tc.train_tokenizer([pairs[0].masculine.pair.source], kind="character")
     with pytest.raises(ValueError, match="word tokenizer"):
         pair_batch(model, letters, pairs)

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_core as tc
+from grammars.en_fr.alignment import translate
+from grammars.en_fr.examples import EXAMPLES
 from headlight.analysis.texts.word_alignment import (
     KnownPairs,
     Links,
@@ -16,8 +18,6 @@ from headlight.analysis.texts.word_alignment import (
     known_alignment,
 )
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.grammars.en_fr.alignment import translate
-from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
 from transformer_core.errors import Message
 
 PAIR = Pair("a b c", "C d a", ((2,), (), (0, 1)))

@@ -1,1 +1,0 @@
-"""Sentences from grammars: English with its French, and stories."""

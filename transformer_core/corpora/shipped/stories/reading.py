@@ -1,0 +1,199 @@
+"""A reader who knows the grammar and the laws of the world, but not the plots: what is incoherent in a story?
+
+Each sentence is read as an event: its names and pronouns are resolved, the event is checked against the state of the
+world, and the world is changed accordingly; at the end, nothing may be left open. A text is never compared with
+generated ones.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from transformer_core.corpora.shipped.stories.lexicon import (
+    ALWAYS,
+    CHILDREN,
+    FAMILY,
+    FORMS,
+    LOOKS,
+    PHRASE,
+    VILLAGE,
+    all_with,
+)
+from transformer_core.corpora.shipped.stories.patterns import Pattern, matches
+from transformer_core.corpora.shipped.stories.references import References
+from transformer_core.corpora.shipped.stories.wording import MAX_SENTENCES, MIN_SENTENCES, SLOT, Slot, sentences
+from transformer_core.corpora.shipped.stories.world import DEEDS, Roles, World
+
+_WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*(?:'s)?")
+_PRONOUNS = "he him his she her it its they them their the a an some pair of and"
+_PROPER = frozenset((*CHILDREN, *FORMS["call"].values(), "Sunday", "Sundays", "I"))
+
+
+def faults(text: str) -> list[str]:
+    """Return what is incoherent in a text that is read as a story; an empty list for a good one.
+
+    Args:
+        text: a whole story, such as a model wrote.
+    """
+    problems = list(surface_faults(text))
+    remaining = sentences(text)
+    if not MIN_SENTENCES <= len(remaining) <= MAX_SENTENCES:
+        problems.append(f"it has {len(remaining)} sentences; a story has {MIN_SENTENCES} to {MAX_SENTENCES}")
+    now = State()
+    while remaining:
+        best = min(_readings(remaining, now), key=lambda reading: len(reading.faults), default=None)
+        if best is None:
+            problems.append(f"{remaining[0]!r} is no sentence of a story")
+            now.references.discourse.next_passage()
+            del remaining[0]
+        else:
+            passage = " ".join(remaining[: best.n_sentences])
+            problems += [f"{passage!r}: {fault}" for fault in best.faults]
+            now = best.state
+            del remaining[: best.n_sentences]
+    return problems + now.world.loose_ends()
+
+
+def is_grammatical(text: str) -> bool:
+    """Return True if marks and words are correct and each sentence is one of the grammar, whatever it means."""
+    remaining = sentences(text)
+    while remaining:
+        n_read = max((pattern.wording.n_sentences for pattern, _ in _matches(remaining)), default=0)
+        if not n_read:
+            return False
+        del remaining[:n_read]
+    return not any(surface_faults(text))
+
+
+def surface_faults(text: str) -> Iterator[str]:
+    """Yield what is wrong with marks, capitals and words, a sentence each."""
+    if text.count('"') % 2:
+        yield "a quotation mark has no partner"
+    if not re.search(r'[.!?]"?$', text):
+        yield "it does not end with a full stop"
+    if re.search(r"\s\s|\s[.,!?]|^\s|\s$|[.,!?][A-Za-z]|[,.!?][.,!?]", text):
+        yield "a space or a mark is out of place"
+    for sentence in sentences(text):
+        for word in _WORD.finditer(sentence):
+            before = sentence[: word.start()]
+            opens = before in ("", '"') or before.endswith((' "', ". ", "! ", "? "))
+            name = word[0].removesuffix("'s") in _PROPER
+            if opens and word[0][0].islower() and not before.endswith(', "'):
+                yield f"no capital: {word[0]!r}"
+            elif word[0][0].isupper() and not opens and not name:
+                yield f"a capital within a sentence: {word[0]!r}"
+            if word[0] not in _known_words() and (word[0][0].lower() + word[0][1:]) not in _known_words():
+                yield f"an unknown word: {word[0]!r}"
+    for article, word in re.findall(r"\b([Aa]n?) ([A-Za-z]+)", text):
+        if (article.lower() == "an") != (word[0].lower() in "aeiou"):
+            yield f"{article} {word}"
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """Return every word form that a story can have, in lower case except names."""
+    texts = [
+        *(SLOT.sub(" ", wording.text) for deed in DEEDS.values() for wording in deed.wordings),
+        *(text for words in FORMS.values() for text in words.values()),
+        *(look for looks in LOOKS.values() for look in looks),
+        *(*PHRASE, *PHRASE.values(), *FAMILY, *VILLAGE, _PRONOUNS),
+    ]
+    words = {word if word in _PROPER else word.lower() for text in texts for word in _WORD.findall(text)}
+    return frozenset(words | {*CHILDREN} | {f"{who}'s" for who in (*CHILDREN, *FAMILY, *VILLAGE)})
+
+
+@dataclass
+class State:
+    """What is known so far: what is true in the world, and who was mentioned."""
+
+    world: World = field(default_factory=World)
+    references: References = field(default_factory=References)
+
+    def copy(self) -> "State":
+        """Return another one in the same state."""
+        return State(self.world.copy(), self.references.copy())
+
+
+def _matches(remaining: list[str]) -> Iterator[tuple[Pattern, re.Match[str]]]:
+    """Yield all wordings that match the next sentence, or the next two or three."""
+    for n_sentences in range(1, min(len(remaining), 3) + 1):
+        yield from matches(" ".join(remaining[:n_sentences]), n_sentences)
+
+
+def _readings(remaining: list[str], now: State) -> Iterator["Reading"]:
+    """Yield everything that the next sentence, or the next two or three, can be read as."""
+    for pattern, match in _matches(remaining):
+        yield Reading(pattern, match, now.copy())
+        if any(slot.kind == "both" for slot in pattern.slots):
+            yield Reading(pattern, match, now.copy(), swapped=True)
+
+
+class Reading:
+    """One passage, read as one event."""
+
+    def __init__(self, pattern: Pattern, match: re.Match[str], state: State, *, swapped: bool = False) -> None:
+        self.state = state
+        self.n_sentences = pattern.wording.n_sentences
+        self.faults: list[str] = state.references.faults
+        self._swapped = swapped  # "they" are B and A
+        self._roles: Roles = {}
+        fixed = []
+        for slot, text in zip(pattern.slots, match.groups(), strict=True):
+            if text is not None:
+                self._resolve(slot, text)
+                if slot.kind == "fixed":
+                    fixed.append((slot, text))
+        self._judge(pattern, fixed)
+        state.references.discourse.next_passage()
+
+    def _resolve(self, slot: Slot, text: str) -> None:
+        """Find who or what a slot refers to, and check that it fits the role."""
+        references = self.state.references
+        if slot.kind == "fixed":
+            meant = [who for who, words in FORMS[slot.form or "at"].items() if text in (words, _capital(words))]
+            if len(meant) == 1:
+                if slot.introduces:
+                    references.introduce(slot, meant[0])
+                self._cast(slot.role, meant[0])
+        elif slot.kind == "thing":
+            self._cast(slot.role, references.thing(slot, text))
+        elif slot.kind == "person":
+            self._cast(slot.role, references.person(slot, text))
+        else:
+            pair = references.both(slot, text)
+            if self._swapped:
+                pair = pair[::-1]
+            for role, who in zip(slot.role[::2], pair, strict=True):
+                self._cast(role, who)
+
+    def _cast(self, role: str, who: str) -> None:
+        """Note who plays a role; "" is a reference that was not resolved."""
+        if who and self._roles.setdefault(role, who) != who:
+            self.faults.append(f"{who} where {self._roles[role]} should be")
+
+    def _judge(self, pattern: Pattern, fixed: list[tuple[Slot, str]]) -> None:
+        """Check that the event is possible, and change the world."""
+        world, deed = self.state.world, pattern.deed
+        for child, grown_up in self.state.references.families.items():
+            world.facts.add(("family_of", child, grown_up))
+        for guard in pattern.wording.guards:
+            players = all_with(guard[0])
+            if guard[1] not in self._roles and len(players) == 1:
+                self._cast(guard[1], players[0])
+        self._roles = roles = world.fill(deed.needs, self._roles) or self._roles
+        for fact in world.obstacles(deed, roles):
+            self.faults.append(f"to {deed.name}, this would have to be true: {' '.join(fact)}")
+        for guard in pattern.wording.guards:
+            if (guard[0], *(roles.get(role, role) for role in guard[1:])) not in ALWAYS:
+                self.faults.append(f"that does not go with the {roles.get(guard[1])}")
+        for slot, text in fixed:
+            who = roles.get(slot.role, "")
+            words = FORMS[slot.form or "at"].get(who, "")
+            if who and text not in (words, _capital(words)):
+                self.faults.append(f"{text!r} does not go with {who}")
+        world.happen(deed, roles)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
