@@ -17,7 +17,8 @@ _MATH = re.compile(rf"({_CODE})|\$\$(.+?)\$\$|\$([^$\n]+)\$", re.DOTALL | re.MUL
 _SOURCE_LINK = re.compile(r"\]\(\.\./(?!README)([^)#\s]+)")  # from a page in docs/ to a file outside it
 _SOURCE_PATH = re.compile(r"`((?:headlight|transformer_core|pages|tests|grammars|docs)/[\w./-]*)`")
 _EXAMPLE = re.compile(r"/row\b")  # the page that a reader of "Add a page" makes
-_STYLES = {"light": "default", "dark": "github-dark"}
+_STYLES = {"light": "default", "dark": "github-dark"}  # Pygments' style, by colour mode
+_LAYOUT = "table { display: block; overflow-x: auto } math[display=block] { margin: 1rem 0 }"
 
 
 def on_files(files: Files, *, config: ProperDocsConfig) -> Files:
@@ -26,10 +27,7 @@ def on_files(files: Files, *, config: ProperDocsConfig) -> Files:
     made = {
         "index.md": re.sub(r"\]\((?!https?:|#|docs/)", "](../", readme).replace("](docs/", "]("),
         "api/index.html": "`make docs` writes the API reference here.",
-        "site.css": "\n".join(
-            HtmlFormatter(style=style).get_style_defs(f"[data-bs-theme={mode}] .codehilite")
-            for mode, style in _STYLES.items()
-        ),
+        "site.css": "\n".join([_LAYOUT, *(_style_of_code(*names) for names in _STYLES.items())]),
     }
     texts = [made["index.md"], *(page.content_string for page in files.documentation_pages())]
     for name, text in made.items():
@@ -46,6 +44,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: ProperDocsConfig, fil
         if not (ROOT / path).exists() and not _EXAMPLE.search(path):
             LOG.warning("Doc file '%s' names `%s`, which does not exist.", page.file.src_uri, path)
     return _MATH.sub(_in_mathml, _SOURCE_LINK.sub(r"](\1", markdown.replace("](../README.md", "](index.md")))
+
+
+def _style_of_code(mode: str, style: str) -> str:
+    definitions: str = HtmlFormatter(style=style).get_style_defs(f"[data-bs-theme={mode}] .codehilite")
+    return definitions
 
 
 def _in_mathml(match: re.Match[str]) -> str:
