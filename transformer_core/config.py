@@ -93,7 +93,7 @@ class ModelConfig:
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
     sliding_window: Count | None = None  # window size, query included (Beltagy et al. 2020); None: no window
-    full_attention_every: Count | None = None  # layers 0, n, 2n ... have no window (Warner et al. 2024); None: none do
+    full_attention_every: Count | None = None  # every n-th from 0: no window (Warner et al. 2024); None: all have one
     scale_embeddings: bool = True  # multiply by sqrt(d_model), sec. 3.4
     n_segments: _WidthOrZero = 0  # segment types, one embedding each (Devlin et al. 2019); 0: none
     tie_embeddings: Tying = "three_way"  # source, target and output matrix shared (sec. 3.4); "target": the last two
@@ -106,7 +106,7 @@ class ModelConfig:
     dropout_pattern: Probability = 0.0  # dropout rate for the attention pattern; common, but not in the paper's text
     pad_id: int | None = 0  # padding token, never attended to; None: no padding token
     bos_id: int | None = 1  # beginning-of-sequence token (BOS); None: no such token
-    eos_id: int | None = 2  # end-of-sequence token (EOS); None: no such token, so texts end where their room does
+    eos_id: int | None = 2  # end-of-sequence token (EOS); None: no such token, so texts end at the maximum length
     more_eos_ids: tuple[int, ...] = ()  # further tokens that end a text
 
     def __post_init__(self) -> None:

@@ -97,8 +97,8 @@ def leaks(case: Case) -> Finding | None:
     if exact_match is not None and seen - exact_match < _GAP:
         return None
     evidence = Message(
-        "On training data {seen} of the predicted tokens are right, but only {hidden} when the answers are hidden from "
-        "the model.",
+        "On training data {seen} of the predicted tokens are correct, but only {hidden} when the answers are hidden "
+        "from the model.",
         seen=percent(seen),
         hidden=percent(hidden),
     )

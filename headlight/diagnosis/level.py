@@ -43,7 +43,7 @@ def well(case: Case) -> Finding | None:
         kind="well",
         title=Message("The training looks healthy"),
         evidence=Message.joined("", (Message.joined(". ", sentences), ".")),
-        advice=Message("Save it as a model, and explore its heads on the page Heads."),
+        advice=Message("Save it as a model, and explore its heads on the Heads page."),
         severity="fine",
     )
 
@@ -107,7 +107,7 @@ def _advice(case: Case) -> Message:
     if not case.is_settled:
         return Message("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
-        return Message("Check that the parameters are trained, and that targets and masks are right.")
+        return Message("Check that the parameters are trained, and that targets and masks are correct.")
     if case.architecture == "encoder_decoder":
         return Message("Check that each target depends on its source, and that cross-attention sees the whole source.")
     return Message(

@@ -152,8 +152,8 @@ def exposure_gap(case: Case) -> Finding | None:
         kind="exposure_gap",
         title=Message("Token accuracy far above exact match"),
         evidence=Message(
-            "With teacher forcing {accuracy} of the tokens are right, and {exact_match} of the outputs match exactly: "
-            "one wrong token spoils an output.",
+            "With teacher forcing {accuracy} of the tokens are correct, and {exact_match} of the outputs match "
+            "exactly: one wrong token spoils an output.",
             accuracy=percent(accuracy),
             exact_match=percent(exact_match),
         ),

@@ -14,7 +14,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
 PROGRAM = "program"  # in the card
-_NO_PROGRAM = Message("the card of {folder} holds no program that its model was compiled from")
+_NO_PROGRAM = Message("the card of {folder} does not contain the program that its model was compiled from")
 DESCRIPTION = mark("Compiled from a program, so each head’s role is known.")
 
 

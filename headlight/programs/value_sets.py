@@ -101,6 +101,6 @@ def _means(step: Aggregate, values: Tokens[Value], max_len: int) -> list[Value]:
         raise ProgramError("line {number}: only whole numbers can be averaged", number=step.line)
     low, high = int(min(values)), int(max(values))
     if (high - low) * max_len > MOST_APART:
-        raise ProgramError("line {number}: the numbers that are averaged lie too far apart", number=step.line)
+        raise ProgramError("line {number}: the numbers that are averaged are too far apart", number=step.line)
     means = {Fraction(total, n) for n in range(1, max_len + 1) for total in range(low * n, high * n + 1)}
     return [*means, Fraction(step.default)]

@@ -208,9 +208,9 @@ def test_no_model(tmp_path: Path, ours: Path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"n_decoder_layers": 400}, "asks for 401 layers"),
+        ({"n_decoder_layers": 400}, "specifies 401 layers"),
         ({"max_seq_len": 10**9}, "table of 1,000,000,000 positions"),
-        ({"d_model": 3 * 10**5, "n_heads": 1, "n_kv_heads": 1}, "asks for"),
+        ({"d_model": 3 * 10**5, "n_heads": 1, "n_kv_heads": 1}, "requires"),
         ({"vocab_size": 10**9}, "tokenizer has"),
         ({"d_modell": 12}, "does not describe a model"),
     ],
@@ -224,7 +224,7 @@ def test_a_configuration_without_bounds(changes: dict[str, Any], sentence: str, 
 def test_a_foreign_configuration_without_bounds(folder_of: Callable[[str], Path], tmp_path: Path):
     files = files_of(folder_of("gpt2"))
     files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"n_layer": 400}).encode()
-    assert "asks for 400 layers" in refusal(zipped(files), tmp_path / "new")
+    assert "specifies 400 layers" in refusal(zipped(files), tmp_path / "new")
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "source.spm", "tokenizer.model", "vocab.json"])

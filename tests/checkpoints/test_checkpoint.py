@@ -98,7 +98,7 @@ def test_places_without_a_checkpoint(tmp_path: Path):
         ({"n_head": 2}, "did you mean n_heads?"),
         ({"d_model": 7, "d_head": 0}, "must be divisible"),
         ({"dropout": "much"}, "does not describe a model"),
-        ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json asks for (16, 8)"),
+        ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json requires (16, 8)"),
         ({"n_encoder_layers": 2}, "lacks the weight 'encoder.blocks.1."),
         ({"n_decoder_layers": 1}, "has an unknown weight 'decoder.blocks.1."),
         ({"positions": "learned"}, "lacks the weight 'decoder.pos_embed.table'"),

@@ -162,4 +162,4 @@ def test_parts_without_an_index_and_folders_of_trainings(folder_of: FolderOf, gp
     (out / "checkpoint-90").rename(out / "first")
     assert "has no weights itself, but its folder first or last has" in refusal(tc.load, out)
     (out / "last" / "config.json").write_text(json.dumps({"model_type": "llama", **foreign.LLAMA}))
-    assert "none of its weights has the name that a llama gives it" in refusal(tc.load, out / "last")
+    assert "none of its weights has a name used by llama" in refusal(tc.load, out / "last")

@@ -13,12 +13,12 @@ from pages.languages import CATALOGUES, ROOMS, calls_for_people, error_classes, 
 
 LIBRARIES = ROOMS[1:]
 SAME_IN_BOTH = frozenset(
-    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Block {layer}|CKA|Code
-Decoder|Decoding|Dropout|Dropout p|Denoising|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|KL (nats)|Key
+    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Bias|Block {layer}|CKA
+Code|Decoder|Decoding|Denoising|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|KL (nats)|Key
 Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Name|Name (optional)|Noising|Norm|Operation|Overfitting|Padding
-Pause|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|Resample|ReLU|Score: {query} → {key}, {head}|Scores.|Seed
-Segment|Server|SiLU|Snapshot|Start|Softmax|Text|Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16|diagonal|final
-float32|nats|normal|one-hot|{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")
+Pause|Position|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU|Resample|Score: {query} → {key}, {head}|Scores.
+Seed|Segment|Server|SiLU|Snapshot|Softmax|Start|Sweep|Text|Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16
+diagonal|final|float32|nats|normal|one-hot|{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")
 )
 
 

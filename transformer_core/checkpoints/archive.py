@@ -166,8 +166,8 @@ def _refuse_boundless(folder: Path) -> None:
     n_layers = config.n_encoder_layers + config.n_decoder_layers
     if n_layers > n_tensors:
         raise CheckpointError(
-            "{config} asks for {n_layers:,} layers, but there are only {n_tensors:,} weight tensors; "
-            "the two files do not match",
+            "{config} specifies {n_layers:,} layers, but there are only {n_tensors:,} weight tensors; the two files "
+            "do not match",
             config=CONFIG,
             n_layers=n_layers,
             n_tensors=n_tensors,

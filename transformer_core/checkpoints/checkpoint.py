@@ -272,7 +272,7 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
     for name, shape in shapes.items():
         if files.shape(name) != shape:
             raise CheckpointError(
-                "{path}: {name!r} is {found}, but config.json asks for {wanted}",
+                "{path}: {name!r} is {found}, but config.json requires {wanted}",
                 path=path,
                 name=name,
                 found=tuple(files.shape(name)),

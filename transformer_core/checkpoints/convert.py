@@ -276,7 +276,7 @@ class _Source:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
         if any(map(_LORA.fullmatch, unknown)):
             return Message(
-                "{where} holds the weights of an adapter beside those of the model; merge them with "
+                "{where} contains the weights of an adapter in addition to those of the model; merge them with "
                 "merge_and_unload(), save the result, and import that",
                 where=Message.joined("", (self._where, saved_as)),
             )
@@ -292,8 +292,8 @@ class _Source:
         instead = Message(" and contains {name!r}, which is unknown", name=nearest[0]) if nearest else ""
         if len(missing) == len(self.entries):
             way_out = Message(
-                "none of its weights has the name that a {family} gives it, so config.json describes another model, or "
-                "it was saved under names of its own",
+                "none of its weights has a name used by {family}, so config.json describes another model, or the "
+                "weights were saved under other names",
                 family=family.model_type,
             )
         elif missing[0].startswith(family.prefix):

@@ -190,5 +190,5 @@ class Family:
                 )
             )
         if config.has_decoder and (settings := not_taken_over(values, config)):
-            on_note(Message("Its own settings of generation are not used: {settings}.", settings=settings))
+            on_note(Message("Its generation settings are not used: {settings}.", settings=settings))
         return config

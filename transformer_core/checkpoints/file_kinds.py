@@ -45,7 +45,7 @@ _OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = _NOT_FETCHED + tuple(
             ),
         ),
         (rb"\x89HDF", Message("it is an HDF5 file, as Keras saves them; choose a version of the model for PyTorch")),
-        (rb"\x93NUMPY|PK\x03\x04.{26}[^/]*\.npy", Message("it holds NumPy arrays; save its weights as safetensors")),
+        (rb"\x93NUMPY|PK\x03\x04.{26}[^/]*\.npy", Message("it contains NumPy arrays; save its weights as safetensors")),
         (
             rb"PK|\x1f\x8b|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\(\xb5/\xfd|.{257}ustar",
             Message("it is an archive; unpack it, and give the path of the folder"),
@@ -150,7 +150,7 @@ def weights_kind(path: Path) -> Kind:
     if not head:
         raise CheckpointError("{path} is empty; copy or download it again", path=path)
     if what := other_kind(head):
-        raise CheckpointError("{path} does not hold weights that can be read here: {what}", path=path, what=what)
+        raise CheckpointError("{path} does not contain weights that can be read here: {what}", path=path, what=what)
     if kind := kind_by_ending(path):
         return kind
     raise CheckpointError(

@@ -89,9 +89,9 @@ def _described(
         return with_generation(beside, generation_beside(folder))
     if start := example(weights):
         raise CheckpointError(
-            "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to the "
-            "weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where they "
-            "are not as torch has them by default",
+            "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "
+            "the weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where "
+            "they differ from torch’s defaults",
             where=where,
             config=CONFIG,
             example=start,

@@ -176,7 +176,9 @@ def _read_foreign(
         tokenizer = tokenizer.of_model(config.vocab_size)
         tokens = ", ".join(beyond[:5]) + (" …" if len(beyond) > 5 else "")
         on_note(
-            Message("Its tokenizer knows {tokens}, which the model does not; such a text is refused.", tokens=tokens)
+            Message(
+                "Its tokenizer has {tokens}, which the model does not have; texts with them are refused.", tokens=tokens
+            )
         )
     refuse_other_tokenizer(where, config, tokenizer)
     placement = plan(
@@ -202,8 +204,8 @@ def _copied(
     where, settings = type(theirs).__name__, getattr(theirs, "config", None)
     if settings is None or not hasattr(settings, "to_dict"):
         raise CheckpointError(
-            "{where} is not a model of the transformers library, so its architecture is unknown; save its weights, and "
-            "describe them in a {config} beside them",
+            "{where} is not a model of the transformers library, so its architecture is unknown; save its weights, "
+            "and describe them in a {config} next to them",
             where=where,
             config=CONFIG,
         )

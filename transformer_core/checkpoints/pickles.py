@@ -49,7 +49,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
     except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
         if "TorchScript" in str(error):
             raise CheckpointError(
-                "{path} is a TorchScript program, which holds code, so it was not opened; save the weights with "
+                "{path} is a TorchScript program, which contains code, so it was not opened; save the weights with "
                 "torch.save(model.state_dict(), path)",
                 path=path,
             ) from error

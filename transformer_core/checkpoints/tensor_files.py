@@ -203,7 +203,7 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
         )
     for path in sorted(islice(folder.glob("[!.]*.*"), _MOST_LOOKED_AT)):
         if path.is_file() and (what := kind_elsewhere(path)):
-            raise CheckpointError("{path} does not hold weights that can be read here: {what}", path=path, what=what)
+            raise CheckpointError("{path} does not contain weights that can be read here: {what}", path=path, what=what)
     raise CheckpointError("{where} has no weights ({file}); copy the whole model", where=where, file=WEIGHTS)
 
 

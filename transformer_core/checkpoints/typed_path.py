@@ -24,7 +24,7 @@ def typed_path(text: str) -> Path:
         os.stat(text)
     except ValueError:  # a NUL, or half of a character
         raise CheckpointError(
-            "{text!r} is not a path: it contains a character that no path has; type it anew", text=_short(text)
+            "{text!r} is not a path: it contains a character that paths cannot have; retype it", text=_short(text)
         ) from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:

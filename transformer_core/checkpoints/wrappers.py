@@ -88,7 +88,7 @@ def common_prefix(keys: Iterable[str], known: Collection[str], *, where: str | M
         prefixes += [] if prefix.startswith(tuple(prefixes)) else [prefix]
     if len(prefixes) > 1:
         raise CheckpointError(
-            "{where} contains several models, under {prefixes}; save one of them alone",
+            "{where} contains several models, under {prefixes}; save only one of them",
             where=where,
             prefixes=", ".join(prefixes[:4]),
         )

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.queue:
         return _in_processes(options, settings, None)
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        raise ConfigError("--queue is for a training of one process; leave it out with torchrun")
+        raise ConfigError("--queue is for single-process training; leave it out with torchrun")
     with StopSignals() as signals, turn_of(options.run, signals.reason) as turn:  # before torch is imported
         if turn is not None:
             return _in_processes(options, settings, turn)

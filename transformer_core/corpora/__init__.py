@@ -92,7 +92,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         return open_corpus(name, reading)
     if os.path.dirname(name):
         raise CorpusError(
-            "the text {file} no longer exists: there is no file or folder {name}; put it back, or choose another text",
+            "the text {file} no longer exists: there is no file or folder {name}; restore it, or choose another text",
             file=os.path.basename(name.rstrip("/")),
             name=name,
         )

@@ -109,8 +109,8 @@ def _the_same(stats: CorpusStats) -> Iterator[Message]:
     if stats.items == "pairs":
         if stats.n_different == 1:
             yield Message(
-                "All targets are identical, so the model does not need the source. Check that the second "
-                "column is the right one."
+                "All targets are identical, so the model does not need the source. Check that the second column is "
+                "the correct one."
             )
         elif stats.n_copied > _MANY_COPIES * stats.n_train:
             yield Message(

@@ -161,8 +161,8 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     reading.refuse_table(corpus.name)
     if reading.division != "auto":
         raise CorpusError(
-            "{name} is generated text by text, so it cannot be divided differently; division is for "
-            "text files, leave it at auto",
+            "{name} is generated text by text, so it cannot be divided differently; division only applies to text "
+            "files, leave it at auto",
             name=corpus.name,
         )
     if reading.tokenizer_source:

@@ -59,7 +59,7 @@ class GenerationState:
         begun = tokens[:, :0] if begun is None else begun
         if len(begun) != len(tokens):
             raise TextError(
-                "there are {n} texts and {n_begun} beginnings; give one beginning for each text",
+                "there are {n} texts and {n_begun} prefixes; give one prefix for each text",
                 n=len(tokens),
                 n_begun=len(begun),
             )

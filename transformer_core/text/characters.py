@@ -105,7 +105,7 @@ def read_meta(path: Path) -> CharacterTokenizer:
             return CharacterTokenizer(dict(_PlainUnpickler(file).load()["itos"]))
     except Exception as error:  # whatever pickle makes of a file that was cut off, or is something else
         raise CheckpointError(
-            "{path} does not hold the characters of a nanoGPT (itos: one for each token); copy the file from the data "
-            "that the model was trained on, or remove it, to type token ids",
+            "{path} does not contain the characters of a nanoGPT (itos: one for each token); copy the file from the "
+            "data that the model was trained on, or remove it, to type token ids",
             path=path,
         ) from error

@@ -149,8 +149,8 @@ class ForeignTokenizer(BackendTokenizer):
         for i, _ in tokens if self._n_of_model is not None else ():
             if i >= self._n_tokens:
                 raise TextError(
-                    "the text has {token}, which this model’s tokenizer knows and the model itself does not; leave "
-                    "it out",
+                    "the text has {token}, which this model’s tokenizer has but the model itself does not; leave it "
+                    "out",
                     token=self._written(i),
                 )
         return tokens

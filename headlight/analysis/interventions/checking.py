@@ -101,4 +101,4 @@ def _check_tokens(config: ModelConfig, entry: TokenSwap) -> None:
                 last=config.vocab_size - 1,
             )
         if token == config.suppressed_token_id:
-            raise ConfigError("token {token} is padding, which no position may hold; choose another", token=token)
+            raise ConfigError("token {token} is padding and cannot be put at any position; choose another", token=token)

@@ -176,7 +176,7 @@ def _hooks_of(
             name = site_of(component)
             if run is None:
                 raise InterventionError(
-                    "an intervention that takes values from another text needs the run that they are put into, to pair "
+                    "an intervention that takes values from another text needs the run that receives them, to pair "
                     "the positions of both; give run"
                 )
             there = sources.run(text, entry.continuation if isinstance(entry, Patch) else "own", here=run)

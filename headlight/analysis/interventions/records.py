@@ -258,13 +258,13 @@ class Stack(Record):
         object.__setattr__(self, "entries", items("entries", self.entries, None))
         if len(self.entries) > MAX_ENTRIES:
             raise ConfigError(
-                "a stack holds at most {most} interventions and this one would have {n}; remove some first",
+                "a stack can have at most {most} interventions, and this one would have {n}; remove some first",
                 most=MAX_ENTRIES,
                 n=len(self.entries),
             )
         for entry in self.entries:
             if not isinstance(entry, RECORDS):
-                raise ConfigError("a stack holds interventions; got {kind}", kind=type(entry).__name__)
+                raise ConfigError("a stack contains interventions; got {kind}", kind=type(entry).__name__)
 
     @property
     def enabled(self) -> tuple[Entry, ...]:

@@ -95,7 +95,7 @@ _ALL = (
         name="none",
         title=mark("None"),
         what=mark(
-            "Everything is visible. Right for an encoder without padding; a decoder sees what it has to predict."
+            "Everything is visible. Correct for an encoder without padding; a decoder sees what it has to predict."
         ),
         kind="none",
     ),
@@ -136,7 +136,7 @@ _ALL = (
         name="unshifted",
         title=mark("Targets not shifted"),
         what=mark(
-            "The mask is right, but the decoder’s input is the target itself, not shifted right: row i finds its "
+            "The mask is correct, but the decoder’s input is the target itself, not shifted right: row i finds its "
             "answer at key i."
         ),
         sees=mark(

@@ -87,8 +87,8 @@ def pronoun_runs(
     right = right_on_both_sides(model, batch)
     if len(right) < 2:
         raise CorpusError(
-            "this model translates {n} of {n_pairs} minimal pairs right on both sides; choose a model that was trained "
-            "on en-fr, such as checkpoints/en-fr",
+            "this model translates {n} of {n_pairs} minimal pairs correctly on both sides; choose a model that was "
+            "trained on en-fr, such as checkpoints/en-fr",
             n=len(right),
             n_pairs=n_pairs,
         )

@@ -30,7 +30,7 @@ def calibration(
     Source: Murphy and Winkler 1977, the reliability diagram.
     """
     hover_texts = [
-        say("stated confidence {confidence:.0%}, right {share:.0%}; {count}", confidence=p, share=share, count=told)
+        say("stated confidence {confidence:.0%}, correct {share:.0%}; {count}", confidence=p, share=share, count=told)
         for p, share, told in zip(confidence.tolist(), share_right.tolist(), _in_words(counts), strict=True)
     ]
     diagonal = go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": FAINT, "dash": "dash"}, hoverinfo="skip")
@@ -56,7 +56,7 @@ def calibration(
         ],
         "xaxis": {"title": axis_title(say("stated confidence"), size=13), "range": [-0.03, 1.03]}
         | {"tickformat": ".0%", "dtick": 0.1, "automargin": True},
-        "yaxis": {"title": axis_title(say("share right"), size=13), "range": [-0.05, 1.08]}
+        "yaxis": {"title": axis_title(say("fraction correct"), size=13), "range": [-0.05, 1.08]}
         | {"tickformat": ".0%", "dtick": 0.25, "automargin": True, "showgrid": True},
     }
     return figure_of([diagonal, bins], layout)

@@ -68,7 +68,7 @@ def head_matrix(
     ]
     places = range(0, n, 1 if n <= _LABELS_UP_TO else n_heads)
     axis = label_axis(places, [labels[place] for place in places], size=11, constrain="domain")
-    named = [axis_title(f"<b>{name}</b>: {say('layer.head')}", size=13, standoff=6) for name in (one, other)]
+    named = [axis_title(f"<b>{name}</b>: {say('heads')}", size=13, standoff=6) for name in (one, other)]
     layout = figure_layout(say(title), height=height, margin=(8, 8, 72, 8)) | {
         "xaxis": axis
         | {"side": "top", "range": [-0.5, n - 0.5], "title": named[1]}

@@ -154,7 +154,7 @@ def teacher_forcing(data: SnapshotData) -> None:
             with st.popover(f":primary[{say('Change target')}]", type="tertiary", key="film-lead"):
                 run_state.TARGET.text_line(
                     say("Target that all snapshots are teacher-forced on"),
-                    placeholder=say("Empty: what the last snapshot writes"),
+                    placeholder=say("Empty: the last snapshot’s output"),
                 )
 
 

@@ -123,7 +123,7 @@ def test_the_characters_of_meta_pkl_are_read_and_nothing_of_it_is_run(tmp_path: 
     mark = tmp_path / "ran"
     for content in (pickle.dumps({"itos": Hostile(mark)}), pickle.dumps({"itos": {1: "a"}}), b"", pickle.dumps(3)):
         meta.write_bytes(content)
-        with pytest.raises(CheckpointError, match="does not hold the characters of a nanoGPT"):
+        with pytest.raises(CheckpointError, match="does not contain the characters of a nanoGPT"):
             tc.load(tmp_path)
     assert not mark.exists()
 

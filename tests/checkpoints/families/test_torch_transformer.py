@@ -167,7 +167,7 @@ def test_the_hint_becomes_a_config_that_loads_once_its_gaps_are_filled(
         torch.testing.assert_close(ours(*tokens), expected, rtol=1e-4, atol=1e-4)
     if "scale_embeddings" in lacking:  # the buffer is the table that is computed
         assert (ours.config.positions, ours.config.max_seq_len) == ("sinusoidal_interleaved", 40)
-        assert "does not hold the positions" in refusal_of(tmp_path, config | {"positions": "sinusoidal_halves"})
+        assert "does not contain the positions" in refusal_of(tmp_path, config | {"positions": "sinusoidal_halves"})
 
 
 def test_two_vocabularies_are_refused_as_such(tmp_path: Path):

@@ -48,7 +48,7 @@ def test_roles_come_back_with_the_model(folder: Path):
 def test_a_card_without_the_models_program_is_refused(folder: Path, about: Any):
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     (folder / "card.json").write_text(json.dumps(card | {"program": about}), encoding="utf-8")
-    with pytest.raises(CheckpointError, match="holds no program that its model was compiled from"):
+    with pytest.raises(CheckpointError, match="does not contain the program that its model was compiled from"):
         load_compiled(folder)
 
 

@@ -47,7 +47,7 @@ def test_what_cannot_be_averaged_is_refused():
         of_output(half)
     with pytest.raises(ProgramError, match="line 1: numerical needs numbers"):
         of_output("n = numerical(tokens)")
-    with pytest.raises(ProgramError, match="line 2: the numbers that are averaged lie too far apart"):
+    with pytest.raises(ProgramError, match="line 2: the numbers that are averaged are too far apart"):
         of_output(f"n = numerical(map(lambda i: i * 9000, indices))\nmean = aggregate({ALL}, n)")
 
 

@@ -97,8 +97,8 @@ def described(
             found["n_positions"] = tensors[key].numel() // tensors[key].shape[-1]
         elif "positions" in values and tensors[key].ndim == 3 and 1 in tensors[key].shape[:2]:
             raise CheckpointError(
-                "{where}: the table {name!r} does not hold the positions that config.json speaks of; put "
-                '"position_table": "{name}" in place of "positions"',
+                "{where}: the table {name!r} does not contain the positions described in config.json; replace "
+                '"positions" with "position_table": "{name}"',
                 where=where,
                 name=key,
             )

@@ -146,7 +146,7 @@ def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int
             )
         if first > most:
             raise CorpusError(
-                "the texts of {path} are more than {n:,} MB, many times its size; export fewer of them",
+                "the texts of {path} take more than {n:,} MB, many times its size; export fewer of them",
                 path=shown(table.path),
                 n=most // 10**6,
             )
@@ -203,8 +203,8 @@ def _rows(table: Table) -> Iterator[Row]:
             if None in texts:
                 longer, shorter = (0, 1) if texts[1] is None else (1, 0)
                 raise CorpusError(
-                    "{longer} has more lines than {shorter}, which has {n:,}; in parallel files each line belongs to "
-                    "the same line of the other",
+                    "{longer} has more lines than {shorter}, which has {n:,}; in parallel files, each line must "
+                    "correspond to the line with the same number in the other file",
                     longer=shown(table.files[longer]),
                     shorter=shown(table.files[shorter]),
                     n=line - 1,

@@ -103,7 +103,7 @@ class Job:
         """
         if note := note_on_weights(not_finite_weights(self.model)):
             raise RunError(
-                "the update of step {step:,} spoiled the model. {note} {way_out}",
+                "the update at step {step:,} broke the model. {note} {way_out}",
                 step=self.step,
                 note=note,
                 way_out=what_to_try(self.directory.request.training),

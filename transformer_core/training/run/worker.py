@@ -176,7 +176,7 @@ def _measure(job: Job) -> Measurement:
     job.metrics = job.processes.agree(job.metrics)
     if job.is_complete and "loss" not in job.metrics:
         raise RunError(
-            "the last update, of step {step:,}, spoiled the model: its loss on held-out data is not a finite number. "
+            "the last update, at step {step:,}, broke the model: its loss on held-out data is not a finite number. "
             "{way_out}",
             step=job.step,
             way_out=what_to_try(job.directory.request.training),

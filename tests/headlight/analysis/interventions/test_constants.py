@@ -70,7 +70,7 @@ def test_the_mean_over_a_corpus_is_that_of_torch_s_own_hooks(variation: str, com
         ({"texts": []}, "give 1 to 16 texts to fit a constant on; got 0"),
         ({"n_steps": -1}, "n_steps must be from 0 to 2000"),
         ({"learning_rate": 0.0}, "learning_rate above 0"),
-        ({"component": Component(kind="pattern", attention="decoder", layer=0)}, "no constant stands for it"),
+        ({"component": Component(kind="pattern", attention="decoder", layer=0)}, "no constant can replace it"),
         ({"component": Component(kind="head", attention="decoder", layer=7)}, "there is no layer 7"),
     ],
 )

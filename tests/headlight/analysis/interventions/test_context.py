@@ -281,7 +281,7 @@ def test_what_the_model_does_not_have_is_said_before_it_runs(variation: str, ent
 def test_a_source_needs_the_run_that_it_goes_into_and_a_pattern_its_shape():
     model, tokenizer = model_of("decoder")
     head = Component(kind="head", attention="decoder", layer=0)
-    with pytest.raises(InterventionError, match="needs the run that they are put into"):
+    with pytest.raises(InterventionError, match="needs the run that receives them"):
         prepare(model, tokenizer, Stack(entries=(Ablation(component=head, texts=(OTHER,)),)))
     pattern = Patch(component=replace(head, kind="pattern"), text=OTHER, direction="noising")
     with pytest.raises(InterventionError, match="can only be patched between texts of the same length"):

@@ -99,8 +99,8 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: edit(cells=()), "cells is empty"),
         (lambda: TokenSwap(side="source", positions=(1, 2), tokens=(3,)), "got 2 positions and 1 tokens"),
         (lambda: TokenSwap(side="source", positions=(1, 1), tokens=(3, 4)), "names a position twice"),
-        (lambda: Stack(entries=(HEAD,)), "a stack holds interventions; got Component"),  # type: ignore[arg-type]
-        (lambda: Stack(entries=(edit(),) * 33), "at most 32 interventions and this one would have 33"),
+        (lambda: Stack(entries=(HEAD,)), "a stack contains interventions; got Component"),  # type: ignore[arg-type]
+        (lambda: Stack(entries=(edit(),) * 33), "at most 32 interventions, and this one would have 33"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(make: Any, complaint: str):
