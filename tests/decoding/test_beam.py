@@ -37,7 +37,7 @@ def test_each_step_of_a_search_is_that_of_plain_lists(
         texts = [one for one in after if one[0][-1] != eos][:n_beams]
         if n == n_new or (len(found) == n_beams and max(p for _, p in texts) / penalty <= found[-1][1]):
             texts = []
-        search.go_on(search.longer([[(p, i) for i, p in of] for of in of_each]), is_last=n == n_new)
+        search.advance(search.extensions([[(p, i) for i, p in of] for of in of_each]), is_last=n == n_new)
         assert [tokens_of(beam) for beam in search.running] == [text for text, _ in texts]
         assert [(tokens_of(beam), beam.score) for beam in search.finished] == found
         assert search.is_over == (not texts)
@@ -49,7 +49,7 @@ def test_each_step_of_a_search_is_that_of_plain_lists(
 def test_a_text_that_would_rank_beside_the_last_found_one_is_not_gone_on_with(running: float, is_over: bool):
     search = Search(n_beams=1, eos_ids=(0,), alpha=0.0, form="length")
     search.finished = [Beam(token=0, log_prob=-1.0, score=-1.0, before=None)]
-    search.go_on(search.longer([[(running, 5)]]), is_last=False)
+    search.advance(search.extensions([[(running, 5)]]), is_last=False)
     assert search.is_over == is_over and len(search.running) == 1 - is_over
 
 

@@ -145,6 +145,6 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(TextError, match="belongs to another tree"):
         search_beams(tree, other.start)
     with pytest.raises(TextError, match="ends here"):
-        search_beams(tree, tree.go_on(tree.start, EOS))
+        search_beams(tree, tree.child(tree.start, EOS))
     with pytest.raises(TextError, match="at most 12 tokens"):
         search_beams(tree, tree.teacher_force(tree.start, [5] * 9))

@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from tests.decoding.test_tree import counting
 from tests.model.building import ENCODER, shaken_model, small_config
+from transformer_core.decoding.attention_rows import Aim
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree
-from transformer_core.decoding.looking import Aim
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
@@ -108,7 +108,7 @@ def test_where_it_looked(seed: int):
     for place, blank in state.blanks.items():
         np.testing.assert_allclose(blank.rows, patterns[:, :, place], atol=1e-6)
         row = patterns[1, :, place].mean(axis=0).tolist()
-        key, weight = blank.looks_most_at(Aim(layer=1, head=0, mean="layer"))
+        key, weight = blank.most_attended(Aim(layer=1, head=0, mean="layer"))
         assert key == row.index(max(row)) and weight == pytest.approx(max(row), abs=1e-6)
 
 

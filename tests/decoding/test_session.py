@@ -180,12 +180,12 @@ def test_led_and_free(architecture: str):
     target = free.copy()
     target[3] = next(token for token in range(3, VOCAB) if token != free[3])
     session = DecodingSession(model, given)
-    found = session.beside_free_running(target)
+    found = session.compare_with_free_running(target)
     assert tokens_of(found.whole[0]) == target
     assert tokens_of(found.shared) == free[:3]
     assert tokens_of(found.a) == target[3:] and tokens_of(found.b) == free[3:]
     assert found.parting == session.tree.start.position + 4
-    same = session.beside_free_running(free)
+    same = session.compare_with_free_running(free)
     assert tokens_of(same.shared) == free and same.parting is None
 
 

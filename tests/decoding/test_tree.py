@@ -122,9 +122,9 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
             if what == "lead" and len(news) <= tree.room_after(step):
                 steps.append(tree.teacher_force(step, news))
             elif what == "go on" and tree.has_room(step):
-                steps.append(tree.go_on(step, news))
+                steps.append(tree.child(step, news))
             elif what == "fan" and tree.has_room(step):
-                fan = [tree.go_on(step, token) for token in news]
+                fan = [tree.child(step, token) for token in news]
                 tree.read(*fan)
                 steps += fan
     assert sum(n_read) == sum(step.prediction is not None for step in all_steps(tree))
@@ -137,9 +137,9 @@ def test_every_variation_forks_leads_and_fans(variation: str):
     tree = DecodingTree(model, source)
     end = tree.teacher_force(tree.start, [5, 6, 7, 8, 9, 10])
     fork = tree.teacher_force(end.path()[tree.start.position + 3], [11, 12])
-    beams = [tree.go_on(tree.go_on(step, 13), 14) for step in (end, fork, tree.start)]
+    beams = [tree.child(tree.child(step, 13), 14) for step in (end, fork, tree.start)]
     tree.read(*beams)
-    tree.read(*(tree.go_on(beam, 15) for beam in (beams[2], beams[0])))
+    tree.read(*(tree.child(beam, 15) for beam in (beams[2], beams[0])))
     check(tree, source)
 
 
@@ -151,7 +151,7 @@ def test_the_memory_is_made_once_and_its_keys_too():
     ):
         tree = DecodingTree(model, given_tokens(7))
         for token in (5, 6, 7):
-            tree.read(tree.go_on(tree.start, token), tree.teacher_force(tree.start, [token, token, token]))
+            tree.read(tree.child(tree.start, token), tree.teacher_force(tree.start, [token, token, token]))
     assert encoded == projected == [7]
 
 
@@ -159,8 +159,8 @@ def test_ends_at_one_place_are_read_side_by_side():
     model = writer("decoder")
     with counting(model) as n_read:
         tree = DecodingTree(model, given_tokens(4))
-        fan = [tree.go_on(tree.start, token) for token in (5, 6, 7)]
-        longer = tree.go_on(fan[0], 8)
+        fan = [tree.child(tree.start, token) for token in (5, 6, 7)]
+        longer = tree.child(fan[0], 8)
         tree.read(*fan, *fan, longer)
     assert n_read == [4, 1, 2, 1]
     predictions = [step.prediction for step in (tree.start, *fan, longer) if step.prediction]
@@ -188,7 +188,7 @@ def test_candidates_are_all_tokens_in_the_order_of_their_probability():
 def test_the_tree_has_each_step_once_and_follows_what_was_read():
     tree = DecodingTree(writer("decoder"), given_tokens())
     end = tree.teacher_force(tree.start, [5, 6])
-    assert tree.teacher_force(tree.start, [5, 6]) is end is tree.go_on(tree.go_on(tree.start, 5), 6)
+    assert tree.teacher_force(tree.start, [5, 6]) is end is tree.child(tree.child(tree.start, 5), 6)
     assert tree.teacher_force(end, []) is end
     assert [*tree.follow([5, 6])] == end.written()
     assert [*tree.follow([5, 6, 7])] == end.written()  # goes as far as there is something
@@ -198,7 +198,7 @@ def test_the_tree_has_each_step_once_and_follows_what_was_read():
 def test_memory_is_counted_and_nothing_else_is_held():
     tree = DecodingTree(writer("the paper's"), given_tokens())
     tree.teacher_force(tree.start, [5, 6, 7, 8, 9])
-    tree.read(*(tree.go_on(tree.start, token) for token in (10, 11, 12)))
+    tree.read(*(tree.child(tree.start, token) for token in (10, 11, 12)))
     read = [step for step in all_steps(tree) if step.prediction is not None]
     tensors = [tensor for step in read if step.prediction for tensor in (step.prediction.logits, step.kept)]
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
@@ -210,7 +210,7 @@ def test_memory_is_counted_and_nothing_else_is_held():
 def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
     model, source = writer("the paper's"), given_tokens()
     tree = DecodingTree(model, source)
-    step = tree.go_on(tree.start, 5)
+    step = tree.child(tree.start, 5)
 
     def stop(value: Tensor) -> Tensor:
         raise KeyboardInterrupt
@@ -222,7 +222,7 @@ def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
         tree.teacher_force(step, [7, 8])
     assert step.prediction is None
     assert [*tree.follow([5, 7, 8])] == [step], "of what comes behind it nobody knows anything yet"
-    tree.read(tree.go_on(step, 6))
+    tree.read(tree.child(step, 6))
     check(tree, source)
 
 
@@ -238,7 +238,7 @@ def test_who_looks_from_outside_sees_the_model_s_own_logits():
 def test_half_of_the_bits():
     model = varied_model("decoder, rotary").to(torch.bfloat16)
     tree = DecodingTree(model, given_tokens())
-    tree.read(*(tree.go_on(tree.start, token) for token in (5, 6)))
+    tree.read(*(tree.child(tree.start, token) for token in (5, 6)))
     prediction = tree.start.children[6].prediction
     assert prediction is not None and prediction.logits.dtype == torch.float32
     assert prediction.self_rows.dtype == "float32" and prediction.self_rows.sum(-1) == pytest.approx(1, abs=0.02)
@@ -259,7 +259,7 @@ def test_threads_that_share_a_tree_read_each_step_once(variation: str):
             for i in random.Random(worker).sample(range(8), 8):
                 step = tree.start
                 for token in texts[i]:
-                    step = tree.go_on(step, token)
+                    step = tree.child(step, token)
                 tree.read(step)
                 ends[i] = step
         return sum(n_read), ends
@@ -284,13 +284,13 @@ def test_what_is_known_waits_for_nobody():
             return value
 
         with active_hooks({named_hook_points(model)["decoder.hook_embed"]: wait}):
-            tree.read(tree.go_on(tree.start, 5))
+            tree.read(tree.child(tree.start, 5))
 
     with ThreadPoolExecutor(1) as threads:
         computed = threads.submit(compute)
         begun.wait()
         tree.read(tree.start)
-        assert tree.go_on(tree.start, 6).parent is tree.start
+        assert tree.child(tree.start, 6).parent is tree.start
         ended.wait()
         computed.result()
     assert tree.start.children[5].prediction is not None
@@ -319,7 +319,7 @@ def test_what_cannot_begin():
 
 def test_what_cannot_come_next():
     tree = DecodingTree(writer("decoder"), given_tokens(4), max_new_tokens=3)
-    start, ended = tree.start, tree.go_on(tree.start, EOS)
+    start, ended = tree.start, tree.child(tree.start, EOS)
     refused: list[tuple[DecodingStep, list[int], str]] = [
         (start, [-1], r"^token id -1 is not in the vocabulary"),
         (start, [5, PAD], r"^token 0 is padding and cannot be generated; choose another$"),
@@ -335,7 +335,7 @@ def test_what_cannot_come_next():
     tree.read(full)  # the last position can be read, and only nothing can be written behind it
     assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
     with pytest.raises(TextError, match="leaves room for 0, not 1"):
-        tree.go_on(full, 8)
+        tree.child(full, 8)
     assert tree.has_ended(ended) and tree.has_room(ended) and tree.is_over(ended)
 
 
@@ -343,7 +343,7 @@ def test_an_end_that_was_given_ends_nothing():
     """Some models begin their texts with the token that ends them."""
     tree = DecodingTree(writer("decoder"), torch.tensor([[5, EOS]]))
     assert not tree.has_ended(tree.start)
-    assert tree.has_ended(tree.go_on(tree.start, EOS))
+    assert tree.has_ended(tree.child(tree.start, EOS))
 
 
 @pytest.mark.parametrize("pad_id", [BOS, EOS, None])
@@ -354,7 +354,7 @@ def test_padding_that_is_another_token_too(pad_id: int | None):
     tree = DecodingTree(model, given)
     tree.read(tree.teacher_force(tree.start, [7, 8]))
     if pad_id != BOS:
-        assert tree.has_ended(tree.go_on(tree.start, EOS))
+        assert tree.has_ended(tree.child(tree.start, EOS))
     check(tree, given)
     if pad_id is not None:
         with pytest.raises(TextError, match="the prompt contains padding"):

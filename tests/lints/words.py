@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = (
+    "transformer_core/decoding",
     "transformer_core/*.py",
     "transformer_core/model",
     "transformer_core/instrument",

@@ -1,4 +1,4 @@
-"""Beam search: several beginnings of a text are kept at each step, and the most probable whole one is given back."""
+"""Beam search: several hypotheses are kept at each step, and the best finished text is returned."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -21,44 +21,44 @@ from transformer_core.model.transformer import Transformer, check_model
 PenaltyForm = Literal["paper", "length"]
 Fate = Literal["kept", "ended", "dropped"]
 
-_LARGEST_ALPHA = 10.0  # beyond it nothing but the length counts
+_LARGEST_ALPHA = 10.0  # beyond it only the length counts
 
 
 def length_penalty(n_tokens: int, alpha: float, *, form: PenaltyForm) -> float:
-    """Return what the log-probability of a text is divided by, so that searches do not favour short texts.
+    """Return the divisor of a text's log-probability, without which beam search favours short texts.
 
-    paper: ((5 + n_tokens) / 6)^alpha. length: n_tokens^alpha, as in most libraries, which weighs length more heavily.
+    paper: ((5 + n_tokens) / 6)^alpha. length: n_tokens^alpha, as in most libraries, which is stronger.
 
     Args:
-        n_tokens: of the text, its <eos> included.
-        alpha: 0 ranks by probability alone; the larger, the longer the texts.
-        form: of the two.
+        n_tokens: of the text, <eos> included.
+        alpha: 0 ranks by probability alone; larger values favour longer texts.
+        form: "paper" or "length".
 
     Source: Vaswani et al. 2017, sec. 6.1, in the form of Wu et al. 2016, eq. (14), without its coverage penalty.
     """
     return float(((5 + n_tokens) / 6 if form == "paper" else n_tokens) ** alpha)
 
 
-class Longer(NamedTuple):
-    """A beginning that is one token longer than one of the beams."""
+class Extension(NamedTuple):
+    """A beam extended by one token."""
 
-    total: float  # nats, of all that was written
-    beam: int  # which one it goes on from, among those that run
+    total: float  # nats, of all generated tokens
+    beam: int  # index of the running beam that it extends
     token: int
     log_prob: float  # nats, of the token
 
 
 @dataclass(frozen=True)
 class Beam:
-    """A text on its way, or at its end: its last token, and the beam that it goes on from."""
+    """An unfinished or finished text: its last token, and the beam that it extends."""
 
     token: int
     log_prob: float  # nats
-    score: float  # nats, sum of what was written; of a finished text, divided by the length's penalty
+    score: float  # nats, of all generated tokens; of a finished text, divided by the length penalty
     before: "Beam | None"
 
     def written(self) -> "list[Beam]":
-        """Return the beams on its way, one a token that was written."""
+        """Return the beams on its path, one per generated token."""
         backwards, beam = [], self
         while beam.before is not None:
             backwards.append(beam)
@@ -67,27 +67,21 @@ class Beam:
 
 
 class Search:
-    """The search after one beginning: which texts go on, and the best of those that have ended.
+    """The search from one prompt: the running beams, and the best finished texts.
 
     Attributes:
-        running: the beams that go on; none when the search is over.
-        finished: the best `n_beams` texts that have ended so far, the best first.
-        is_over: the best that runs ranks, at its present length, after all that have ended; or there is no room left.
-            A heuristic where longer texts are favoured (alpha above 0): a text that is dropped here could have come to
-            rank before them. It is what `early_stopping=False` means in transformers.
+        running: the unfinished beams; none when the search is over.
+        finished: the best `n_beams` finished texts so far, the best first.
+        is_over: no positions are left, or the best running beam ranks, at its current length, after `n_beams` finished
+            texts. For alpha above 0 this is a heuristic, as in transformers with `early_stopping=False`: a dropped beam
+            could have overtaken them.
     """
 
     def __init__(self, *, n_beams: int, eos_ids: Collection[int], alpha: float, form: PenaltyForm) -> None:
-        """Begin with one beam, of which nothing is written yet.
-
-        Args:
-            n_beams: beginnings kept at each step.
-            eos_ids: tokens that end a text.
-            alpha: of the length's penalty.
-            form: of the length's penalty.
+        """Start with one empty beam; arguments as for `beam_search`.
 
         Raises:
-            ConfigError: numbers that make no sense.
+            ConfigError: an invalid number.
         """
         check_whole("n_beams", n_beams)
         if n_beams < 1:
@@ -115,37 +109,37 @@ class Search:
 
     @property
     def n_considered(self) -> int:
-        """Beginnings that are looked at in each step: should each beam end in all ways, there are enough that go on."""
+        """Candidates per step: enough to continue even if each beam could end with every <eos> token."""
         return (1 + max(1, len(self.eos_ids))) * self.n_beams
 
     def score(self, total: float) -> float:
-        """Return how a text of `n_written` tokens ranks among texts of all lengths, from its summed log-probability."""
+        """Return the score of a text of `n_written` tokens, by which texts of all lengths are ranked."""
         return total / length_penalty(self.n_written, self.alpha, form=self.form)
 
-    def longer(self, candidates: Iterable[Iterable[tuple[float, int]]]) -> list[Longer]:
-        """Return the best beginnings that are one token longer, the best first.
+    def extensions(self, candidates: Iterable[Iterable[tuple[float, int]]]) -> list[Extension]:
+        """Return the best extensions of the running beams by one token, the best first.
 
         Args:
-            candidates: of each running beam, log-probability and token of the `n_considered` that may best come next.
+            candidates: of each running beam, log-probability and token of the `n_considered` best next tokens.
         """
-        longer = [
-            Longer(beam.score + p, i, token, p)
+        extensions = [
+            Extension(beam.score + p, i, token, p)
             for i, (beam, next_tokens) in enumerate(zip(self.running, candidates, strict=False))
             for p, token in next_tokens
             if p > -math.inf
         ]
-        return sorted(longer, key=attrgetter("total"), reverse=True)[: self.n_considered]
+        return sorted(extensions, key=attrgetter("total"), reverse=True)[: self.n_considered]
 
-    def go_on(self, best: list[Longer], *, is_last: bool) -> list[Fate]:
-        """Take in the best beginnings that are one token longer.
+    def advance(self, best: list[Extension], *, is_last: bool) -> list[Fate]:
+        """Advance the search by one token.
 
         Args:
-            best: as `longer` gives them.
-            is_last: there is no room after them, so all of them end here.
+            best: from `extensions`.
+            is_last: there are no further positions, so all texts end here.
 
         Returns:
-            What becomes of each: it is kept, to be gone on with; it has ended; or it is dropped. An <eos> ends a text
-            only among the first `n_beams`. When the search is over, nothing is kept.
+            "kept", "ended" or "dropped" for each. An <eos> ends a text only among the first `n_beams`. When the search
+            is over, none is kept.
         """
         self.n_written += 1
         ended = [one for one in best[: self.n_beams] if is_last or one.token in self.eos_ids]
@@ -159,7 +153,7 @@ class Search:
         self.running = [self._beam(one, one.total) for one in kept]
         return ["ended" if one in ended else "kept" if one in kept else "dropped" for one in best]
 
-    def _beam(self, one: Longer, score: float) -> Beam:
+    def _beam(self, one: Extension, score: float) -> Beam:
         return Beam(one.token, one.log_prob, score, self.running[one.beam])
 
 
@@ -174,24 +168,24 @@ def beam_search(
     penalty_form: PenaltyForm = "length",
     use_cache: bool = True,
 ) -> Decoding:
-    """Return the best text of each row that a search with `n_beams` beams finds.
+    """Return the best text of each row by beam search.
 
-    Texts that have ended are ranked by log P / penalty(length). A row's search ends when its best unfinished text
-    ranks after all `n_beams` finished ones.
+    Finished texts are ranked by log P / penalty(length). A row's search ends when its best unfinished text ranks after
+    `n_beams` finished ones.
 
     Args:
-        model: in evaluation mode: an encoder-decoder or a decoder.
-        tokens: the source, ending in <eos>, or prompts of one length; a source is padded on the right.
-        n_beams: beginnings kept for each row.
-        max_new_tokens: at most so many after <bos> or the prompt; None: as many as the model's positions allow.
-        length_penalty: alpha; 0 ranks by probability alone, which favours short texts; the larger, the longer.
+        model: an encoder-decoder or a decoder, in evaluation mode.
+        tokens: sources, ending in <eos> and padded on the right, or prompts of equal length.
+        n_beams: hypotheses kept per row.
+        max_new_tokens: after <bos> or the prompt; None: as many as the model has positions.
+        length_penalty: alpha; 0 ranks by probability alone; larger values favour longer texts.
         penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
-        use_cache: keep keys and values between steps.
+        use_cache: cache keys and values between steps.
 
     Raises:
         TextError: a source or a prompt that is empty or too long, or prompts of different lengths.
         NotFiniteError: outputs that are NaN or infinite.
-        ConfigError: numbers that make no sense, or a model that does not write.
+        ConfigError: an invalid number, or a model without a decoder.
 
     Source: Vaswani et al. 2017, sec. 6.1: four beams, alpha 0.6, "paper". Differs: the usual form is "length", as in
     most libraries.
@@ -209,20 +203,20 @@ def beam_search(
     log_probs = writing.read()  # [batch, new, vocab]
     of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0]
     writing.repeat(n_beams)
-    candidates = log_probs[:, -1:]  # [batch, beam, vocab]; at first all beams are the same text, and one counts
+    candidates = log_probs[:, -1:]  # [batch, beam, vocab]; at first all beams are the same, so only one counts
     for n_new in range(1, writing.n_new + 1):
         is_over = torch.tensor([[search.is_over] for search in searches], device=candidates.device)
         writing.refuse_not_finite(candidates.amax(dim=-1).masked_fill(is_over, 0.0).flatten())
         best = _best(searches, candidates)
         rows, following = [], []
         for first, search, row_best in zip(range(0, len(searches) * n_beams, n_beams), searches, best, strict=True):
-            going_on: list[tuple[int, int]] = []
+            continued: list[tuple[int, int]] = []
             if not search.is_over:
-                fates = search.go_on(row_best, is_last=n_new == writing.n_new)
-                going_on = [(one.beam, one.token) for one, fate in zip(row_best, fates, strict=True) if fate == "kept"]
-            going_on += [(0, writing.filler)] * (n_beams - len(going_on))  # rows of a search that is over idle along
-            rows += [first + beam for beam, _ in going_on]
-            following += [token for _, token in going_on]
+                fates = search.advance(row_best, is_last=n_new == writing.n_new)
+                continued = [(one.beam, one.token) for one, fate in zip(row_best, fates, strict=True) if fate == "kept"]
+            continued += [(0, writing.filler)] * (n_beams - len(continued))  # unused rows of the batch
+            rows += [first + beam for beam, _ in continued]
+            following += [token for _, token in continued]
         if all(search.is_over for search in searches):
             break
         writing.reorder(rows)
@@ -238,8 +232,8 @@ def beam_search(
     )
 
 
-def _best(searches: list[Search], log_probs: Float[Tensor, "batch beam vocab"]) -> list[list[Longer]]:
-    """Return, for each row, the best beginnings that are one token longer, as `Search.go_on` takes them."""
+def _best(searches: list[Search], log_probs: Float[Tensor, "batch beam vocab"]) -> list[list[Extension]]:
+    """Return the best extensions of each row, for `Search.advance`."""
     of_each, tokens = log_probs.topk(min(searches[0].n_considered, log_probs.shape[2]), dim=2)  # [batch, beam, best]
     rows = zip(searches, of_each.tolist(), tokens.tolist(), strict=True)
-    return [search.longer(map(zip, row_log_probs, row_tokens)) for search, row_log_probs, row_tokens in rows]
+    return [search.extensions(map(zip, row_log_probs, row_tokens)) for search, row_log_probs, row_tokens in rows]

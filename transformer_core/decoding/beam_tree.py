@@ -1,8 +1,8 @@
-"""Beam search in a tree of steps: the same search as `beam_search`, with all that it kept and all that it dropped."""
+"""Beam search in a tree of steps: the same as `beam_search`, with all kept and dropped candidates."""
 
 from dataclasses import dataclass
 
-from transformer_core.decoding.beam import Fate, Longer, PenaltyForm, Search
+from transformer_core.decoding.beam import Extension, Fate, PenaltyForm, Search
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
@@ -10,28 +10,28 @@ from transformer_core.errors import ConfigError, TextError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BeamCandidate:
-    """A beginning, or a whole text, that a search considered, and what became of it."""
+    """A candidate of a beam search, and its fate."""
 
-    parent: DecodingStep  # the beam that it goes on from
+    parent: DecodingStep  # the last step of the beam that it extends
     token: int
     log_prob: float  # nats, of the token
-    total: float  # nats, of all that the search wrote up to here
-    score: float  # nats, total / penalty(length): how it ranks among texts of all lengths
+    total: float  # nats, of all tokens that the search has generated up to here
+    score: float  # nats, total / penalty(length), by which texts of all lengths are ranked
     rank: int  # among the candidates of its level; 0: the best
     fate: Fate
-    step: DecodingStep | None  # its own, where it was kept or has ended
+    step: DecodingStep | None  # its own, unless it was dropped
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BeamTree:
-    """A search from its beginning to its end."""
+    """A finished beam search."""
 
-    levels: tuple[tuple[BeamCandidate, ...], ...]  # after each token: what was considered, the best first
-    finished: tuple[BeamCandidate, ...]  # the texts that it found, at most as many as beams, the best first
+    levels: tuple[tuple[BeamCandidate, ...], ...]  # the candidates at each token, the best first
+    finished: tuple[BeamCandidate, ...]  # the finished texts, at most `n_beams`, the best first
 
     @property
     def best(self) -> DecodingStep:
-        """The last step of the text that the search gives back."""
+        """The last step of the best text."""
         best = self.finished[0].step
         assert best is not None, "what has ended has a step"
         return best
@@ -46,26 +46,25 @@ def search_beams(
     penalty_form: PenaltyForm = "paper",
     max_new_tokens: int | None = None,
 ) -> BeamTree:
-    """Search for the best text after a step, and return all that was considered on the way.
+    """Search for the best text after a step, and return all candidates.
 
-    In each step the `Search.n_considered` best beginnings that are one token longer are considered. Of those that end,
-    the ones among the first `n_beams` are kept as texts; the `n_beams` best others go on. The search ends when none of
-    these ranks before all `n_beams` texts. It reads all beams of a step in one forward, and none that the tree has
-    read.
+    Each step considers the `Search.n_considered` best extensions. Of those that end, the ones among the first `n_beams`
+    become finished texts; the `n_beams` best others continue, until none of them ranks before `n_beams` finished texts.
+    All beams of a step are read in one forward pass, except those that the tree has already read.
 
     Args:
-        tree: all that was written so far; the search adds what it keeps.
-        start: what it goes on from; None: the beginning. What was written before counts neither in log-probabilities
-            nor in lengths, like a prompt.
-        n_beams: beginnings kept at each step.
-        length_penalty: alpha; 0 ranks by probability alone, which favours short texts; the larger, the longer.
+        tree: to search in; the kept steps are added to it.
+        start: the step to continue from; None: the beginning. Tokens up to it count neither in log-probabilities nor
+            in lengths, like a prompt.
+        n_beams: hypotheses kept at each step.
+        length_penalty: alpha; 0 ranks by probability alone; larger values favour longer texts.
         penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
-        max_new_tokens: at most so many after `start`; None: as many as there is room for.
+        max_new_tokens: after `start`; None: as many as there are positions.
 
     Raises:
-        TextError: `start` is of another tree, or nothing can come after it.
+        TextError: `start` belongs to another tree, or nothing can follow it.
         NotFiniteError: outputs that are NaN or infinite.
-        ConfigError: numbers that make no sense.
+        ConfigError: an invalid number.
 
     Source: Vaswani et al. 2017, sec. 6.1 (four beams, alpha 0.6).
     """
@@ -75,7 +74,7 @@ def search_beams(
     ends, levels = [start], list[tuple[BeamCandidate, ...]]()
     while not search.is_over:
         best = _best(tree, search, ends)
-        fates = search.go_on(best, is_last=len(levels) + 1 == n_new)
+        fates = search.advance(best, is_last=len(levels) + 1 == n_new)
         level = tuple(
             BeamCandidate(
                 parent=ends[one.beam],
@@ -85,7 +84,7 @@ def search_beams(
                 score=search.score(one.total),
                 rank=rank,
                 fate=fate,
-                step=None if fate == "dropped" else tree.go_on(ends[one.beam], one.token),
+                step=None if fate == "dropped" else tree.child(ends[one.beam], one.token),
             )
             for rank, (one, fate) in enumerate(zip(best, fates, strict=True))
         )
@@ -96,19 +95,19 @@ def search_beams(
     return BeamTree(levels=tuple(levels), finished=tuple(ended[tree.teacher_force(start, text)] for text in texts))
 
 
-def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Longer]:
-    """Return the best beginnings that are one token longer than the beams, read side by side."""
+def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Extension]:
+    """Return the best extensions of the beams, which are read together."""
     tree.read(*ends)
     for end in ends:
         tree.refuse_not_finite(end)
     predictions = [end.prediction for end in ends if end.prediction is not None]
-    return search.longer(
+    return search.extensions(
         [(one.log_prob, one.token) for one in prediction.candidates(search.n_considered)] for prediction in predictions
     )
 
 
 def _room_after(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
-    """Return how many tokens may come after a step at most."""
+    """Return the maximum number of tokens after a step."""
     if tree.start not in start.path():
         raise TextError("this step belongs to another tree or to the prompt; choose one that was generated here")
     if tree.has_ended(start):

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of the positions that have been read, so that each is projected once."""
+"""The KV cache: keys and values of all positions read so far, so that each is projected only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,21 +7,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-_CHUNK = 64  # positions that a growing store makes room for at a time
+_CHUNK = 64  # positions by which a growing store is enlarged
 
 
 class GrowingStore:
-    """Keys and values of self-attention: each call adds those of the new positions."""
+    """Keys and values of self-attention: each call appends those of new positions."""
 
-    complete = None  # another position may always come
+    complete = None  # more may always follow
 
     def __init__(self) -> None:
-        """Begin with nothing; room is made a chunk of positions at a time."""
+        """Start empty."""
         self.n_positions = 0
         self.k_v: Tensor | None = None  # [batch, head of keys, then head of values, room, d_head]
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add keys and values [batch, head, new, d_head], and return those of all positions so far."""
+        """Append keys and values [batch, head, new, d_head], and return those of all positions so far."""
         first, n_new = self.n_positions, k.shape[2]
         self.n_positions += n_new
         if self.k_v is None or self.k_v.shape[2] < self.n_positions or not _is_writable(self.k_v):
@@ -42,17 +42,17 @@ class GrowingStore:
         return self.k_v.narrow(2, 0, self.n_positions)
 
     def repeat(self, n_times: int) -> None:
-        """Keep each row `n_times`, one beside the other."""
+        """Repeat each row `n_times`, next to each other."""
         self.k_v = self.written.repeat_interleave(n_times, dim=0)
 
     def reorder(self, rows: Tensor) -> None:
-        """Go on with these rows in this order."""
+        """Select rows, in this order."""
         assert self.k_v is not None, "nothing was read yet"
         self.k_v = self.k_v.index_select(0, rows)
 
 
 def _is_writable(x: Tensor) -> bool:
-    """Return whether `x` may be changed in place here; a tensor made in inference mode may only be changed in it."""
+    """Return whether `x` may be modified in place; tensors of inference mode only may be inside that mode."""
     return torch.is_inference_mode_enabled() or not x.is_inference()
 
 
@@ -60,17 +60,17 @@ class FixedStore:
     """Keys and values of cross-attention: the memory does not change, so they are projected once."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start empty."""
         self.complete: tuple[Tensor, Tensor] | None = None
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep keys and values [batch, head, key, d_head] of the memory, all at once."""
+        """Store keys and values [batch, head, key, d_head] of the memory, all at once."""
         self.complete = k, v
         return self.complete
 
     def repeat(self, n_times: int) -> None:
-        """Keep each row `n_times`, one beside the other."""
-        if self.complete is not None:  # a decoder alone has no memory
+        """Repeat each row `n_times`, next to each other."""
+        if self.complete is not None:  # decoder-only models have no memory
             k, v = self.complete
             self.complete = k.repeat_interleave(n_times, dim=0), v.repeat_interleave(n_times, dim=0)
 
@@ -87,12 +87,12 @@ class KeyValueCache:
     """The stores of every block of a decoder."""
 
     def __init__(self, n_layers: int) -> None:
-        """Begin with nothing, in each of `n_layers` blocks."""
+        """Start empty."""
         self.blocks = tuple(BlockCache() for _ in range(n_layers))
 
     @property
     def n_positions(self) -> int:
-        """Target positions that have been read in full, by every block."""
+        """Target positions that all blocks have read."""
         return self.blocks[-1].self_attn.n_positions
 
     @classmethod
@@ -101,12 +101,12 @@ class KeyValueCache:
         k_v: Float[Tensor, "batch pos layer both_heads d_head"],
         cross: Sequence[tuple[Tensor, Tensor]],
     ) -> "KeyValueCache":
-        """Return a cache that goes on from keys and values that were taken out of others by `taken`.
+        """Return a cache of given keys and values.
 
         Args:
-            k_v: of self-attention, as `taken` gives them; one row for each text that is gone on with.
-            cross: keys and values [1, head, src, d_head] of the memory of one text, layer by layer, which all rows
-                share; () where there is none.
+            k_v: of self-attention, as `taken` returns them; one row per text.
+            cross: keys and values [1, head, src, d_head] of each layer for the memory, which all rows share; () without
+                a memory.
         """
         n_rows, _, n_layers = k_v.shape[:3]
         cache = cls(n_layers)
@@ -117,20 +117,17 @@ class KeyValueCache:
         return cache
 
     def taken(self, first: int) -> Float[Tensor, "batch pos layer both_heads d_head"]:
-        """Return a copy of keys and, after them, values of self-attention, from position `first` on.
-
-        Later calls of the model do not change it; `of` goes on from it.
-        """
+        """Return a copy of keys and, after them, values of self-attention, from position `first` on; see `of`."""
         written = [block.self_attn.written[:, :, first:] for block in self.blocks]
         return torch.stack(written, dim=1).permute(0, 3, 1, 2, 4)
 
     def repeat(self, n_times: int) -> None:
-        """Keep each row `n_times`, one beside the other: a text that will go on in several ways."""
+        """Repeat each row `n_times`, next to each other, to continue a text in several ways."""
         for block in self.blocks:
             block.self_attn.repeat(n_times)
             block.cross_attn.repeat(n_times)
 
     def reorder(self, rows: Tensor) -> None:
-        """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
+        """Select rows, in this order, possibly repeated; each row must keep its source."""
         for block in self.blocks:
             block.self_attn.reorder(rows)

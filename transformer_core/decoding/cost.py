@@ -1,7 +1,7 @@
-"""What a step of decoding costs, with and without a KV cache, read off the configuration alone.
+"""The cost of a decoding step with and without a KV cache, computed from the configuration alone.
 
-Counted are the products of matrices, in multiply-adds (two floating-point operations each): what is added, normalized
-or turned beside them is less by orders of magnitude. A mask spares nothing: scores that it forbids are computed, too.
+Only matrix products are counted, in multiply-adds (two floating-point operations each); everything else is smaller by
+orders of magnitude. Masks save nothing: forbidden scores are computed, too.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from transformer_core.errors import ConfigError
 class StepCost:
     """The multiply-adds of reading some tokens of one text."""
 
-    projections: int  # of queries, keys, values, and of what the heads put together; cross-attention's, too
+    projections: int  # of queries, keys, values and outputs, in self- and cross-attention
     attention: int  # queries times keys, and weights times values
     feed_forward: int
-    unembedding: int  # of every token that is read
+    unembedding: int  # for every token that is read
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of all parts."""
         return self.projections + self.attention + self.feed_forward + self.unembedding
 
 
@@ -29,30 +29,30 @@ class StepCost:
 class CacheBytes:
     """The memory of the keys and values of one text, in bytes."""
 
-    self_attn: int  # of the positions that were read
+    self_attn: int  # of the positions read so far
     cross_attn: int  # of the source
 
     @property
     def total(self) -> int:
-        """Both together."""
+        """The sum of both."""
         return self.self_attn + self.cross_attn
 
 
 def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int = 0, cached: bool = True) -> StepCost:
-    """Return what it costs the decoder to read new tokens after others.
+    """Return the decoder's cost of reading new tokens after others.
 
     Args:
         config: of the model.
-        n_before: tokens that were read before.
+        n_before: tokens read before.
         n_new: tokens that are new at this step.
-        n_src: tokens of the source, for an encoder-decoder. The encoder has read them before, see `source_cost`.
-        cached: keys and values of the tokens before, and those of the source, are there from the second step on; else
-            every token is read anew, each with its logits, and the source is projected anew.
+        n_src: tokens of the source, for an encoder-decoder, without the cost of the encoder; see `source_cost`.
+        cached: keys and values of earlier tokens and of the source are cached; else each step reads all tokens again,
+            with their logits, and projects the source again.
 
     Raises:
         ConfigError: the model has no decoder.
 
-    Source: Shazeer 2019, "Fast Transformer Decoding", sec. 2.4, for what a cache spares.
+    Source: Shazeer 2019, "Fast Transformer Decoding", sec. 2.4.
     """
     if not config.has_decoder:
         raise ConfigError("this model is encoder-only and does not generate text; choose one with a decoder")
@@ -76,29 +76,16 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
 def step_costs(
     config: ModelConfig, n_steps: int, *, n_given: int = 1, n_src: int = 0, cached: bool = True
 ) -> list[StepCost]:
-    """Return the cost of each step of a text: the first reads what was given, each other one the token before it.
+    """Return the cost of each step: the first reads `n_given` tokens, each other one a single token.
 
-    Args:
-        config: of the model.
-        n_steps: how many.
-        n_given: tokens of the prompt; 1 where there is only <bos>.
-        n_src: tokens of the source, for an encoder-decoder.
-        cached: as for `step_cost`.
-
-    Raises:
-        ConfigError: the model has no decoder.
+    See `step_cost` for the other arguments; `n_given` is the length of the prompt, 1 if there is only <bos>.
     """
     sizes = [(0, n_given), *((n_given + step, 1) for step in range(n_steps - 1))]
     return [step_cost(config, n_before, n_new=n_new, n_src=n_src, cached=cached) for n_before, n_new in sizes[:n_steps]]
 
 
 def source_cost(config: ModelConfig, n_src: int) -> StepCost:
-    """Return what it costs the encoder to read the source, once before the first step.
-
-    Args:
-        config: of the model; without an encoder it costs nothing.
-        n_src: tokens of the source.
-    """
+    """Return the encoder's cost of reading the source, once before the first step; 0 without an encoder."""
     projections, attention = _self_attention(config, n_read=n_src, n_keys=n_src)
     n_layers = config.n_encoder_layers
     return StepCost(
@@ -110,30 +97,22 @@ def source_cost(config: ModelConfig, n_src: int) -> StepCost:
 
 
 def cache_bytes(config: ModelConfig, n_positions: int, n_src: int = 0, bytes_per_number: int = 4) -> CacheBytes:
-    """Return how much memory the keys and values of one text take.
-
-    Args:
-        config: of the model.
-        n_positions: tokens that the decoder has read.
-        n_src: tokens of the source, for an encoder-decoder.
-        bytes_per_number: 4 in single precision, 2 in half.
-    """
+    """Return the memory of the keys and values of one text, after `n_positions` tokens of the decoder."""
     of_position = config.n_decoder_layers * _kept_width(config) * bytes_per_number
     return CacheBytes(self_attn=n_positions * of_position, cross_attn=n_src * of_position if config.has_encoder else 0)
 
 
 def _kept_width(config: ModelConfig) -> int:
-    """Return how many numbers a layer keeps of a position: its keys and its values."""
+    """Return the number of cached values per layer and position."""
     return 2 * config.n_kv_heads * config.d_head
 
 
 def _self_attention(config: ModelConfig, *, n_read: int, n_keys: int) -> tuple[int, int]:
-    """Return one layer's multiply-adds for its projections, and for attention itself."""
+    """Return one layer's multiply-adds for the projections, and for attention itself."""
     width = config.n_heads * config.d_head
     projections = n_read * config.d_model * (2 * width + _kept_width(config))
     return projections, 2 * n_read * n_keys * width
 
 
 def _feed_forward(config: ModelConfig, n_read: int) -> int:
-    """Return one layer's multiply-adds for its feed-forward network."""
     return (3 if config.gated else 2) * n_read * config.d_model * config.d_ff

@@ -1,18 +1,18 @@
-"""Filling in: a masked model puts tokens into the blanks of a text, one at a time, the most certain first.
+"""Filling in: a masked language model fills the blanks of a text one at a time, the most certain first.
 
-What is filled in is read with the text from then on, so that each blank knows of those before it. What the model says
-depends on which blanks hold which tokens, and not on the order in which they came there: each such state is read once.
+Each blank is predicted given those filled before it. A prediction depends on which blanks hold which tokens, not on the
+order in which they were filled, so each such state is read only once.
 
 >>> tree = FillingTree(model, tokens, mask_id=tokenizer.mask_id)
->>> tree.read().blanks[7].candidates(5)            # what may stand at place 7; .entropy, .rows: where it looked
+>>> tree.read().blanks[7].candidates(5)            # for position 7; also .entropy, and .rows of attention
 >>> filling = tree.fill()                          # the most certain blank, with its best token
->>> filling = tree.fill(filling, 7, other_token)   # a person's choice
+>>> filling = tree.fill(filling, 7, other_token)   # a chosen token
 >>> end = tree.fill_all(filling)
->>> end.total_log_prob, tree.at_once()             # nats; and what all blanks would hold if none knew of another
+>>> end.total_log_prob, tree.at_once()             # nats; and all blanks predicted independently
 
-Source: Ghazvininejad et al. 2019, "Mask-Predict", sec. 3: what the model is surest of stays.
-Differs: they fill all masks at once, mask the least certain ones again, and repeat that a fixed number of times; here
-one mask is filled at a time and never masked again, and the blanks are those of the text alone.
+Source: Ghazvininejad et al. 2019, "Mask-Predict", sec. 3, which also keeps the most certain tokens.
+Differs: they fill all masks at once, and repeatedly mask the least certain ones again; here one mask is filled at a
+time, and only the blanks of the text are masked.
 """
 
 import math
@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
-from transformer_core.decoding.looking import Aim
+from transformer_core.decoding.attention_rows import Aim
 from transformer_core.decoding.prediction import Candidate
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
@@ -35,7 +35,7 @@ from transformer_core.instrument.finite import refusal
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 
 Key = tuple[tuple[int, int], ...]
-"""Which blanks are filled, with what: (place, token) each, from left to right."""
+"""The filled blanks: (position, token) each, from left to right."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,17 +43,17 @@ class BlankPrediction:
     """The model's prediction for one mask, with the attention rows of that position."""
 
     position: int  # among the tokens of the text, from 0
-    log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, which are never predicted
-    rows: Float[np.ndarray, "layer head key"]  # weights over the tokens of the text; each row sums to 1
+    log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding tokens
+    rows: Float[np.ndarray, "layer head key"]  # attention weights; each row sums to 1
 
     @property
     def is_finite(self) -> bool:
-        """Whether the log-probabilities are numbers, and not NaN."""
+        """Whether no log-probability is NaN."""
         return not np.isnan(self.log_probs).any()
 
     @cached_property
     def best(self) -> Candidate:
-        """The most probable token; of equal ones the first of the vocabulary."""
+        """The most probable token; of ties the first of the vocabulary."""
         return self.candidate(int(self.log_probs.argmax()))
 
     @cached_property
@@ -63,71 +63,71 @@ class BlankPrediction:
         return float(-(np.exp(known) * known).sum())
 
     def candidates(self, n: int) -> tuple[Candidate, ...]:
-        """Return the `n` most probable tokens, the best first; fewer where the vocabulary has no more."""
+        """Return the `n` most probable tokens, the best first; at most the whole vocabulary."""
         ordered = np.argsort(-self.log_probs, kind="stable")[:n].tolist()
         return tuple(self.candidate(token) for token in ordered if self.log_probs[token] > -math.inf)
 
     def candidate(self, token: int) -> Candidate:
-        """Return one token as a candidate; equal ones share their rank."""
+        """Return one token as a candidate; ties share a rank."""
         log_prob = self.log_probs[token]
         return Candidate(token=token, log_prob=float(log_prob), rank=int((self.log_probs > log_prob).sum()))
 
-    def looks_most_at(self, aim: Aim) -> tuple[int, float]:
-        """Return the place that a head, or a mean, looks at most, and the weight of it; the leftmost of equal ones."""
+    def most_attended(self, aim: Aim) -> tuple[int, float]:
+        """Return the position with the largest attention weight, and the weight; the leftmost of ties."""
         row = aim.of(self.rows)
         return int(row.argmax()), float(row.max())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FillingState:
-    """A text with some of its blanks filled, as the model reads it."""
+    """A text with some blanks filled, and the predictions for the others."""
 
     tokens: tuple[int, ...]
-    blanks: Mapping[int, BlankPrediction]  # those that are open, by their places, from left to right
-    ms: float  # what reading it took; 0 where there was nothing left to say
+    blanks: Mapping[int, BlankPrediction]  # the open ones by position, from left to right
+    ms: float  # time of the forward pass; 0 without open blanks
 
     @property
     def certain_first(self) -> list[BlankPrediction]:
-        """The open blanks, the one with the most probable best token first; of equal ones the leftmost."""
+        """The open blanks by the probability of their best tokens, the most probable first; of ties the leftmost."""
         return sorted(self.blanks.values(), key=lambda blank: -blank.best.log_prob)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
+        """The memory that it holds, in bytes."""
         return sum(blank.log_probs.nbytes + blank.rows.nbytes for blank in self.blanks.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class FillingStep:
-    """A blank that was filled: with what, and how probable that was just before."""
+    """A filled blank: its token, and the probability just before."""
 
     position: int
     chosen: Candidate
-    is_models_own: bool  # the most certain blank, with its best token: what the model by itself would have done
+    is_models_own: bool  # the most certain blank with its best token, which the model would have chosen itself
 
 
 @dataclass(frozen=True)
 class Filling:
-    """Blanks that were filled one after the other."""
+    """Filled blanks, in order."""
 
     steps: tuple[FillingStep, ...] = ()
 
     @property
     def key(self) -> Key:
-        """Which blanks are filled, with what, whatever their order was."""
+        """The filled blanks regardless of their order."""
         return tuple(sorted((step.position, step.chosen.token) for step in self.steps))
 
     @property
     def total_log_prob(self) -> float:
-        """Of all that was filled in, each after those before it, in nats."""
+        """Of all filled tokens, each given those before it, in nats."""
         return math.fsum(step.chosen.log_prob for step in self.steps)
 
     def first(self, n: int) -> "Filling":
-        """Return what there was after the first `n` steps."""
+        """Return the first `n` steps."""
         return Filling(self.steps[:n])
 
     def before(self, position: int) -> "Filling":
-        """Return what was filled before one blank was; all of it where that one is open."""
+        """Return the steps before a blank was filled; all steps if it is open."""
         positions = [step.position for step in self.steps]
         return self.first(positions.index(position)) if position in positions else self
 
@@ -136,12 +136,12 @@ NOTHING = Filling()
 
 
 class FillingTree:
-    """All ways in which the blanks of one text were filled so far; it may be shared between threads.
+    """All states of filling one text that were read so far; it may be shared between threads.
 
     Attributes:
         tokens: the text, with its masks.
-        masks: their places, from left to right.
-        n_bytes: memory that is kept, in bytes.
+        masks: their positions, from left to right.
+        n_bytes: the memory that it holds, in bytes.
     """
 
     def __init__(
@@ -152,16 +152,16 @@ class FillingTree:
         *,
         mask_id: int | None,
     ) -> None:
-        """Take in the text; it is read on demand.
+        """Keep the text, which is read on demand.
 
         Args:
             model: encoder-only, in evaluation mode.
             tokens: one text, special tokens included, without padding.
-            segments: of two texts the segment of each token; a model without segments ignores it.
+            segments: the segment of each token, for a pair of texts; ignored by models without segments.
             mask_id: the mask token; None: the model has none.
 
         Raises:
-            ConfigError: a model that does not fill in masks, or makes no predictions.
+            ConfigError: a model that cannot fill in masks.
             TextError: a text without a mask, or more than one text.
         """
         config = model.config
@@ -191,7 +191,7 @@ class FillingTree:
         self._lock = RLock()
 
     def read(self, filling: Filling = NOTHING) -> FillingState:
-        """Return what the model says at each blank that is open; the model runs once for each state."""
+        """Return the predictions for all open blanks; the model runs once per state."""
         key = filling.key
         with self._lock:
             if key not in self._states:
@@ -200,18 +200,15 @@ class FillingTree:
             return self._states[key]
 
     def fill(self, filling: Filling = NOTHING, position: int | None = None, token: int | None = None) -> Filling:
-        """Fill one more blank.
+        """Return a new filling with one more blank filled.
 
         Args:
-            filling: what was filled so far.
-            position: which blank; None: the most certain one, whose best token is the most probable of all blanks'.
-            token: with what; None: its best token.
-
-        Returns:
-            What was filled so far and this; `filling` itself stays as it is.
+            filling: so far.
+            position: of the blank; None: the most certain one.
+            token: to fill it with; None: its best token.
 
         Raises:
-            TextError: a place without an open blank, or a token that is not in the vocabulary or fills nothing.
+            TextError: there is no open blank at the position, or the token is unknown or cannot fill a blank.
             NotFiniteError: no token is given, and the outputs are NaN or infinite.
         """
         state = self.read(filling)
@@ -227,33 +224,29 @@ class FillingTree:
         return Filling((*filling.steps, step))
 
     def refuse_not_finite(self, state: FillingState) -> None:
-        """Check that tokens can be chosen for the blanks that are open.
+        """Check that tokens can be chosen for the open blanks.
 
         Raises:
-            NotFiniteError: the outputs of one are NaN or infinite.
+            NotFiniteError: the outputs for one of them are NaN or infinite.
         """
         if not all(blank.is_finite for blank in state.blanks.values()):
             inputs = {"tokens": torch.tensor([state.tokens], device=self.device), "segments": self._segments}
             raise refusal(self.model, lambda: self.model(**inputs), n_scores=len(state.tokens) ** 2)
 
     def fill_all(self, filling: Filling = NOTHING) -> Filling:
-        """Fill all blanks that are open, one after the other, the most certain first."""
+        """Fill all open blanks, the most certain first."""
         while len(filling.steps) < len(self.masks):
             filling = self.fill(filling)
         return filling
 
     def follow(self, choices: Iterable[tuple[int, int]], filling: Filling = NOTHING) -> Filling:
-        """Fill blanks with these tokens, in this order: (place, token) each.
-
-        Raises:
-            TextError: a place without an open blank, or a token that is not in the vocabulary or fills nothing.
-        """
+        """Fill blanks with chosen tokens, (position, token) each, in this order; errors as for `fill`."""
         for position, token in choices:
             filling = self.fill(filling, position, token)
         return filling
 
     def at_once(self, filling: Filling = NOTHING) -> dict[int, Candidate]:
-        """Return the best token of each open blank, by place, as though no other were filled after this."""
+        """Return the best token of each open blank by position, all predicted from the same state."""
         return {position: blank.best for position, blank in self.read(filling).blanks.items()}
 
     def _open(self, state: FillingState, position: int) -> BlankPrediction:
@@ -282,7 +275,6 @@ class FillingTree:
 
     @torch.inference_mode()
     def _forward(self, key: Key) -> FillingState:
-        """Run the model on the text with some of its blanks filled."""
         filled = dict(key)
         tokens = tuple(filled.get(place, token) for place, token in enumerate(self.tokens))
         places = [place for place in self.masks if place not in filled]
@@ -304,7 +296,7 @@ class FillingTree:
 
 
 def _rows(acts: LazyActivations, places: list[int]) -> Float[np.ndarray, "blank layer head key"]:
-    """Return the pattern's rows of some places in all layers."""
+    """Return the patterns' rows at some positions in all layers."""
     patterns = list(acts.patterns.values())
     n_heads, n_keys = patterns[0].shape[1], patterns[0].shape[3]
     rows = np.zeros((len(places), len(patterns), n_heads, n_keys), dtype=np.float32)

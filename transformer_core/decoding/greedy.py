@@ -14,14 +14,14 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Decoding:
-    """What a model wrote."""
+    """The output of a decoding."""
 
-    tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt first; <eos> ends a row unless its room ended; then padding
+    tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt; generated tokens, ending in <eos> if there is room; padding
     log_probs: Float[Tensor, "batch pos-1"]  # nats, of each token after the first; 0 for padding
 
 
 def until_end(written: list[int], config: ModelConfig) -> list[int]:
-    """Return the tokens of a row up to the one that ends the text, where there is one; without what fills the row."""
+    """Return the tokens of a row up to the first end-of-sequence token, if there is one."""
     return written[: next((place for place, token in enumerate(written, 1) if token in config.eos_ids), None)]
 
 
@@ -34,22 +34,22 @@ def greedy_decode(
     use_cache: bool = True,
     begun: Int[Tensor, "row begun"] | None = None,
 ) -> Decoding:
-    """Write one token at a time, always the most probable one that is not padding.
+    """Generate the most probable token at each step, except padding.
 
     A row's result does not depend on the other rows, on padding, or on the cache.
 
     Args:
-        model: in evaluation mode: an encoder-decoder, which writes the target, or a decoder, which goes on.
-        tokens: the source, ending in <eos>, or the prompt; padded on the right.
-        max_new_tokens: at most so many after all that is given; None: as many as the model's positions allow.
-        use_cache: keep keys and values between steps; without, each step reads everything anew.
-        begun: what is written already, after <bos> or after prompts of one length, without an <eos>: it is read in one
-            forward pass. None: nothing.
+        model: an encoder-decoder or a decoder, in evaluation mode.
+        tokens: sources, ending in <eos>, or prompts; padded on the right.
+        max_new_tokens: after all given tokens; None: as many as the model has positions.
+        use_cache: cache keys and values between steps; otherwise each step reads everything again.
+        begun: the beginning of each output, after <bos> or after prompts of equal length, without an <eos>; it is read
+            in one forward pass.
 
     Raises:
         TextError: a source or a prompt that is empty or longer than `max_seq_len`.
-        NotFiniteError: outputs that are NaN or infinite; `written` has the rows [pos] up to there.
-        ConfigError: more tokens asked for than the model has positions, or a model that does not write.
+        NotFiniteError: outputs that are NaN or infinite; its `written` has the rows so far.
+        ConfigError: `max_new_tokens` exceeds the model's positions, or the model has no decoder.
     """
     writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache, begun=begun)
     prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
@@ -63,10 +63,10 @@ def greedy_decode(
     has_ended = [False] * len(lengths)
     for place in range(shortest, longest + writing.n_new):
         candidates = writing.read()  # [batch, new, vocab]
-        if place == shortest > 1:  # the first reading also says how probable the prompts were
+        if place == shortest > 1:  # the first forward pass also gives the probabilities of the prompts
             of_prompt = candidates[:, : shortest - 1].gather(-1, prompt[:, 1:shortest, None])[..., 0]
         log_prob, token = candidates[:, -1].max(dim=-1)  # [batch]
-        if shortest < longest:  # prompts of different lengths: some still stand here, some have had their room
+        if shortest < longest:  # prompts of different lengths: some are not over, some rows have used their positions
             is_prompt = writing.prompt_lengths > place
             token = torch.where(is_prompt, prompt[:, min(place, longest - 1)], token)
             log_prob = candidates[:, -1].gather(-1, token[:, None])[:, 0]

@@ -1,4 +1,4 @@
-"""The prediction of the next token: every token's probability, and the attention rows that it was made from."""
+"""The prediction of the next token: the probability of every token, and the attention rows."""
 
 import math
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from transformer_core.cached_property import cached_property
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A token that may come next."""
+    """A possible next token."""
 
     token: int
     log_prob: float  # nats
-    rank: int  # so many tokens are more probable; 0: the most probable
+    rank: int  # number of more probable tokens
 
     @property
     def probability(self) -> float:
@@ -30,33 +30,33 @@ class NextTokenPrediction:
     """The model's prediction after a token, with the attention rows of that position."""
 
     logits: Float[Tensor, " vocab"]  # single precision, on the CPU; -inf for a suppressed token
-    log_sum: float  # log of the sum of all their exponentials, suppressed tokens included
+    log_sum: float  # their logsumexp, suppressed tokens included
     self_rows: Float[np.ndarray, "layer head key"]  # weights over the tokens so far; each row sums to 1
     cross_rows: Float[np.ndarray, "layer head src"] | None  # weights over the source; None without an encoder
-    n_cached: int  # positions whose keys and values were there already
-    n_read: int  # tokens that this forward read: 1, or as many as a prompt or a text of one's own has
-    n_rows: int  # texts that it went on with at once: 1, or the beams of a search
-    ms: float  # what this forward took
+    n_cached: int  # positions with cached keys and values
+    n_read: int  # tokens of this forward pass: 1, or those of a prompt or a forced text
+    n_rows: int  # texts of this forward pass: 1, or the beams of a search
+    ms: float  # time of this forward pass
 
     @property
     def log_probs(self) -> Float[Tensor, " vocab"]:
-        """Of the token that comes next, in nats."""
+        """Of the next token, in nats."""
         return self.logits - self.log_sum
 
     @property
     def is_finite(self) -> bool:
-        """Whether the log-probabilities are numbers, and not NaN."""
+        """Whether no log-probability is NaN."""
         return math.isfinite(self.log_sum)
 
     @cached_property
     def entropy(self) -> float:
-        """Of the token that comes next, in nats."""
+        """Of the next token, in nats."""
         return float(torch.special.entr(self.log_probs.exp()).sum())
 
     def candidates(self, n: int) -> tuple[Candidate, ...]:
-        """Return the `n` most probable tokens, the best first; fewer where the vocabulary has no more."""
+        """Return the `n` most probable tokens, the best first; at most the whole vocabulary."""
         log_probs, tokens = self.log_probs.topk(min(n, len(self.logits)))
-        ranks = torch.searchsorted(-log_probs, -log_probs)  # the first place of each value: equals share a rank
+        ranks = torch.searchsorted(-log_probs, -log_probs)  # ties share a rank
         ranked = zip(log_probs.tolist(), tokens.tolist(), ranks.tolist(), strict=True)
         return tuple(Candidate(token=token, log_prob=p, rank=rank) for p, token, rank in ranked if p > -math.inf)
 
@@ -68,6 +68,6 @@ class NextTokenPrediction:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
+        """The memory that it holds, in bytes."""
         rows = self.self_rows.nbytes + (0 if self.cross_rows is None else self.cross_rows.nbytes)
         return rows + self.logits.nbytes

@@ -1,4 +1,4 @@
-"""Sampling: which tokens may come next, how probable each is then, and the one that is drawn."""
+"""Sampling: filtering the distribution of the next token, and drawing from it."""
 
 import math
 import random
@@ -14,20 +14,20 @@ from transformer_core.decoding.settings import Sampling
 def next_log_probs(
     logits: Float[Tensor, " vocab"], before: Sequence[int], sampling: Sampling
 ) -> Float[Tensor, " vocab"]:
-    """Return the log-probabilities, in nats, that the next token is drawn from.
+    """Return the filtered and normalized log-probabilities of the next token, in nats.
 
     Args:
-        logits: what the model says of the next token; -inf for what it never writes.
+        logits: of the next token; -inf for suppressed tokens.
         before: the tokens so far, for the repetition penalty.
-        sampling: how.
+        sampling: the settings.
 
     Returns:
-        -inf for what was filtered out; the probabilities of the rest sum to 1. At temperature 0 one token has it all.
+        -inf for filtered tokens; the probabilities of the others sum to 1. At temperature 0 one token has all.
 
     Source: Holtzman et al. 2020, sec. 3.1 (nucleus), 3.2 (top-k) and 3.3 (temperature); Nguyen et al. 2024 (min-p);
     Keskar et al. 2019, sec. 4.1 (repetition penalty).
-    Differs: the penalty multiplies negative logits, as in common practice; the paper divides them too, which rewards.
-    Of tokens that are as probable as the last one that stays in the top k, all stay.
+    Differs: the penalty multiplies negative logits, as is common practice; the paper divides them, which would reward
+    repetition. Top-k keeps all ties with the last token.
     """
     scores = _penalized(logits.float(), before, sampling.repetition_penalty)
     if sampling.temperature == 0:
@@ -49,15 +49,10 @@ def next_log_probs(
 
 
 def draw(log_probs: Float[Tensor, " vocab"], *, seed: int, position: int) -> int:
-    """Return a token drawn from a distribution, the same for the same seed and position.
+    """Return a token drawn from `next_log_probs`; the draw depends only on the seed and the token's position.
 
-    Tokens lie side by side on a line, the most probable first, each as long as it is probable; a share of that line is
-    drawn, and the token that lies there is taken. So a filter that drops improbable ones often leaves the draw alone.
-
-    Args:
-        log_probs: nats, from `next_log_probs`.
-        seed: of the text.
-        position: of the token that is drawn; each has a draw of its own, whatever was drawn before.
+    It inverts the cumulative distribution with the most probable token first, so a filter that drops improbable tokens
+    often leaves the draw unchanged.
     """
     probs, tokens = log_probs.double().exp().sort(descending=True, stable=True)
     up_to = probs.cumsum(dim=-1)

@@ -1,4 +1,4 @@
-"""A decoding session: a person at a place in a tree of steps, going forward, back, and aside.
+"""A decoding session: a position in a tree of steps that moves forward, back, and to other branches.
 
 >>> session = DecodingSession(model, src)          # greedy; or DecodingSession(model, src, sampling=Sampling(top_k=5))
 >>> step = session.forward()                       # one token
@@ -26,31 +26,31 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Comparison:
-    """Two branches, and where they part."""
+    """Two branches, split at their first difference."""
 
-    shared: tuple[DecodingStep, ...]  # what both have written
-    a: tuple[DecodingStep, ...]  # what each has written after that
+    shared: tuple[DecodingStep, ...]  # the generated steps of both
+    a: tuple[DecodingStep, ...]  # those of each branch after that
     b: tuple[DecodingStep, ...]
 
     @property
     def parting(self) -> int | None:
-        """The position of the first token in which they differ; None where one begins the other, or both are one."""
+        """The position of the first different token; None if one branch is the beginning of the other."""
         return self.a[0].position if self.a and self.b else None
 
     @property
     def whole(self) -> tuple[tuple[DecodingStep, ...], tuple[DecodingStep, ...]]:
-        """Both branches from the first token that was written."""
+        """Both branches from the first generated token on."""
         return (*self.shared, *self.a), (*self.shared, *self.b)
 
 
 class DecodingSession:
-    """Writing, step by step, in a tree that several sessions may share.
+    """Step-by-step generation in a tree, which several sessions may share.
 
     Attributes:
-        tree: all that was written by all who share it.
+        tree: all steps so far.
         sampling: how the next token is chosen.
         at: the current step.
-        tips: the last step of each branch that was begun here; the first branch is what was written first.
+        tips: the last step of each branch of this session, in the order in which they began.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class DecodingSession:
         *,
         sampling: Sampling = GREEDY,
     ) -> None:
-        """Read the source, or take in the prompt.
+        """Read the source or the prompt.
 
         Args:
             model: in evaluation mode, with a decoder.
             tokens: one source, ending in <eos>, or one prompt.
-            sampling: how the next token is chosen; greedily if nothing is said.
+            sampling: how the next token is chosen; greedily by default.
 
         Raises:
-            TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
-            ConfigError: a model that does not write or has no room to.
+            TextError: more than one text, an empty or too long one, or an invalid token.
+            ConfigError: a model without a decoder or without free positions.
         """
         check_kind("sampling", sampling, Sampling, Message("a Sampling, such as Sampling(temperature=0.8)"))
         self._begin(DecodingTree(model, tokens), sampling)
@@ -88,21 +88,21 @@ class DecodingSession:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing can come after `at`: its token ends texts, or the room has ended."""
+        """Whether nothing can follow `at`: its token is an <eos>, or no position is left."""
         return self.tree.is_over(self.at)
 
     def forward(self) -> DecodingStep:
-        """Go on by one token: along the branch where one has gone back in it, else to the token that is chosen.
+        """Move to the next step of the branch after going back in it; otherwise generate a token.
 
         Raises:
-            TextError: the text has ended here, or its room has.
+            TextError: the text has ended, or no position is left.
             NotFiniteError: the outputs are NaN or infinite here.
         """
         ahead = self._ahead()
         return self.fork(self.choice(self.at)) if ahead is None else self.jump(ahead)
 
     def to_end(self, *, max_new_tokens: int | None = None) -> DecodingStep:
-        """Go on until the text or its room ends, or by `max_new_tokens` at most.
+        """Continue until the text ends or no position is left, or by at most `max_new_tokens`.
 
         Raises:
             NotFiniteError: outputs that are NaN or infinite; `at` is the last token before them.
@@ -115,7 +115,7 @@ class DecodingSession:
         return self.at
 
     def back(self) -> DecodingStep:
-        """Go back by one token; at the beginning stay there."""
+        """Go back by one token, except at the beginning."""
         if self.at is not self.tree.start and self.at.parent is not None:
             self.at = self.at.parent
         return self.at
@@ -124,7 +124,7 @@ class DecodingSession:
         """Go to any step of the tree.
 
         Raises:
-            TextError: it is none of this tree.
+            TextError: it belongs to another tree.
         """
         if self.tree.start not in step.path():
             raise TextError("this step belongs to another tree or to the prompt; choose one that was generated here")
@@ -132,10 +132,10 @@ class DecodingSession:
         return step
 
     def fork(self, *tokens: int) -> DecodingStep:
-        """Go on with a chosen token, or with several; what was written before stays a branch of its own.
+        """Continue with given tokens, on a new branch if there is another continuation.
 
         Raises:
-            TextError: a token that cannot be generated, or the text or its room ends first; then nothing has changed.
+            TextError: a token that cannot be generated, or the text or its positions end first; nothing is changed.
         """
         self.at = self.tree.teacher_force(self.at, tokens)
         path = self.at.path()
@@ -146,7 +146,7 @@ class DecodingSession:
 
     @property
     def prediction(self) -> NextTokenPrediction:
-        """What the model says after `at`, and where it looks to say it.
+        """The prediction after `at`.
 
         Raises:
             TextError: the text has ended there.
@@ -154,7 +154,7 @@ class DecodingSession:
         return self.prediction_after(self.at)
 
     def prediction_after(self, step: DecodingStep) -> NextTokenPrediction:
-        """Return what the model says after a step, and where it looks to say it; read now if it was not.
+        """Return the prediction after a step, which is read if necessary.
 
         Raises:
             TextError: the text has ended there.
@@ -166,18 +166,18 @@ class DecodingSession:
         return step.prediction
 
     def choice(self, step: DecodingStep) -> int:
-        """Return the token that comes after a step by the session's sampling.
+        """Return the next token after a step by the session's sampling.
 
         Raises:
             TextError: the text has ended there.
             NotFiniteError: the outputs are NaN or infinite there.
         """
-        if self.sampling not in step.choices:  # a page asks for the same branches again and again
+        if self.sampling not in step.choices:  # pages follow the same branches again and again
             step.choices[self.sampling] = self._chosen_after(step)
         return step.choices[self.sampling]
 
     def distribution(self, step: DecodingStep) -> Float[Tensor, " vocab"]:
-        """Return the log-probabilities, in nats, that the token after a step is drawn from; -inf where filtered out.
+        """Return the filtered log-probabilities of the next token after a step, in nats.
 
         Raises:
             TextError: the text has ended there.
@@ -188,16 +188,17 @@ class DecodingSession:
     def follow(
         self, forced: Mapping[int, Sequence[int]], *, max_new_tokens: int | None = None
     ) -> Iterator[DecodingStep]:
-        """Iterate over the steps of a branch from its beginning on, each as soon as it is there.
+        """Iterate over the steps of a branch from the beginning, each as soon as it is computed.
+
+        A branch also ends where the outputs are NaN or infinite, unless the next token is forced.
 
         Args:
-            forced: tokens that are not chosen, by how many were written before the first of them; those of one place
-                are read in one forward. A place after the text's end is left out.
-            max_new_tokens: end after so many; None: where the text or its room ends. Where the outputs are NaN or
-                infinite, a branch ends in any case, unless it is forced on.
+            forced: forced tokens by the number of tokens generated before them; those of one entry are read in one
+                forward pass. Entries after the end of the text are ignored.
+            max_new_tokens: None: until the text ends or no position is left.
 
         Raises:
-            TextError: a forced token that cannot be generated, has no room, or follows one that ends the text.
+            TextError: a forced token that cannot be generated, has no position, or follows an <eos>.
         """
         step, waiting = self.tree.start, list[int]()
         while not self.tree.is_over(step):
@@ -210,26 +211,22 @@ class DecodingSession:
             if not waiting and not self.prediction_after(step).is_finite:
                 return
             token = waiting.pop(0) if waiting else self.choice(step)
-            step = self.tree.go_on(step, token)
+            step = self.tree.child(step, token)
             yield step
 
     def compare(self, a: DecodingStep, b: DecodingStep) -> Comparison:
-        """Return what two branches share, and what each has for itself."""
+        """Compare two branches."""
         written_a, written_b = a.written(), b.written()
         n_shared = sum(one is other for one, other in zip(written_a, written_b, strict=False))
         return Comparison(
             shared=tuple(written_a[:n_shared]), a=tuple(written_a[n_shared:]), b=tuple(written_b[n_shared:])
         )
 
-    def beside_free_running(self, target: Sequence[int]) -> Comparison:
-        """Teacher-force the model on a target, and let it write freely for as many tokens.
-
-        Returns:
-            The teacher-forced branch (a) and the free-running one (b); the steps that they share were computed once.
-            `parting` is the first position at which the model itself writes another token.
+    def compare_with_free_running(self, target: Sequence[int]) -> Comparison:
+        """Compare teacher forcing on a target (a) with free-running generation of the same length (b).
 
         Raises:
-            TextError: a token that cannot be generated, or the target ends early or is longer than the room.
+            TextError: a token that cannot be generated, or a target that ends early or is too long.
         """
         forced = self.tree.teacher_force(self.tree.start, target)
         free = [self.tree.start, *self.follow({}, max_new_tokens=len(target))]

@@ -1,4 +1,4 @@
-"""How a text is written: numbers that a person chooses, without torch, so that a page has them at once."""
+"""Sampling settings; does not import torch, so that pages load quickly."""
 
 import math
 from dataclasses import dataclass, fields
@@ -10,16 +10,16 @@ from transformer_core.errors import ConfigError, Message
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How the next token is chosen; as it stands, drawn from what the model says.
+    """How the next token is chosen; by default, drawn from the model's distribution.
 
-    The filters act one after the other, in the order of the fields, each on what the one before has left.
+    The filters are applied in the order of the fields, each to the result of the previous one.
     """
 
-    repetition_penalty: float = 1.0  # positive logits of tokens that were there are divided by it, others multiplied
-    temperature: float = 1.0  # logits are divided by it; 0: always the most probable token, which is greedy decoding
-    top_k: int = 0  # so many of the most probable tokens stay; 0: all
-    top_p: float = 1.0  # nucleus: the fewest most probable tokens that together reach this probability stay
-    min_p: float = 0.0  # tokens less probable than this share of the most probable one go
+    repetition_penalty: float = 1.0  # positive logits of earlier tokens are divided by it, negative ones multiplied
+    temperature: float = 1.0  # logits are divided by it; 0: greedy decoding
+    top_k: int = 0  # keep the k most probable tokens; 0: all
+    top_p: float = 1.0  # nucleus: keep the smallest set of most probable tokens that reaches this probability
+    min_p: float = 0.0  # drop tokens less probable than this fraction of the most probable one
     seed: int = 0  # of the draws
 
     def __post_init__(self) -> None:
@@ -45,9 +45,9 @@ class Sampling:
             ),
             (self.min_p, 0 <= self.min_p <= 1, Message("min_p ({value}) must be from 0 to 1; 0 keeps all tokens")),
         )
-        for value, is_right, wrong in checks:
-            if not is_right or not math.isfinite(value):
-                raise ConfigError(wrong, value=value)
+        for value, is_valid, refusal in checks:
+            if not is_valid or not math.isfinite(value):
+                raise ConfigError(refusal, value=value)
 
 
 GREEDY = Sampling(temperature=0.0)

@@ -1,4 +1,4 @@
-"""One step of writing: the tokens so far in, the probabilities of what follows out. All decoding stands on it."""
+"""One step of generation, on which all decoding is built: from the tokens so far to the probabilities of the next."""
 
 import math
 
@@ -19,9 +19,9 @@ from transformer_core.model.transformer import Transformer, check_model
 
 
 class GenerationState:
-    """A model at work on some rows of tokens, with what it has read so far kept in a cache.
+    """A batch of texts during generation, with a KV cache.
 
-    An encoder-decoder reads the source once and begins to write after <bos>; a decoder goes on after its prompt.
+    An encoder-decoder reads the source once and begins with <bos>; a decoder continues its prompt.
     """
 
     def __init__(
@@ -33,19 +33,12 @@ class GenerationState:
         use_cache: bool = True,
         begun: Int[Tensor, "row begun"] | None = None,
     ) -> None:
-        """Read the source, or take in the prompts.
-
-        Args:
-            model: in evaluation mode, with a decoder.
-            tokens: source tokens ending in <eos>, or prompts; padded on the right.
-            max_new_tokens: at most so many after all that is given; None: as the model's positions allow.
-            use_cache: keep keys and values between steps; without, each step reads everything anew.
-            begun: what is written already, after <bos> or after prompts of one length; None: nothing.
+        """Read the sources, or keep the prompts; arguments as for `greedy_decode`.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token;
-                or not one beginning for each.
-            ConfigError: more tokens asked for than the model has positions, or a model that does not write.
+            TextError: a source or a prompt that is empty or too long, or has padding before a token; or not one
+                beginning per row.
+            ConfigError: `max_new_tokens` exceeds the model's positions, or the model has no decoder.
         """
         check_writes(model)
         config = model.config
@@ -67,11 +60,11 @@ class GenerationState:
             tokens = torch.cat([tokens, begun], dim=1)
         lengths = _real_lengths(tokens, config)  # [batch]
         if model.encoder is not None:
-            assert config.bos_id is not None, "an encoder-decoder has it"
+            assert config.bos_id is not None, "encoder-decoder models have one"
             self.memory, self.src = model.encode(tokens), tokens
             tokens = torch.cat([tokens.new_full((tokens.shape[0], 1), config.bos_id), begun], dim=1)
             lengths = torch.full_like(lengths, tokens.shape[1])
-        self.rows: list[list[int]] = tokens.tolist()  # of each, all tokens so far
+        self.rows: list[list[int]] = tokens.tolist()  # all tokens so far
         self.device = tokens.device
         self.prompt_lengths = lengths
         longest = int(self.prompt_lengths.max()) if tokens.shape[1] else 0
@@ -79,11 +72,10 @@ class GenerationState:
         self.cache = KeyValueCache(config.n_decoder_layers) if use_cache else None
 
     def read(self) -> Float[Tensor, "row new vocab"]:
-        """Read the tokens that were not read yet; without a cache, all. Return log-probabilities of what follows each.
+        """Read the new tokens, or all without a cache, and return the log-probabilities after each; -inf for padding.
 
-        Padding gets -inf: it is nothing to write. Without hooks the model runs in torch's inference mode, in which 200
-        tokens of a decoder with 4 layers and d_model 128 take 0.82 of the time. What a hook keeps may be used in
-        gradients later, so with hooks gradients are merely off.
+        Without hooks the model runs in inference mode, which takes 0.82 of the time for 200 tokens of a decoder with 4
+        layers and d_model 128. With hooks gradients are only disabled: captured values may be used in gradients.
         """
         n_read = 0 if self.cache is None else self.cache.n_positions
         unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
@@ -101,26 +93,26 @@ class GenerationState:
         return torch.tensor(self.rows, dtype=torch.int64, device=self.device)
 
     def refuse_not_finite(self, log_probs: Float[Tensor, " row"]) -> None:
-        """Check the log-probabilities of what each row, or each group of neighbouring rows, is to go on with.
+        """Check the log-probability of the next token of each row, or of each group of neighbouring rows.
 
         Raises:
-            NotFiniteError: one is no number, so that all of that row's are not; `written` has the tokens of all rows.
+            NotFiniteError: one is NaN; its `written` has the tokens of all rows.
         """
         for i, log_prob in enumerate(log_probs.tolist()):
             if math.isnan(log_prob):
-                row = i * len(self.rows) // len(log_probs)  # of a search that begins, one for several
+                row = i * len(self.rows) // len(log_probs)  # beam search begins with one value for several rows
                 src = None if self.src is None else self.src[row : row + 1]
                 error = refusal_after(self.model, src, torch.tensor([self.rows[row]], device=self.device))
                 error.written = self.rows
                 raise error
 
     def write(self, tokens: list[int]) -> None:
-        """Add one token to each row."""
+        """Append one token to each row."""
         for row, token in zip(self.rows, tokens, strict=True):
             row.append(token)
 
     def repeat(self, n_beams: int) -> None:
-        """Go on with each row in `n_beams` ways, one beside the other; once, before any of them is written to."""
+        """Repeat each row `n_beams` times, next to each other; once, before the first token."""
         self.rows = [row.copy() for row in self.rows for _ in range(n_beams)]
         if self.memory is not None and self.src is not None:
             self.memory = self.memory.repeat_interleave(n_beams, dim=0)
@@ -129,7 +121,7 @@ class GenerationState:
             self.cache.repeat(n_beams)
 
     def reorder(self, rows: list[int]) -> None:
-        """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
+        """Select rows, in this order, possibly repeated; each row must keep its source."""
         if rows == [*range(len(rows))]:
             return
         self.rows = [self.rows[row].copy() for row in rows]
@@ -139,38 +131,34 @@ class GenerationState:
 
     @property
     def filler(self) -> int:
-        """The token that fills up rows after their end."""
-        fitting = (self.config.pad_id, self.config.eos_id)
-        return next((token for token in fitting if token is not None), 0)  # without either no row ends early
+        """The token after the end of a row."""
+        candidates = (self.config.pad_id, self.config.eos_id)
+        return next((token for token in candidates if token is not None), 0)  # without either no row ends early
 
 
 def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Tensor, " row"]:
-    """Return how many tokens each row has, without the padding on its right.
-
-    Raises:
-        TextError: padding in front of a token: positions are counted from the first place, and would be wrong.
-    """
+    """Return the length of each row without the padding on the right; there must be none before a token."""
     n_rows, n_positions = tokens.shape
     if config.pad_id is None or not n_positions:
         return tokens.new_full((n_rows,), n_positions)
     is_real = tokens != config.pad_id
     if config.bos_id == config.pad_id:
-        is_real[:, 0] = True  # some begin with the token of the padding
+        is_real[:, 0] = True  # some models begin with the padding token
     refuse_padding_inside(is_real)
     return is_real.sum(dim=1)
 
 
 def refusal_after(model: Transformer, src: Tensor | None, tokens: Int[Tensor, "one pos"]) -> NotFiniteError:
-    """Return the error of a model whose outputs are not finite after these tokens; it names the first such site."""
+    """Return the error of a model whose outputs are not finite after these tokens, with the first such site."""
     inputs = (tokens,) if src is None else (src, tokens)
     return refusal(model, lambda: model(*inputs), n_scores=max(of.shape[1] for of in inputs) ** 2)
 
 
 def check_writes(model: Transformer) -> None:
-    """Refuse a model that does not write.
+    """Check that a model can generate.
 
     Raises:
-        ArgumentError: it is no model.
+        ArgumentError: it is not a model.
         ConfigError: it has no decoder.
     """
     check_model(model)
@@ -179,10 +167,10 @@ def check_writes(model: Transformer) -> None:
 
 
 def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
-    """Return how many tokens are written at most after <bos> or a prompt.
+    """Return the maximum number of tokens after <bos> or a prompt.
 
     Raises:
-        ConfigError: there is no room, or less than was asked for.
+        ConfigError: no position is left, or fewer than `max_new_tokens`.
     """
     room = config.max_seq_len - n_given
     if room < 1 and config.has_encoder:

@@ -1,7 +1,7 @@
-"""A tree of steps: what a model reads and writes, token by token, with what it looked at; nothing is computed twice.
+"""A tree of decoding steps with predictions and attention rows; nothing is computed twice.
 
-Each step is a token after another one. When a step is read, its keys and values stay with it, so that any path of the
-tree can be gone on with: a cache is put together from the steps on the way, and only what is new is computed.
+Each step is a token after another one. Once it has been read, it keeps its keys and values, so any path of the tree can
+be continued: the cache is assembled from its steps, and only new tokens are computed.
 """
 
 import math
@@ -29,31 +29,30 @@ from transformer_core.model.transformer import Transformer
 
 
 class DecodingTree:
-    """All that was written so far after one source or one prompt, by whomever; it may be shared between threads.
+    """All continuations of one source or prompt so far; it may be shared between threads.
 
-    What is read stays as it was read: an intervention must enclose all uses of a tree.
+    Steps are never read again: an intervention must enclose all uses of a tree.
 
     Attributes:
-        model: reads and generates.
-        start: the last token that was given: <bos>, or the end of the prompt.
-        max_positions: tokens that a path may have at most, given ones included.
-        n_bytes: memory that the steps take, in bytes.
+        model: to generate with.
+        start: the last given token: <bos>, or the end of the prompt.
+        max_positions: maximum length of a path, given tokens included.
+        n_bytes: the memory of the steps, in bytes.
     """
 
     def __init__(
         self, model: Transformer, tokens: Int[Tensor, "one pos"], *, max_new_tokens: int | None = None
     ) -> None:
-        """Read the source, or take in the prompt; the first prediction is there when this returns.
+        """Read the source or the prompt, and predict the first token.
 
         Args:
             model: in evaluation mode, with a decoder.
             tokens: one source, ending in <eos>, or one prompt; without padding.
-            max_new_tokens: at most so many after <bos> or the prompt; None: as many as the model's positions allow.
+            max_new_tokens: after <bos> or the prompt; None: as many as the model has positions.
 
         Raises:
-            TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
-            ConfigError: a prompt that leaves no room, more tokens asked for than the model has positions, or a model
-                that does not write.
+            TextError: more than one text, an empty or too long one, or an invalid token.
+            ConfigError: no position is left, or fewer than `max_new_tokens`; or the model has no decoder.
         """
         check_writes(model)
         check_tokens(tokens)
@@ -62,8 +61,10 @@ class DecodingTree:
         if not tokens.shape[1]:
             raise TextError("there are no tokens to continue from; give at least one")
         self.model, self.device, config = model, tokens.device, model.config
-        self._lock = RLock()  # held by who computes
-        self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
+        self._lock = RLock()  # held while computing
+        self._live: tuple[KeyValueCache, list[DecodingStep]] | None = (
+            None  # the last cache, and the last step of each row
+        )
         self._cross: tuple[tuple[Tensor, Tensor], ...] = ()  # keys and values of the memory, layer by layer
         self._memory, self._src = None, None
         self._points = _pattern_points(model)
@@ -81,12 +82,12 @@ class DecodingTree:
         self.read(self.start)
 
     def read(self, *steps: DecodingStep) -> None:
-        """See to it that the prediction of each of these steps, and of all on the way there, is known.
+        """Compute the predictions of these steps, and of all steps on their paths, that have not been read.
 
-        Several ends of equally long paths that only lack their last token are read together.
+        Steps at the same position of which only the last token is unread are read together.
         """
         if all(step.prediction is not None for step in steps):
-            return  # what is known stays, so readers need not wait
+            return  # without the lock, since predictions never change
         with self._lock:
             lacking = [_unread(step) for step in dict.fromkeys(steps)]
             ends = sorted((chain[0] for chain in lacking if len(chain) == 1), key=attrgetter("position"))
@@ -96,23 +97,22 @@ class DecodingTree:
                 if unread := [step for step in chain if step.prediction is None]:
                     self._forward([unread])
 
-    def go_on(self, step: DecodingStep, token: int) -> DecodingStep:
-        """Return the step of a token after another one, which is read if it was not; the tree has each once.
+    def child(self, step: DecodingStep, token: int) -> DecodingStep:
+        """Return the step of a token after `step`, which is read if necessary.
 
         Raises:
-            TextError: the text has ended, or its room has; or a token that cannot be generated.
+            TextError: the text has ended, no position is left, or the token cannot be generated.
         """
         self._check_after(step, [token])
         self.read(step)
         return _step_after(step, token)
 
     def teacher_force(self, step: DecodingStep, tokens: Sequence[int]) -> DecodingStep:
-        """Return the last step of some tokens after another one, all read in one forward (teacher forcing).
-
-        Like any new step the last one is not read itself. Nothing is written where one of them cannot be.
+        """Append tokens after `step`, all but the last read in one forward pass, and return the last step.
 
         Raises:
-            TextError: the text ends before them, or there is no room; or a token that cannot be generated.
+            TextError: the text ends before them, positions are missing, or a token cannot be generated; nothing is
+                changed.
         """
         self._check_after(step, tokens)
         for token in tokens:
@@ -122,7 +122,7 @@ class DecodingTree:
         return step
 
     def follow(self, tokens: Sequence[int]) -> Iterator[DecodingStep]:
-        """Iterate over the steps of some tokens after the given ones, as far as the tree has read the way there."""
+        """Iterate over the steps of some tokens after `start`, as far as they have been read."""
         step = self.start
         for token in tokens:
             if token not in step.children or step.prediction is None:
@@ -131,19 +131,19 @@ class DecodingTree:
             yield step
 
     def has_ended(self, step: DecodingStep) -> bool:
-        """Whether nothing comes after a step, as its token ends texts."""
+        """Whether the token of a step is an end-of-sequence token."""
         return not step.is_given and step.token in self.model.config.eos_ids
 
     def has_room(self, step: DecodingStep) -> bool:
-        """Whether another token has a position after a step."""
+        """Whether there is a position after a step."""
         return self.room_after(step) > 0
 
     def is_over(self, step: DecodingStep) -> bool:
-        """Whether nothing can come after a step: its token ends texts, or the room has ended."""
+        """Whether nothing can follow a step: its token is an <eos>, or no position is left."""
         return self.has_ended(step) or not self.has_room(step)
 
     def refuse_not_finite(self, step: DecodingStep) -> None:
-        """Check that a token can be chosen after a step that was read.
+        """Check that the next token can be chosen after a step.
 
         Raises:
             NotFiniteError: the outputs are NaN or infinite there.
@@ -153,11 +153,11 @@ class DecodingTree:
             raise refusal_after(self.model, self._src, tokens)
 
     def room_after(self, step: DecodingStep) -> int:
-        """Return how many tokens have a position after a step."""
+        """Return the number of positions after a step."""
         return self.max_positions - 1 - step.position
 
     def _check_after(self, step: DecodingStep, tokens: Sequence[int]) -> None:
-        """Refuse tokens that cannot be written after a step."""
+        """Check that tokens can follow a step."""
         config, has_ended = self.model.config, self.has_ended(step)
         check_ids(torch.tensor([[*tokens]], dtype=torch.int64), config.vocab_size)
         for token in tokens:
@@ -178,10 +178,10 @@ class DecodingTree:
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[DecodingStep]]) -> None:
-        """Read steps row by row, at the same positions, after others that were read, and keep what was seen."""
+        """Read rows of steps, all at the same positions, after steps that have been read."""
         start, n_rows, n_new, n_cached = perf_counter(), len(rows), len(rows[0]), rows[0][0].position
         cache = self._cache_after([row[0].parent for row in rows])
-        self._live = None  # a forward that is broken off leaves half a cache
+        self._live = None  # an interrupted forward pass leaves the cache incomplete
         tokens = torch.tensor([[step.token for step in row] for row in rows], device=self.device)
         memory = None if self._memory is None else self._memory.expand(n_rows, -1, -1)
         src = None if self._src is None else self._src.expand(n_rows, -1)
@@ -216,7 +216,7 @@ class DecodingTree:
         self._live = cache, [row[-1] for row in rows]
 
     def _cache_after(self, ends: list[DecodingStep | None]) -> KeyValueCache:
-        """Return a cache that goes on after these steps: the last one, or one put together from what steps keep."""
+        """Return a cache of the paths to these steps: the last one, or one assembled from the steps."""
         if self._live is not None and self._live[1] == ends:
             return self._live[0]
         paths = [[step.kept for step in end.path() if step.kept is not None] for end in ends if end is not None]
@@ -226,7 +226,7 @@ class DecodingTree:
 
 
 def _prompt_step(tokens: Sequence[int]) -> DecodingStep:
-    """Return the last one of the steps that a tree begins with."""
+    """Return the last step of a new tree with the given tokens."""
     last = DecodingStep(token=tokens[0], position=0, parent=None, is_given=True)
     for position, token in enumerate(tokens[1:], start=1):
         step = DecodingStep(token=token, position=position, parent=last, is_given=True)
@@ -236,13 +236,13 @@ def _prompt_step(tokens: Sequence[int]) -> DecodingStep:
 
 
 def _step_after(step: DecodingStep, token: int) -> DecodingStep:
-    """Return the step of a token after another one, the same to all who ask for it at the same time."""
+    """Return the step of a token after another one, the same one for all threads."""
     new = DecodingStep(token=token, position=step.position + 1, parent=step, is_given=False)
     return step.children.setdefault(token, new)
 
 
 def _unread(step: DecodingStep) -> list[DecodingStep]:
-    """Return the steps on the way to one, and itself, that were not read."""
+    """Return the steps on the path to a step, itself included, that have not been read."""
     backwards: list[DecodingStep] = []
     at: DecodingStep | None = step
     while at is not None and at.prediction is None:
@@ -252,7 +252,7 @@ def _unread(step: DecodingStep) -> list[DecodingStep]:
 
 
 def _pattern_points(model: Transformer) -> tuple[list[HookPoint], list[HookPoint]]:
-    """Return where the decoder's patterns pass, layer by layer: over what was written, and over the source."""
+    """Return the hook points of the decoder's patterns by layer, of self-attention and of cross-attention."""
     points = [(name, point) for name, point in named_hook_points(model).items() if name.startswith("decoder.")]
     of_self, of_cross = (
         [point for name, point in points if name.endswith(f".{kind}_attn.hook_pattern")] for kind in ("self", "cross")
@@ -266,5 +266,5 @@ def _keep(looked: dict[HookPoint, Tensor], point: HookPoint, pattern: Tensor) ->
 
 
 def _stacked(patterns: list[Tensor]) -> Float[np.ndarray, "row layer head new key"] | None:
-    """Return the patterns of all layers of one attention; None where the decoder has none of its kind."""
+    """Return the patterns of all layers of one attention; None if there is none."""
     return torch.stack(patterns, dim=1).float().cpu().numpy() if patterns else None

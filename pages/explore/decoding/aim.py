@@ -10,14 +10,14 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.looking import Aim
+    from transformer_core.decoding.attention_rows import Aim
 
 MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of all heads")}
 
 
 def current(n_layers: int) -> "Aim":
     """Return whose attention is shown, in a stack of so many layers."""
-    from transformer_core.decoding.looking import Aim
+    from transformer_core.decoding.attention_rows import Aim
 
     view = state.current()
     return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=view_fields.MEAN.value)

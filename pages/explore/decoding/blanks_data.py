@@ -17,8 +17,8 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import EncodedInput
+    from transformer_core.decoding.attention_rows import Aim
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
-    from transformer_core.decoding.looking import Aim
     from transformer_core.text.interface import Given, Tokenizer
 
 MOST_BLANKS = 24  # of a text

@@ -156,7 +156,7 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     )
     text, told = data.labels(data.at), []
     for other in data.state.blanks.values():
-        key, weight = other.looks_most_at(aim)
+        key, weight = other.most_attended(aim)
         token = prose.markup("<bdi>{}</bdi>", text[key])
         if other.is_finite:
             told.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))

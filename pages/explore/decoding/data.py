@@ -21,8 +21,8 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     import numpy as np
 
+    from transformer_core.decoding.attention_rows import Aim, AttentionKind
     from transformer_core.decoding.decoding_step import DecodingStep
-    from transformer_core.decoding.looking import Aim, Kind
     from transformer_core.decoding.prediction import NextTokenPrediction
     from transformer_core.decoding.session import DecodingSession
     from transformer_core.decoding.tree import DecodingTree
@@ -244,11 +244,11 @@ class DecodingData:
         """Whose attention is looked at: a head, or a mean."""
         return decoding_aim.current(self.card.config.n_decoder_layers)
 
-    def kinds(self) -> "tuple[Kind, ...]":
+    def kinds(self) -> "tuple[AttentionKind, ...]":
         """Return the attentions of the decoder."""
         return ("cross", "decoder") if self.card.config.has_encoder else ("decoder",)
 
-    def who(self, kind: "Kind") -> str:
+    def who(self, kind: "AttentionKind") -> str:
         """Return whose attention it is, as titles call it."""
         name, aim = say(ATTENTIONS[kind].inline), self.aim
         if aim.mean == "all":
@@ -257,12 +257,12 @@ class DecodingData:
             return say("{attention} L{layer}, mean over heads", attention=name, layer=aim.layer)
         return say("{attention} L{layer}.H{head}", attention=name, layer=aim.layer, head=aim.head)
 
-    def weights(self, kind: "Kind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
+    def weights(self, kind: "AttentionKind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
         """Return where is looked at a step, or at this one, to say what comes next; None where nothing does."""
-        from transformer_core.decoding.looking import weights
+        from transformer_core.decoding.attention_rows import attention_weights
 
         prediction = self.prediction if step is None else step.prediction
-        return None if prediction is None else weights(prediction, kind, self.aim)
+        return None if prediction is None else attention_weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
         """Return the steps before and behind this one at which more was read, by how many tokens were written."""

@@ -20,9 +20,9 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.looking import Kind
+    from transformer_core.decoding.attention_rows import AttentionKind
 
-KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
+KEYS: "dict[AttentionKind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
 
 
 def show(data: DecodingData) -> None:
@@ -41,14 +41,14 @@ def code(data: DecodingData) -> list[Print]:
     return [Print(_rows(data, kind).values, "[row, key]") for kind in kinds]
 
 
-def _rows(data: DecodingData, kind: "Kind") -> Expression:
+def _rows(data: DecodingData, kind: "AttentionKind") -> Expression:
     """Return the rows of one attention."""
     prediction, aim = data.prediction_recipe, data.aim
     patterns = prediction.self_rows if kind == "decoder" else prediction.cross_rows
     return named(f"{kind}_rows", call(layer_rows, patterns, layer=aim.layer, head=aim.head, mean=aim.mean))
 
 
-def _draw(data: DecodingData, kind: "Kind") -> None:
+def _draw(data: DecodingData, kind: "AttentionKind") -> None:
     """Draw the rows of one attention."""
     aim, made = data.aim, _rows(data, kind)
     rows: LayerRows = value_of(made)

@@ -79,7 +79,7 @@ def code(data: DecodingData) -> list[Print]:
 
 def _comparison(data: DecodingData, tokens: list[int]) -> Expression:
     """Return both texts."""
-    return named("comparison", data.recipe.session.beside_free_running(tokens))
+    return named("comparison", data.recipe.session.compare_with_free_running(tokens))
 
 
 def _box(data: DecodingData) -> None:
