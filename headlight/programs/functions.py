@@ -6,37 +6,43 @@ that the program gives, so a stranger's program can only compute.
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from transformer_core.errors import ProgramError
+from headlight.expressions import Evaluator, Grammar, excerpt
+from transformer_core.errors import ProgramError, mark
 
 Value = Any
 """A whole number, a fraction, a truth value, a text, None, or a tuple of them."""
 
-MOST_NODES = 100  # of a function's tree
 LARGEST = 10**6  # whole number, and denominator of a fraction
 MOST_PARTS = 100  # of one value: the numbers and characters in it, and its tuples
-MOST_QUOTED = 48  # characters of code in an error
 MOST_REMEMBERED = 10_000  # values of one function
+GRAMMAR = Grammar(
+    error=ProgramError,
+    nodes=(
+        *(ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.Subscript, ast.Call, ast.IfExp),
+        *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.UnaryOp, ast.USub, ast.Not),
+        *(ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+        *(ast.In, ast.NotIn),
+    ),
+    most_nodes=100,
+    most_depth=100,
+    refusal=mark("“{code}” cannot be used in a function"),
+)
 _UNDEFINED = object()
-_ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
-    **{ast.Div: Fraction, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod},
+_ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": Fraction},
+    **{"//": operator.floordiv, "%": operator.mod},
 }
-_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    **{ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le},
-    **{ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b},
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **{"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt},
+    **{">=": operator.ge, "in": lambda a, b: a in b, "not in": lambda a, b: a not in b},
 }
 _CALLS: Mapping[str, Callable[..., Any]] = {"abs": abs, "int": int, "max": max, "min": min, "str": str}
-
-
-def excerpt(code: str) -> str:
-    """Return code as an error quotes it: whole, or its beginning and "…"."""
-    return code if len(code) <= MOST_QUOTED else f"{code[: MOST_QUOTED - 1]}…"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +62,11 @@ class Function:
             ProgramError: it is none, or holds what a function may not hold.
         """
         if not isinstance(node, ast.Lambda):
-            raise ProgramError("“{code}” is not a function; write lambda x: …", code=excerpt(ast.unparse(node)))
+            raise ProgramError("“{code}” is not a function; write lambda x: …", code=excerpt(node))
         spec = node.args
         if spec.posonlyargs or spec.vararg or spec.kwonlyargs or spec.kwarg or spec.defaults or not spec.args:
             raise ProgramError("a function takes plain parameters only, such as lambda x, y: …")
-        if sum(1 for _ in ast.walk(node)) > MOST_NODES:
-            raise ProgramError("this function is too long: it has more than {n} parts", n=MOST_NODES)
+        GRAMMAR.check(node.body)
         function = cls(tuple(one.arg for one in spec.args), node.body, ast.unparse(node))
         for part in ast.walk(node.body):
             function._check(part)
@@ -95,7 +100,7 @@ class Function:
 
     def _evaluate(self, *values: Value) -> Value:
         try:
-            value = _value(self.body, dict(zip(self.parameters, values, strict=True)))
+            value = _Call(dict(zip(self.parameters, values, strict=True))).value(self.body)
         except ProgramError:
             raise
         except (TypeError, ValueError, ArithmeticError, LookupError):
@@ -105,63 +110,69 @@ class Function:
         return value
 
     def _check(self, node: ast.AST) -> None:
-        """Check one node.
+        """Check the literals and names of a node that the grammar allows.
 
         Raises:
-            ProgramError: it is none of those that a function may hold.
+            ProgramError: a function may not contain this literal or call, or the name is not one of its parameters.
         """
         match node:
-            case ast.Constant(value) if value is None or type(value) in (bool, int, str):
-                return
-            case ast.Name(name) if name in self.parameters or name in _CALLS:
-                return
-            case ast.Name(name):
+            case ast.Constant(value) if value is not None and type(value) not in (bool, int, str):
+                pass
+            case ast.Call(function) if not (isinstance(function, ast.Name) and function.id in _CALLS):
+                pass
+            case ast.Name(name) if name not in self.parameters and name not in _CALLS:
                 raise ProgramError(
                     "“{name}” is not a parameter of this function; its parameters are {names}",
                     name=name,
                     names=", ".join(self.parameters),
                 )
-            case ast.BinOp(_, sign, _) if type(sign) in _ARITHMETIC:
+            case _:
                 return
-            case ast.Compare(_, signs) if all(type(sign) in _COMPARISONS for sign in signs):
-                return
-            case ast.Call(ast.Name(name), keywords=[]) if name in _CALLS:
-                return
-            case ast.UnaryOp(ast.USub() | ast.Not()) | ast.BoolOp() | ast.IfExp() | ast.Tuple() | ast.Subscript():
-                return
-            case ast.operator() | ast.cmpop() | ast.boolop() | ast.unaryop() | ast.expr_context():
-                return
-        raise ProgramError("“{code}” cannot be used in a function", code=excerpt(ast.unparse(node)))
+        raise ProgramError(GRAMMAR.refusal, code=excerpt(node))
 
 
-def _value(node: ast.expr, given: Mapping[str, Value]) -> Value:
-    """Return the value of a node that `Function._check` has passed."""
-    match node:
-        case ast.Constant(value):
-            return value
-        case ast.Name(name):
-            return given[name]
-        case ast.Tuple(parts):
-            return _small(tuple(_value(part, given) for part in parts))
-        case ast.BinOp(left, sign, right):
-            return _number(_ARITHMETIC[type(sign)](_number(_value(left, given)), _number(_value(right, given))))
-        case ast.UnaryOp(ast.USub(), of):
-            return -_number(_value(of, given))
-        case ast.UnaryOp(ast.Not(), of):
-            return not _value(of, given)
-        case ast.BoolOp(ast.And(), parts):
-            return all(_value(part, given) for part in parts)
-        case ast.BoolOp(_, parts):
-            return any(_value(part, given) for part in parts)
-        case ast.Compare(left, signs, others):
-            return _compare(_value(left, given), signs, [_value(other, given) for other in others])
-        case ast.IfExp(test, yes, no):
-            return _value(yes if _value(test, given) else no, given)
-        case ast.Subscript(of, place):
-            return _value(of, given)[_value(place, given)]
-        case ast.Call(ast.Name(name), arguments):
-            return _small(_CALLS[name](*(_value(argument, given) for argument in arguments)))
-    raise AssertionError(node)
+class _Call(Evaluator[Value]):
+    """One call of a function."""
+
+    def __init__(self, arguments: Mapping[str, Value]) -> None:
+        self._arguments = arguments
+
+    def constant(self, value: object) -> Value:
+        """Return the literal."""
+        return value
+
+    def name(self, name: str) -> Value:
+        """Return an argument."""
+        return self._arguments[name]
+
+    def several(self, values: tuple[Value, ...]) -> Value:
+        """Return a tuple."""
+        return _small(values)
+
+    def unary(self, sign: str, value: Value) -> Value:
+        """Return the negative number, or the opposite truth value."""
+        return not value if sign == "not" else -_number(value)
+
+    def binary(self, sign: str, left: Value, right: Value) -> Value:
+        """Return an exact number."""
+        return _number(_ARITHMETIC[sign](_number(left), _number(right)))
+
+    def compare(self, sign: str, left: Value, right: Value) -> Value:
+        """Return whether a comparison holds."""
+        return _COMPARISONS[sign](left, right)
+
+    def boolean(self, sign: str, values: Iterator[Value]) -> Value:
+        """Return a truth value; what follows the deciding one is not computed."""
+        return all(values) if sign == "and" else any(values)
+
+    def other(self, node: ast.expr) -> Value:
+        """Return an item, or the value of a function."""
+        match node:
+            case ast.Subscript(of, place):
+                return self.value(of)[self.value(place)]
+            case ast.Call(ast.Name(name), arguments):
+                return _small(_CALLS[name](*map(self.value, arguments)))
+        raise AssertionError(node)
 
 
 def _work(node: ast.expr, sizes: Mapping[str, int]) -> tuple[int, int]:
@@ -184,15 +195,6 @@ def _work(node: ast.expr, sizes: Mapping[str, int]) -> tuple[int, int]:
             size = 1
     size = min(size, MOST_PARTS)
     return 1 + size + handled + sum(steps for steps, _ in within), size
-
-
-def _compare(left: Value, signs: Sequence[ast.cmpop], others: Sequence[Value]) -> bool:
-    """Return whether a chain of comparisons holds, such as 1 <= x < 3."""
-    for sign, right in zip(signs, others, strict=True):
-        if not _COMPARISONS[type(sign)](left, right):
-            return False
-        left = right
-    return True
 
 
 def _number(value: Value) -> int | Fraction:

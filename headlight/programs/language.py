@@ -14,17 +14,18 @@ in Tracr (Lindner et al. 2023).
 """
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from headlight.programs.functions import MOST_QUOTED, Function, Value, excerpt
+from headlight.expressions import Grammar, excerpt
+from headlight.programs.functions import Function, Value
 from transformer_core.cancellation import raise_if_cancelled
 from transformer_core.errors import ProgramError
 
 MOST_LINES = 60
-MOST_CHARACTERS = 400  # of a line
-_LINE = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.+)")
+STEPS = ("select", "aggregate", "selector_width", "map", "numerical")
+_LINE = Grammar(error=ProgramError, nodes=(ast.AST,), most_nodes=1000, most_depth=100)
 _IDENTITY = Function(("x",), ast.Name("x", ast.Load()), "lambda x: x")
 
 
@@ -199,30 +200,13 @@ def _read(lines: Mapping[int, str]) -> Sequence:
 
 def _step(line: str, number: int, known: dict[str, Step]) -> Step:
     """Return what a line computes, and take note of its name."""
-    if len(line) > MOST_CHARACTERS:
-        raise ProgramError("a line may have at most {n} characters", n=MOST_CHARACTERS)
-    match = _LINE.fullmatch(line)
-    if match is None:
+    name, tree = _LINE.assignment(line)
+    if not name:
         raise ProgramError("write name = expression")
-    name, expression = match.groups()
-    if name in known or name in _CALLS:
+    if name in known or name in STEPS:
         raise ProgramError("the name {name} is taken; choose another", name=name)
-    try:
-        tree = ast.parse(expression, mode="eval").body  # of statements with errors, Python would read a file
-    except SyntaxError as error:
-        code = _marked(expression, (error.offset or 1) - 1)
-        raise ProgramError("“{code}” is not a Python expression; check it at ▸", code=code) from None
-    except (MemoryError, RecursionError, ValueError):
-        raise ProgramError("this line is nested too deeply; split it") from None
     known[name] = step = _Reader(number, known).step(tree, name)
     return step
-
-
-def _marked(code: str, place: int) -> str:
-    """Return what stands around a place in code, with a mark there."""
-    first, last = max(0, place - MOST_QUOTED // 2), place + MOST_QUOTED // 2
-    before, after = f"{'…' if first else ''}{code[first:place]}", f"{code[place:last]}{'…' if code[last:] else ''}"
-    return f"{before}▸{after}"
 
 
 @dataclass(frozen=True)
@@ -237,12 +221,8 @@ class _Reader:
         match node:
             case ast.Name(known) if known in self.known and not name:
                 return self.known[known]
-            case ast.Call(ast.Name(function), arguments, []) if function in _CALLS:
-                least, most = _CALLS[function]
-                if not least <= len(arguments) <= most:
-                    raise ProgramError("these are not the arguments of {name}", name=function)
-                step: Step = getattr(self, f"_{function}")(*arguments, line=self.line, name=name)
-                return step
+            case ast.Call(ast.Name(function), arguments, []) if function in STEPS:
+                return self._computed(function, arguments, {"line": self.line, "name": name})
             case ast.Name(unknown) if not name:
                 raise ProgramError(
                     "“{name}” is not defined before this line; there are {names}",
@@ -251,20 +231,20 @@ class _Reader:
                 )
         raise ProgramError(
             "“{code}” is not a step of a program; the steps are {names}",
-            code=excerpt(ast.unparse(node)),
-            names=", ".join(_CALLS),
+            code=excerpt(node),
+            names=", ".join(STEPS),
         )
 
     def _sequence(self, node: ast.expr) -> Sequence:
         step = self.step(node)
         if not isinstance(step, Sequence):
-            raise ProgramError("“{code}” is a selector; a sequence is needed here", code=excerpt(ast.unparse(node)))
+            raise ProgramError("“{code}” is a selector; a sequence is needed here", code=excerpt(node))
         return step
 
     def _selector(self, node: ast.expr) -> Selector:
         step = self.step(node)
         if not isinstance(step, Selector):
-            raise ProgramError("“{code}” is a sequence; a selector is needed here", code=excerpt(ast.unparse(node)))
+            raise ProgramError("“{code}” is a sequence; a selector is needed here", code=excerpt(node))
         return step
 
     def _categorical(self, node: ast.expr, where: str) -> Sequence:
@@ -273,42 +253,42 @@ class _Reader:
             raise ProgramError("{where} needs categorical values; map the numbers to categories first", where=where)
         return sequence
 
-    def _select(self, keys: ast.expr, queries: ast.expr, predicate: ast.expr, **at: int | str) -> Selector:
-        function = Function.of(predicate)
-        if len(function.parameters) != 2:
-            raise ProgramError("a predicate has two parameters: lambda key, query: …")
-        of = [self._categorical(node, "select") for node in (keys, queries)]
-        return Selector(keys=of[0], queries=of[1], predicate=function, **at)  # type: ignore[arg-type]
-
-    def _aggregate(
-        self, selector: ast.expr, values: ast.expr, default: ast.expr | None = None, **at: int | str
-    ) -> Aggregate:
-        of = self._sequence(values)
-        if not isinstance(default, ast.Constant | None):
-            raise ProgramError("the default of aggregate must be a constant")
-        usual = 0 if of.is_numerical else None
-        value = default.value if isinstance(default, ast.Constant) else usual
-        if of.is_numerical and type(value) not in (int, bool):
-            raise ProgramError("the default of a mean must be a whole number")
-        return Aggregate(selector=self._selector(selector), values=of, default=value, **at)  # type: ignore[arg-type]
-
-    def _selector_width(self, selector: ast.expr, **at: int | str) -> SelectorWidth:
-        return SelectorWidth(selector=self._selector(selector), **at)  # type: ignore[arg-type]
-
-    def _map(self, function: ast.expr, *inputs: ast.expr, **at: int | str) -> Map:
-        of = Function.of(function)
-        if len(of.parameters) != len(inputs):
-            raise ProgramError("the function of map needs one parameter for each sequence")
-        sequences = tuple(map(self._sequence, inputs))
-        if sum(sequence.is_numerical for sequence in sequences) > 1:
-            raise ProgramError("map takes at most one numerical sequence; map the others to categories first")
-        return Map(function=of, inputs=sequences, **at)  # type: ignore[arg-type]
-
-    def _numerical(self, of: ast.expr, **at: int | str) -> Map:
-        sequence = self._categorical(of, "numerical")
-        if isinstance(sequence, Map) and not sequence.name:
-            return Map(function=sequence.function, inputs=sequence.inputs, numerical=True, **at)  # type: ignore[arg-type]
-        return Map(function=_IDENTITY, inputs=(sequence,), numerical=True, **at)  # type: ignore[arg-type]
+    def _computed(self, function: str, arguments: list[ast.expr], at: dict[str, Any]) -> Step:
+        """Return the step of a call; `at`: its line and name."""
+        match function, arguments:
+            case "select", [keys, queries, predicate]:
+                of = Function.of(predicate)
+                if len(of.parameters) != 2:
+                    raise ProgramError("a predicate has two parameters: lambda key, query: …")
+                keys_of, queries_of = (self._categorical(node, "select") for node in (keys, queries))
+                return Selector(keys=keys_of, queries=queries_of, predicate=of, **at)
+            case "aggregate", [selector, sequence, *rest] if len(rest) <= 1:
+                values = self._sequence(sequence)
+                default = _default(rest[0] if rest else None, values)
+                return Aggregate(selector=self._selector(selector), values=values, default=default, **at)
+            case "selector_width", [selector]:
+                return SelectorWidth(selector=self._selector(selector), **at)
+            case "map", [mapped, *inputs] if 1 <= len(inputs) <= 4:
+                of = Function.of(mapped)
+                if len(of.parameters) != len(inputs):
+                    raise ProgramError("the function of map needs one parameter for each sequence")
+                sequences = tuple(map(self._sequence, inputs))
+                if sum(sequence.is_numerical for sequence in sequences) > 1:
+                    raise ProgramError("map takes at most one numerical sequence; map the others to categories first")
+                return Map(function=of, inputs=sequences, **at)
+            case "numerical", [of_numbers]:
+                numbers = self._categorical(of_numbers, "numerical")
+                if isinstance(numbers, Map) and not numbers.name:
+                    return Map(function=numbers.function, inputs=numbers.inputs, numerical=True, **at)
+                return Map(function=_IDENTITY, inputs=(numbers,), numerical=True, **at)
+        raise ProgramError("these are not the arguments of {name}", name=function)
 
 
-_CALLS = {"select": (3, 3), "aggregate": (2, 3), "selector_width": (1, 1), "map": (2, 5), "numerical": (1, 1)}
+def _default(node: ast.expr | None, values: Sequence) -> Value:
+    """Return the value of aggregate where no key is selected: what a program writes, else 0 for a mean, or None."""
+    if not isinstance(node, ast.Constant | None):
+        raise ProgramError("the default of aggregate must be a constant")
+    value = node.value if node else 0 if values.is_numerical else None
+    if values.is_numerical and type(value) not in (int, bool):
+        raise ProgramError("the default of a mean must be a whole number")
+    return value

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from headlight.expressions import excerpt
 from headlight.programs.compiler import Compiled, compiled
-from headlight.programs.functions import Value, excerpt
+from headlight.programs.functions import Value
 from headlight.programs.interpreter import traced
 from headlight.programs.language import Map, Selector, Sequence, Step, inputs_of, steps_of
 from headlight.programs.layout import Subspace

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import headlight as hl
-from headlight.programs.functions import excerpt
+from headlight.expressions import excerpt
 from headlight.programs.language import MOST_LINES, Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
