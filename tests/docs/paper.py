@@ -1,4 +1,4 @@
-"""The code that `docs/paper.md` quotes: `python -m tests.docs.paper` puts in what the modules say now."""
+"""The code that `docs/paper.md` quotes; `python -m tests.docs.paper` updates it."""
 
 import inspect
 import re
@@ -12,7 +12,7 @@ _QUOTED = re.compile(r"<!-- code: ([\w.]+):([\w.]+) -->\n.*?<!-- end -->", re.DO
 
 
 def with_code(text: str) -> str:
-    """Return a page with the present source between each pair of marks."""
+    """Return a page with the current source between each pair of comments."""
     return _QUOTED.sub(_quoted, text)
 
 

@@ -1,4 +1,4 @@
-"""The API reference has every public name with its signature and its docstring, and every link leads somewhere."""
+"""The API reference has the signature and docstring of every public name, and no broken links."""
 
 import inspect
 import os
@@ -17,58 +17,57 @@ import transformer_core as tc
 from tests.conftest import ROOT
 
 
-class Seen(HTMLParser):
-    """The addresses that an HTML page leads to, its marks, and the text of each element that has one."""
+class HtmlPage(HTMLParser):
+    """The links of an HTML page, and the text of each element that has an id."""
 
     def __init__(self, page: Path) -> None:
         super().__init__()
         self.links: list[str] = []
-        self.texts: dict[str, str] = {}  # by mark, with all that is inside
-        self._open: list[tuple[str, str]] = []  # tag and mark
+        self.texts: dict[str, str] = {}  # by id, with the text of inner elements
+        self._open: list[tuple[str, str]] = []  # tag and id
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
         self.links += [link for name in ("href", "src") if (link := values.get(name))]
-        mark = values.get("id") or ""
-        if mark:
-            self.texts.setdefault(mark, "")
+        if element := values.get("id") or "":
+            self.texts.setdefault(element, "")
         if tag in ("section", "div"):
-            self._open.append((tag, mark))
+            self._open.append((tag, element))
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("section", "div"):
             assert self._open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:
-        for _, mark in self._open:
-            if mark:
-                self.texts[mark] += data
+        for _, element in self._open:
+            if element:
+                self.texts[element] += data
 
 
 @cache
-def seen(page: Path) -> Seen:
-    """An HTML page, read once."""
-    return Seen(page)
+def parse(page: Path) -> HtmlPage:
+    """Parse an HTML page, once."""
+    return HtmlPage(page)
 
 
-def broken(page: Path, links: list[str]) -> list[str]:
-    """Those of a page's links that lead to no file, or to no mark of an HTML page; other sites are not asked."""
-    found = []
-    for link in links:
+def broken(page: Path) -> list[str]:
+    """Return the links of a page to a missing file, or to a missing id; links to other sites are not checked."""
+    problems = []
+    for link in parse(page).links:
         parts = urlsplit(link)
-        target = (page.parent / unquote(parts.path)) if parts.path else page
         if parts.scheme or parts.netloc:
             continue
-        marks = seen(target).texts if target.is_file() and target.suffix == ".html" and parts.fragment else {}
-        if not target.is_file() or (parts.fragment and target.suffix == ".html" and parts.fragment not in marks):
-            found.append(f"{page.name}: {link}")
-    return found
+        target = (page.parent / unquote(parts.path)) if parts.path else page
+        is_page = target.suffix == ".html"
+        if not target.is_file() or (parts.fragment and is_page and parts.fragment not in parse(target).texts):
+            problems.append(f"{page.name}: {link}")
+    return problems
 
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a reference, written by a process of its own: the tests' type checks would stand in signatures."""
+    """A folder with the reference, written by another process: the type checks of tests would appear in signatures."""
     folder = tmp_path_factory.mktemp("reference") / "api"
     written = subprocess.run(
         [sys.executable, "-m", "tests.docs.api", str(folder)],
@@ -83,7 +82,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.full
 def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
-    entries = seen(reference / "transformer_core.html")
+    entries = parse(reference / "transformer_core.html")
     for name in tc.__all__:
         value = getattr(tc, name)
         if isinstance(value, ModuleType):
@@ -92,7 +91,7 @@ def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
             own = {key: of for key, of in named.items() if getattr(of, "__module__", "").startswith(value.__name__)}
             functions = {key for key, of in own.items() if inspect.isfunction(of) and key[0] != "_"}
             assert page in entries.links
-            assert functions and functions <= set(seen(reference / page).texts)
+            assert functions and functions <= set(parse(reference / page).texts)
             continue
         shown = " ".join(entries.texts[name].split())
         if inspect.isfunction(value) or "__init__" in vars(value):
@@ -106,15 +105,15 @@ def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
 
 
 @pytest.mark.full
-def test_its_links_lead_somewhere(reference: Path):
+def test_no_link_is_broken(reference: Path):
     pages = sorted(reference.rglob("*.html"))
     assert len(pages) > 100
-    assert [link for page in pages for link in broken(page, seen(page).links)] == []
+    assert [link for page in pages for link in broken(page)] == []
 
 
-def test_a_broken_link_is_seen(tmp_path: Path):
+def test_a_broken_link_is_reported(tmp_path: Path):
     (tmp_path / "there.html").write_text("<div id='part'>text</div>")
     page = tmp_path / "page.html"
     good, bad = ["there.html#part", "https://example.org/x", "there.html"], ["there.html#gone", "gone.html", "#gone"]
     page.write_text("".join(f"<a href='{link}'></a>" for link in good + bad))
-    assert broken(page, seen(page).links) == [f"page.html: {link}" for link in bad]
+    assert broken(page) == [f"page.html: {link}" for link in bad]

@@ -1,4 +1,4 @@
-"""`docs/paper.md` quotes the code as it is, and its lines run."""
+"""`docs/paper.md` quotes the current code, and its examples run."""
 
 import doctest
 import os
@@ -23,7 +23,7 @@ def test_it_has_the_sections_of_the_paper_in_their_order():
 
 
 def test_its_lines_run():
-    """In a process of its own: the tests' type checks would see arguments that the page passes as a person would."""
+    """In another process: the type checks of tests would refuse arguments that the page passes untyped."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-m", "doctest", str(PAPER)],
