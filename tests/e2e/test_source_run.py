@@ -6,7 +6,7 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import read_base
+from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import applied
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json

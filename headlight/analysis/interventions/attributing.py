@@ -7,24 +7,20 @@ average the slope between the activation and its replacement, which mends satura
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from headlight.analysis.interventions.comparison import Base, sources_like
-from headlight.analysis.interventions.context import Applied, prepare
-from headlight.analysis.interventions.metric import Metric
-from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
-from headlight.analysis.interventions.source_runs import SourceRuns, stepwise_attention
-from headlight.analysis.interventions.sweeping import EMPTY, SweepResult, keep_sources, sweep
-from transformer_core.decoding.inputs import final_states
+from headlight.analysis.interventions.context import Applied
+from headlight.analysis.interventions.records import Component
+from headlight.analysis.interventions.source_runs import stepwise_attention
+from headlight.analysis.interventions.sweeping import Sweep, SweepResult
+from headlight.analysis.trace.traced_forward import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene
 from transformer_core.instrument.sites import Site
-from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
 
 MOST_STEPS = 1000
 
@@ -37,80 +33,64 @@ class Estimate:
     change: float  # nats: gradient of the metric (its mean, with `steps`) times (replacement - activation), summed
 
 
-def attribution(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    base: Base,
-    components: Iterable[Component],
-    *,
-    template: Ablation | Patch,
-    metric: Metric | None = None,
-    given: Stack = EMPTY,
-    sources: SourceRuns | None = None,
-    steps: int = 0,
-) -> tuple[Estimate, ...]:
-    """Estimate what `sweep` would measure.
+def attribution(sweep: Sweep, components: Iterable[Component], *, steps: int = 0) -> tuple[Estimate, ...]:
+    """Estimate what `sweep.exact` would measure.
 
     Args:
-        model: as for `sweep`, and so are the other arguments and the errors.
-        tokenizer: as for `sweep`.
-        base: as for `sweep`.
-        components: as for `sweep`.
-        template: as for `sweep`.
-        metric: as for `sweep`.
-        given: as for `sweep`.
-        sources: as for `sweep`.
-        steps: 0: the slope at the base run, in one pass. Above 0, integrated gradients: the mean slope at so many
-            points on the straight line from the activations to their replacements, in so many passes per site, for
+        sweep: what is replaced, and what is measured.
+        components: as for `sweep.exact`.
+        steps: 0: the slope at the base run, in one pass. Above 0, integrated gradients: the mean slope at this many
+            points on the straight line from the activations to their replacements, in as many passes per site, for
             the components of a site together. The estimates of a site then add up to the exact change of replacing
             all of its components at once, up to the error of the midpoint rule.
 
     Returns:
         one estimate for each component, in their order; exactly 0 where the replacement is the activation itself.
 
+    Raises:
+        ConfigError: steps out of range; and the errors of `Sweep`.
+
     Source: Nanda 2023, "Attribution patching"; Kramár et al. 2024, "AtP*", sec. 3, for where it misleads; Sundararajan
         et al. 2017, "Axiomatic attribution for deep networks", sec. 3, for integrated gradients, which Marks et al.
         2024, "Sparse feature circuits", take over activations.
     """
-    metric, components = metric or base.metric(), tuple(components)
+    components = tuple(components)
     if not 0 <= steps <= MOST_STEPS:
         raise ConfigError("steps must be from 0 to {most}; got {steps}", most=MOST_STEPS, steps=steps)
-    sources = sources or sources_like(model, tokenizer, base)
-    keep_sources(base, components, template, sources)
     changes: list[tuple[Component, str, Intervention]] = []
-    for component in components:
-        entry = replace(template, component=component, enabled=True)
-        ready = prepare(model, tokenizer, Stack(entries=(entry,)), run=base.run, sources=sources)
-        ((name, (edit,)),) = ready.hooks.items()
+    for component, replacement in zip(components, sweep.replacements(components), strict=True):
+        ((name, (edit,)),) = replacement.hooks.items()
         changes.append((component, name, edit))
-    always = prepare(model, tokenizer, given, run=base.run, sources=sources)
+    always = sweep.prepared(sweep.given)
     sites = tuple(dict.fromkeys(name for _, name, _ in changes))
     if not sites:
         return ()
-    values, slopes = _at(model, always, base, metric, sites)
+    values, slopes = _at(sweep, always, sites)
     for name in sites if steps else ():
         edits = [edit for _, there, edit in changes if there == name]
         points = [(step + 0.5) / steps for step in range(steps)]
-        at_points = [_at(model, always, base, metric, [name], _towards(edits, point))[1][name] for point in points]
+        at_points = [_at(sweep, always, [name], _towards(edits, point))[1][name] for point in points]
         slopes[name] = torch.stack(at_points).mean(dim=0)
     estimates = []
     with torch.no_grad():
         for component, name, edit in changes:
-            change = edit(values[name], Site(name=name, n_heads=model.config.n_heads)) - values[name]
+            change = edit(values[name], Site(name=name, n_heads=sweep.model.config.n_heads)) - values[name]
             estimates.append(Estimate(component=component, change=float((slopes[name] * change).sum())))
     return tuple(estimates)
 
 
+def exact_top(sweep: Sweep, estimates: Iterable[Estimate], k: int) -> Iterator[SweepResult]:
+    """Replace the `k` components with the largest estimates exactly, the largest first."""
+    ordered = sorted(estimates, key=lambda estimate: -abs(estimate.change))
+    return sweep.exact([estimate.component for estimate in ordered[: max(0, k)]])
+
+
 def _at(
-    model: Transformer,
-    always: Applied,
-    base: Base,
-    metric: Metric,
-    sites: Sequence[str],
-    moved: Intervention | None = None,
+    sweep: Sweep, always: Applied, sites: Sequence[str], moved: Intervention | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return the activations of some sites and the slopes of the metric there, by site; with `moved`, at other ones."""
-    inputs = always.inputs(base.run.inputs)
+    model, metric = sweep.model, sweep.measured_metric
+    inputs = always.inputs(sweep.base.run.inputs)
     with torch.inference_mode(False), torch.enable_grad():
         with (
             stepwise_attention(model),
@@ -120,8 +100,8 @@ def _at(
             capture(model, *sites, detach=False) as acts,
         ):
             states = final_states(model, inputs)[:, [metric.position]]
-            measured = metric.of_tensor(model.logits_of(states)[0, 0].float())
-        slopes = torch.autograd.grad(measured, [acts[name] for name in sites], allow_unused=True)
+            value = metric.of_tensor(model.logits_of(states)[0, 0].float())
+        slopes = torch.autograd.grad(value, [acts[name] for name in sites], allow_unused=True)
     values = {name: acts[name].detach() for name in sites}
     return values, {
         name: torch.zeros_like(values[name]) if slope is None else slope
@@ -132,21 +112,3 @@ def _at(
 def _towards(edits: Sequence[Intervention], share: float) -> Intervention:
     """Return what moves an activation a share of the way to what some edits make of it."""
     return lambda value, site: value + share * (apply_interventions(value, site, edits) - value)
-
-
-def exact_top(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    base: Base,
-    estimates: Iterable[Estimate],
-    k: int,
-    *,
-    template: Ablation | Patch,
-    metric: Metric | None = None,
-    given: Stack = EMPTY,
-    sources: SourceRuns | None = None,
-) -> Iterator[SweepResult]:
-    """Replace the `k` components with the largest estimates exactly, the largest first; else as `sweep`."""
-    ordered = sorted(estimates, key=lambda estimate: -abs(estimate.change))
-    components = [estimate.component for estimate in ordered[: max(0, k)]]
-    return sweep(model, tokenizer, base, components, template=template, metric=metric, given=given, sources=sources)

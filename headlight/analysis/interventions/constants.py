@@ -13,19 +13,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from headlight.analysis.interventions.base import Base, read_base
 from headlight.analysis.interventions.checking import check_component, head_count
-from headlight.analysis.interventions.comparison import Base, read_base
 from headlight.analysis.interventions.context import constant_value
 from headlight.analysis.interventions.record import MAX_NAME_CHARS, MAX_TEXTS
-from headlight.analysis.interventions.records import STEMS, Ablation, Component
-from headlight.analysis.interventions.source_runs import stepwise_attention
+from headlight.analysis.interventions.records import Ablation, Component
+from headlight.analysis.interventions.source_runs import site_of, stepwise_attention
 from headlight.analysis.trace.model_run import run_text
 from headlight.analysis.trace.traced_forward import captured
 from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace
-from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
@@ -83,7 +82,7 @@ def fit_constant(
             learning_rate=learning_rate,
         )
     bases = [read_base(model, tokenizer, text, max_tokens=max_tokens, max_new_tokens=max_new_tokens) for text in texts]
-    name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+    name = site_of(component)
     rows = _rows(model, component, [captured(model, base.run.inputs, name)[name] for base in bases])
     scale = rows.std(dim=-2, correction=0).mean().clamp_min(1e-6)
     with torch.inference_mode(False), torch.enable_grad():
@@ -136,7 +135,7 @@ def corpus_mean(
     _check(model, component)
     if not texts:
         raise ConfigError("the corpus {corpus} has no text to average over", corpus=corpus)
-    name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+    name = site_of(component)
     n_written = max_tokens if model.config.architecture == "encoder_decoder" else 0
     total, n = torch.zeros(()), 0
     for text in texts:

@@ -3,23 +3,23 @@
 >>> base = read_base(model, tokenizer, corrupted)
 >>> heads = [*sweep_components(model.config, base, by_position=False)]
 >>> template = Patch(component=heads[0], text=clean, direction="denoising", continuation="same")
->>> for result in sweep(model, tokenizer, base, heads, template=template):
+>>> sweep = Sweep(model, tokenizer, base, template)
+>>> for result in sweep.exact(heads):
 ...     table[result.component.layer, result.component.heads[0]] = result.change
->>> fractions = table / source_difference(model, tokenizer, base, template=template)
+>>> fractions = table / sweep.difference()
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from headlight.analysis.flow.effect import output_log_probs
+from headlight.analysis.interventions.base import Base, sources_like
 from headlight.analysis.interventions.checking import head_count, side_of
-from headlight.analysis.interventions.comparison import Base, sources_like
-from headlight.analysis.interventions.context import prepare
-from headlight.analysis.interventions.metric import Metric
+from headlight.analysis.interventions.context import Applied, prepare
+from headlight.analysis.interventions.effect import Metric, output_log_probs
 from headlight.analysis.interventions.records import (
     OF_HEADS,
     OF_STACK,
-    STEMS,
     Ablation,
     AttentionName,
     Component,
@@ -31,11 +31,11 @@ from headlight.analysis.interventions.source_runs import (
     SourceRun,
     SourceRuns,
     pair_positions,
+    site_of,
     stepwise_attention,
 )
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from transformer_core.config import ModelConfig
-from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -99,112 +99,107 @@ def sweep_components(
                 )
 
 
-def sweep(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    base: Base,
-    components: Iterable[Component],
-    *,
-    template: Ablation | Patch,
-    metric: Metric | None = None,
-    given: Stack = EMPTY,
-    sources: SourceRuns | None = None,
-) -> Iterator[SweepResult]:
-    """Replace one component after the other, each by itself, and yield the metric: one forward pass each.
+@dataclass(eq=False)
+class Sweep:
+    """What is replaced in one component after the other of a base run, and what is measured each time.
 
-    Nothing stays active between two results, so a page may stop at any time.
-
-    Args:
+    Attributes:
         model: that `base` was read with.
         tokenizer: the model's own.
         base: the run that is changed, over its output (teacher-forced).
-        components: which, one after the other.
-        template: how each of them is replaced; its own component is not looked at.
+        template: how each component is replaced; its own component is not used.
         metric: what is measured; None: `base.metric()`.
-        given: what is changed all the time, before and after: the effect of one head while another one is off, say.
-        sources: keeps source runs from one call to the next; None: they are made anew.
+        given: acts in all runs, before and after: the effect of one head while another one is off, say.
+        sources: keeps source runs from one call to the next; None: they are computed here.
 
-    Raises:
-        ConfigError: a component that the model does not have.
-        InterventionError: a pattern of a source text with another number of tokens.
-        TextError: a source text that the model cannot read.
+    All methods raise ConfigError for a component that the model does not have, InterventionError for a pattern of a
+    source text with another number of tokens, and TextError for a source text that the model cannot read.
     """
-    metric, components = metric or base.metric(), tuple(components)
-    sources = sources or sources_like(model, tokenizer, base)
-    keep_sources(base, components, template, sources)
-    stacks = [given, *(Stack(entries=(replace(template, component=each, enabled=True),)) for each in components)]
-    always, *ready = [prepare(model, tokenizer, stack, run=base.run, sources=sources) for stack in stacks]
-    inputs = always.inputs(base.run.inputs)
-    with always.active():
-        before = _measured(model, inputs, metric)
-    for component, replaced in zip(components, ready, strict=True):
-        with always.active(), replaced.active():
-            after = _measured(model, inputs, metric)
-        yield SweepResult(component=component, before=before, after=after)
+
+    model: Transformer
+    tokenizer: Tokenizer
+    base: Base
+    template: Ablation | Patch
+    metric: Metric | None = None
+    given: Stack = EMPTY
+    sources: SourceRuns | None = None
+
+    def __post_init__(self) -> None:
+        """Set the defaults."""
+        self.measured_metric = self.metric or self.base.metric()
+        self.source_runs = self.sources or sources_like(self.model, self.tokenizer, self.base)
+
+    def exact(self, components: Iterable[Component]) -> Iterator[SweepResult]:
+        """Replace one component after the other, each by itself, and yield the metric: one forward pass each.
+
+        Nothing is active between two results, so a caller may stop at any time.
+        """
+        components = tuple(components)
+        replacements = self.replacements(components)
+        always = self.prepared(self.given)
+        before = self._measured(always)
+        for component, replacement in zip(components, replacements, strict=True):
+            after = self._measured(always, replacement)
+            yield SweepResult(component=component, before=before, after=after)
+
+    def difference(self) -> float | None:
+        """Return what the whole source run of a patch changes: its metric minus that of the base run, in nats.
+
+        A change divided by it is the *fraction recovered*, the normalised metric of activation patching:
+
+            (patched - base) / (source - base)
+
+        It is 0 where replacing a component changes nothing, and 1 where it makes all of the difference between both
+        texts; it is negative where it moves the metric away from the source run, and above 1 where it overshoots. The
+        metric of the source run is read at the position that is paired with the metric's own (`pair_positions`), for
+        the same two tokens, and without `given`, as the values that are taken from that run.
+
+        Returns:
+            None where no fraction is defined: no position of the source run is paired with the metric's, or the metrics
+            of both runs are less than 0.0001 nats apart, which may be rounding.
+
+        Source: Wang et al. 2023, "Interpretability in the wild", sec. 3; Zhang and Nanda 2024, "Towards best practices
+            of activation patching", sec. 2: the normalised logit difference, where 0 is the corrupted run and 1 the
+            clean one.
+        """
+        (source,) = self._sources()
+        side = sides_of(self.model.config.architecture)[-1]  # whose positions make predictions
+        metric = self.measured_metric
+        position = pair_positions(SourceRun.of(self.base.run), source, side).positions.get(metric.position)
+        if position is None:
+            return None
+        there = measured(self.model, source.inputs, replace(metric, position=position))
+        difference = there - self._measured(self.prepared(self.given))
+        return difference if abs(difference) >= LEAST_DIFFERENCE else None
+
+    def replacements(self, components: Sequence[Component]) -> list[Applied]:
+        """Return the replacement of each component, ready to act; each source run is captured in one forward pass."""
+        sites = [site_of(component) for component in components]
+        for source in self._sources():
+            self.source_runs.activations(source, sites)
+        entries = [replace(self.template, component=component, enabled=True) for component in components]
+        return [self.prepared(Stack(entries=(entry,))) for entry in entries]
+
+    def prepared(self, stack: Stack) -> Applied:
+        """Return a stack that is ready to act on the base run."""
+        return prepare(self.model, self.tokenizer, stack, run=self.base.run, sources=self.source_runs)
+
+    def _sources(self) -> list[SourceRun]:
+        """Return the source runs of the template."""
+        runs, template = self.source_runs, self.template
+        if isinstance(template, Patch):
+            return [runs.run(template.text, template.continuation, here=self.base.run)]
+        return [runs.run(text) for text in template.texts]
+
+    def _measured(self, always: Applied, *replacements: Applied) -> float:
+        """Return the metric of the base run with `given`, and with a component replaced after it."""
+        with ExitStack() as active:
+            for applied in (always, *replacements):
+                active.enter_context(applied.active())
+            return measured(self.model, always.inputs(self.base.run.inputs), self.measured_metric)
 
 
-def source_difference(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    base: Base,
-    *,
-    template: Patch,
-    metric: Metric | None = None,
-    given: Stack = EMPTY,
-    sources: SourceRuns | None = None,
-) -> float | None:
-    """Return what the whole source run changes: the metric of the source run minus that of the base run, in nats.
-
-    A change divided by it is the *fraction recovered*, the normalised metric of activation patching:
-
-        (patched - base) / (source - base)
-
-    It is 0 where replacing a component changes nothing, and 1 where it makes all of the difference between both texts;
-    it is negative where it moves the metric away from the source run, and above 1 where it overshoots. The metric of
-    the source run is read at the position that is paired with the metric's own (`pair_positions`), of the same two
-    tokens, and without `given`, as the values are that are taken from that run.
-
-    Returns:
-        None where no fraction is defined: no position of the source run is paired with the metric's, or the metrics of
-        both runs are less than 0.0001 nats apart, which rounding alone may be.
-
-    Args:
-        model: as for `sweep`, and so are the other arguments and the errors.
-        tokenizer: as for `sweep`.
-        base: as for `sweep`.
-        template: whose text and continuation the source run has.
-        metric: as for `sweep`.
-        given: as for `sweep`: acts in the base run.
-        sources: as for `sweep`.
-
-    Source: Wang et al. 2023, "Interpretability in the wild", sec. 3; Zhang and Nanda 2024, "Towards best practices of
-        activation patching", sec. 2: the normalised logit difference, where 0 is the corrupted run and 1 the clean one.
-    """
-    metric = metric or base.metric()
-    sources = sources or sources_like(model, tokenizer, base)
-    source = sources.run(template.text, template.continuation, here=base.run)
-    side = sides_of(model.config.architecture)[-1]  # whose positions make predictions
-    position = pair_positions(SourceRun.of(base.run), source, side).positions.get(metric.position)
-    if position is None:
-        return None
-    always = prepare(model, tokenizer, given, run=base.run, sources=sources)
-    with always.active():
-        of_base = _measured(model, always.inputs(base.run.inputs), metric)
-    difference = _measured(model, source.inputs, replace(metric, position=position)) - of_base
-    return difference if abs(difference) >= LEAST_DIFFERENCE else None
-
-
-def keep_sources(base: Base, components: Iterable[Component], template: Ablation | Patch, sources: SourceRuns) -> None:
-    """Capture what some components have in the source runs of a template, in one forward pass for each text."""
-    sites = [site(STEMS[each.kind], layer=each.layer, attention=each.attention) for each in components]
-    if isinstance(template, Patch):
-        sources.activations(sources.run(template.text, template.continuation, here=base.run), sites)
-    else:
-        for text in template.texts:
-            sources.activations(sources.run(text), sites)
-
-
-def _measured(model: Transformer, inputs: Sequence[Sequence[int]], metric: Metric) -> float:
-    """Return the metric of some tokens, with whatever is changed in the model at the moment."""
+def measured(model: Transformer, inputs: Sequence[Sequence[int]], metric: Metric) -> float:
+    """Return the metric of some tokens, with the interventions that are active."""
     with stepwise_attention(model):
         return metric.of(output_log_probs(model, inputs, [metric.position])[0])

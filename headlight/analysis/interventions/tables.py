@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.analysis.interventions.attributing import Estimate
+from headlight.analysis.interventions.base import Base
 from headlight.analysis.interventions.checking import side_of
-from headlight.analysis.interventions.comparison import Base, Consequences
 from headlight.analysis.interventions.records import Component
 from headlight.analysis.interventions.sweeping import SweepResult
 
@@ -24,26 +24,6 @@ class SweepMap:
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the map by name, for `numpy.savez`."""
         return {"values": self.values, "rows": np.array(self.rows), "columns": np.array(self.columns)}
-
-
-def token_numbers(result: Consequences) -> dict[str, np.ndarray]:
-    """Return what a stack changes at each output token, by name, each [token].
-
-    Returns:
-        `token`, the labels; `logit_difference_before`, `logit_difference_after`, `log_prob_before`, `log_prob_after`
-        and `kl` in nats; `rank_before` and `rank_after`; `compared` [token, 2], the ids of the logit difference.
-    """
-    return {
-        "token": np.array(result.labels, dtype=np.str_),
-        "logit_difference_before": result.logit_differences[0],
-        "logit_difference_after": result.logit_differences[1],
-        "log_prob_before": result.effect.before,
-        "log_prob_after": result.effect.after,
-        "rank_before": result.ranks[0],
-        "rank_after": result.ranks[1],
-        "kl": result.effect.kl,
-        "compared": np.array(result.pairs, dtype=np.int64).reshape(-1, 2),
-    }
 
 
 def sweep_maps(

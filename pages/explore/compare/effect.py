@@ -17,7 +17,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.flow.effect import Effect
+    from headlight.analysis.interventions.effect import Effect
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
@@ -126,7 +126,7 @@ def _is_known(data: ComparisonData) -> bool:
 
 def _effect(data: ComparisonData) -> Expression:
     """Return the effect as code."""
-    from headlight.analysis.flow.effect import effect, output_log_probs
+    from headlight.analysis.interventions.effect import effect, output_log_probs
 
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
@@ -136,7 +136,7 @@ def _effect(data: ComparisonData) -> Expression:
 
 def _output(data: ComparisonData) -> Expression:
     """Return what A wrote as code."""
-    from headlight.analysis.flow.effect import OutputTokens
+    from headlight.analysis.interventions.effect import OutputTokens
 
     return named("output", literal(OutputTokens).of(data.recipes[0]))
 

@@ -21,8 +21,9 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.interventions.comparison import Base, Consequences
-    from headlight.analysis.interventions.metric import Metric
+    from headlight.analysis.interventions.base import Base
+    from headlight.analysis.interventions.comparison import Consequences
+    from headlight.analysis.interventions.effect import Metric
     from headlight.analysis.interventions.source_runs import Pairing
     from headlight.analysis.trace.model_run import ModelRun
     from transformer_core.text.interface import Given, Tokenizer
@@ -149,7 +150,7 @@ class InterventionsData:
             text: that the source run reads.
             kind: of the components that are compared.
         """
-        from headlight.analysis.interventions.run_comparison import compare_with_source
+        from headlight.analysis.interventions.base import compare_with_source
 
         model, tokenizer = self.source.recipe()
         found = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
@@ -279,7 +280,7 @@ class InterventionsData:
 
 def base_recipe(source: Source, view: View) -> Expression:
     """Return the unchanged run of a text as code."""
-    from headlight.analysis.interventions.comparison import read_base
+    from headlight.analysis.interventions.base import read_base
 
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}

@@ -54,7 +54,7 @@ def outputs(data: InterventionsData) -> None:
 
 def tokens(data: InterventionsData) -> None:
     """Draw how each token of the base output changes."""
-    from headlight.analysis.interventions.tables import token_numbers
+    from headlight.analysis.interventions.comparison import token_numbers
 
     result, title = data.result_recipe, _title(data)
     drawn = call(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from headlight.analysis.interventions.base import RunComparison
 from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
-from headlight.analysis.interventions.run_comparison import RunComparison
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.investigate.interventions import adding, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run

@@ -29,7 +29,7 @@ UNIT = Kept("interventions-sweep-unit", "change")
 
 
 @dataclass(eq=False)
-class Sweep:
+class SweepProgress:
     """A sweep that is at work, was cancelled or is finished."""
 
     of: tuple[object, ...]  # what it is a sweep of
@@ -73,8 +73,7 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
     """Return the sweep that is chosen as code."""
     from headlight.analysis.interventions.attributing import attribution, exact_top
     from headlight.analysis.interventions.source_runs import SourceRuns
-    from headlight.analysis.interventions.sweeping import source_difference, sweep_components
-    from headlight.analysis.interventions.sweeping import sweep as sweep_over
+    from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 
     model, tokenizer = data.source.recipe()
     base, (kind, by_position) = data.base_recipe, site_of(data)
@@ -84,19 +83,16 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
     components = named("components", call(tuple, swept))
     template = call(Patch, component=components[0], text=adding.other_text(data), direction="denoising")
     sources = SourceRuns(*data.model(), max_tokens=data.base.max_tokens, max_new_tokens=data.base.max_new_tokens)
-    of: dict[str, Any] = {"template": named("template", template), "metric": metric, "sources": Unwritten(sources)}
-    if data.stack.enabled:
-        of["given"] = data.stack
-    estimates = named("estimates", call(attribution, model, tokenizer, base, components, **of))
-    if WAY.value == "sieve":
-        runs = call(exact_top, model, tokenizer, base, estimates, N_TOP, **of)
-    else:
-        runs = call(sweep_over, model, tokenizer, base, components, **of)
-    difference = named("difference", call(source_difference, model, tokenizer, base, **of))
+    given = {"given": data.stack} if data.stack.enabled else {}
+    of = call(Sweep, model, tokenizer, base, template, metric=metric, sources=Unwritten(sources), **given)
+    sweep = named("sweep", of)
+    estimates = named("estimates", call(attribution, sweep, components))
+    runs = call(exact_top, sweep, estimates, N_TOP) if WAY.value == "sieve" else sweep.exact(components)
+    difference = named("difference", sweep.difference())
     return SweepRecipes(components=components, runs=runs, estimates=estimates, difference=difference)
 
 
-def found_by(recipes: SweepRecipes, sweep: Sweep) -> tuple[Expression, Expression, dict[str, Expression]]:
+def found_by(recipes: SweepRecipes, sweep: SweepProgress) -> tuple[Expression, Expression, dict[str, Expression]]:
     """Return as code what a sweep has found so far: estimates, exact results, and what changes are divided by."""
     some = recipes.runs if len(sweep.results) == sweep.n_runs else call(islice, recipes.runs, len(sweep.results))
     results = named("results", through(call(tuple, some), lambda _: tuple(sweep.results)))
@@ -106,7 +102,7 @@ def found_by(recipes: SweepRecipes, sweep: Sweep) -> tuple[Expression, Expressio
     return estimates, results, divided
 
 
-def settings_of(data: InterventionsData, sweep: Sweep) -> dict[str, Any]:
+def settings_of(data: InterventionsData, sweep: SweepProgress) -> dict[str, Any]:
     """Return the settings of a sweep, for the state file of its figures."""
     token, other = data.result.pairs[data.index]
     return {

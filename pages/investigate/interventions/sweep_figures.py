@@ -14,7 +14,7 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
-from pages.investigate.interventions.sweep_data import Sweep, found_by, recipes_of, settings_of
+from pages.investigate.interventions.sweep_data import SweepProgress, found_by, recipes_of, settings_of
 from pages.shared.drawing import looks
 from pages.shared.recipe import call, named, value_of
 from transformer_core.errors import mark
@@ -45,7 +45,7 @@ ESTIMATED = {
 }
 
 
-def checked(data: InterventionsData, sweep: Sweep) -> None:
+def checked(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the largest estimates beside the exact changes."""
     from headlight.analysis.interventions.tables import sieve_numbers
 
@@ -76,7 +76,7 @@ def checked(data: InterventionsData, sweep: Sweep) -> None:
     )
 
 
-def _of_unit(sweep: Sweep) -> str:
+def _of_unit(sweep: SweepProgress) -> str:
     return "nats" if sweep.unit == "change" else "fractions of the difference"
 
 
@@ -95,7 +95,7 @@ def _side(data: InterventionsData, component: Component) -> Sequence[str]:
     return labels
 
 
-def picture(data: InterventionsData, sweep: Sweep) -> None:
+def picture(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
     from headlight.analysis.interventions.tables import sweep_maps
 

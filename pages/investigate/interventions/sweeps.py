@@ -16,7 +16,7 @@ from pages.investigate.interventions.sweep_data import (
     SWEEP,
     UNIT,
     WAY,
-    Sweep,
+    SweepProgress,
     recipes_of,
     site_of,
     sites_of,
@@ -100,7 +100,7 @@ def _in_words(site: tuple[ComponentKind, bool]) -> str:
     return say(BY_POSITION if by_position else BY_HEAD, components=say(sweep_figures.COMPONENTS[kind]))
 
 
-def _units(sweep: Sweep) -> None:
+def _units(sweep: SweepProgress) -> None:
     """Draw the choice of the unit where there is one, and what it means."""
     if sweep.difference is None:
         prose.small(say(NO_FRACTION))
@@ -115,12 +115,12 @@ def _identity(data: InterventionsData) -> tuple[object, ...]:
     return data.source, *text, site_of(data), WAY.value, data.metric, data.stack
 
 
-def _current(data: InterventionsData) -> Sweep | None:
-    sweep: Sweep | None = SWEEP.value
+def _current(data: InterventionsData) -> SweepProgress | None:
+    sweep: SweepProgress | None = SWEEP.value
     return sweep if sweep is not None and sweep.of == _identity(data) else None
 
 
-def _buttons(data: InterventionsData, sweep: Sweep | None) -> None:
+def _buttons(data: InterventionsData, sweep: SweepProgress | None) -> None:
     if sweep is not None and sweep.rest is not None:
         st.button(say("Cancel"), key="interventions-cancel", icon=":material/stop:", on_click=_cancel, args=(sweep,))
     else:
@@ -134,7 +134,7 @@ def _buttons(data: InterventionsData, sweep: Sweep | None) -> None:
         )
 
 
-def _cancel(sweep: Sweep) -> None:
+def _cancel(sweep: SweepProgress) -> None:
     sweep.rest = None
 
 
@@ -151,7 +151,7 @@ def _start(data: InterventionsData) -> None:
             sweep.estimates = value_of(recipes.estimates)
         yield from value_of(recipes.runs)
 
-    sweep = Sweep(
+    sweep = SweepProgress(
         of=_identity(data),
         kind=kind,
         by_position=by_position,
@@ -168,7 +168,7 @@ def code(data: InterventionsData) -> list[Print]:
     return [Print(changes, "nats"), Print(recipes.difference, "nats; a change divided by it is the fraction recovered")]
 
 
-def _advance(data: InterventionsData, sweep: Sweep) -> None:
+def _advance(data: InterventionsData, sweep: SweepProgress) -> None:
     """Compute some more cells, and have the page drawn again for the others."""
     end = time.monotonic() + SLICE
     try:

@@ -5,7 +5,7 @@ from functools import cache
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import Base, read_base
+from headlight.analysis.interventions.base import Base, read_base
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.attentions import attentions_of
 from tests.model.building import random_tokens, varied_model

@@ -9,9 +9,9 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.interventions.attributing import attribution, exact_top
-from headlight.analysis.interventions.metric import Metric
+from headlight.analysis.interventions.effect import Metric
 from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
-from headlight.analysis.interventions.sweeping import sweep, sweep_components
+from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, sources_of, text_of
 from transformer_core.errors import ConfigError
@@ -63,8 +63,8 @@ def test_it_is_exact_for_a_linear_model():
     ]
     for template in templates:
         options = {"template": template, "given": given, "sources": sources}
-        estimates = attribution(model, tokenizer, base, components(LINEAR), **options)
-        exact = [*sweep(model, tokenizer, base, components(LINEAR), **options)]
+        estimates = attribution(Sweep(model, tokenizer, base, **options), components(LINEAR))
+        exact = [*Sweep(model, tokenizer, base, **options).exact(components(LINEAR))]
         changes = np.array([[a.change, b.change] for a, b in zip(estimates, exact, strict=True)])
         np.testing.assert_allclose(changes[:, 0], changes[:, 1], rtol=1e-3, atol=1e-6)
         assert np.abs(changes).max() > 0.005
@@ -76,7 +76,7 @@ def test_it_is_the_slope_towards_the_source(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)
     metric, sources = base.metric(1), sources_of(variation)
     some = [*sweep_components(model.config, base, metric=metric)][::7]
-    estimates = attribution(model, tokenizer, base, some, template=patch_from(OTHER), metric=metric, sources=sources)
+    estimates = attribution(Sweep(model, tokenizer, base, patch_from(OTHER), metric=metric, sources=sources), some)
     double = tc.build(model.config).eval().double()
     double.load_state_dict(model.state_dict())
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
@@ -107,10 +107,11 @@ def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(
     attention: Any = next(iter(attentions_of(model.config)))
     whole = Component(kind=kind, attention=attention, layer=0)
     parts = [replace(whole, positions=(position,)) for position in range(len(base.run.inputs[0]))]
-    (exact,) = sweep(model, tokenizer, base, [whole], **options)
+    sweep = Sweep(model, tokenizer, base, **options)
+    (exact,) = sweep.exact([whole])
 
     def total(steps: int) -> float:
-        return sum(each.change for each in attribution(model, tokenizer, base, parts, steps=steps, **options))
+        return sum(each.change for each in attribution(sweep, parts, steps=steps))
 
     assert total(60) == pytest.approx(exact.change, abs=1e-3)
     assert abs(total(0) - exact.change) > 1e-3
@@ -119,12 +120,13 @@ def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(
 def test_the_largest_estimates_are_replaced_exactly():
     (model, tokenizer), base = model_of("decoder"), base_of("decoder")
     options = {"template": patch_from(OTHER), "sources": sources_of("decoder")}
-    estimates = attribution(model, tokenizer, base, components("decoder"), **options)
-    top = [*exact_top(model, tokenizer, base, estimates, 3, **options)]
+    sweep = Sweep(model, tokenizer, base, **options)
+    estimates = attribution(sweep, components("decoder"))
+    top = [*exact_top(sweep, estimates, 3)]
     order = np.argsort([-abs(estimate.change) for estimate in estimates], kind="stable")[:3]
     assert [each.component for each in top] == [estimates[i].component for i in order]
-    exact = {each.component: each for each in sweep(model, tokenizer, base, components("decoder"), **options)}
+    exact = {each.component: each for each in sweep.exact(components("decoder"))}
     assert all(exact[each.component] == each for each in top)
-    assert attribution(model, tokenizer, base, [], template=patch_from(OTHER)) == ()
+    assert attribution(sweep, []) == ()
     with pytest.raises(ConfigError, match="steps must be from 0 to 1000; got -1"):
-        attribution(model, tokenizer, base, components("decoder"), template=patch_from(OTHER), steps=-1)
+        attribution(sweep, components("decoder"), steps=-1)

@@ -9,8 +9,9 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.flow.divergence import js_distance
-from headlight.analysis.flow.effect import effect
-from headlight.analysis.interventions.comparison import consequences, free_output, read_base, relative_changes
+from headlight.analysis.interventions.base import read_base, relative_changes
+from headlight.analysis.interventions.comparison import consequences, free_output
+from headlight.analysis.interventions.effect import effect
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import run_text

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.analysis.interventions.comparison import consequences, read_base
+from headlight.analysis.interventions.base import read_base
+from headlight.analysis.interventions.comparison import consequences
 from headlight.analysis.interventions.constants import corpus_mean, fit_constant
 from headlight.analysis.interventions.records import Ablation, Component, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json

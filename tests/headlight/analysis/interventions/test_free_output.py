@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import Base, consequences, free_output, read_base
+from headlight.analysis.interventions.base import Base, read_base
+from headlight.analysis.interventions.comparison import consequences, free_output
 from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.records import (
     Ablation,

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import read_base
-from headlight.analysis.interventions.metric import Metric
+from headlight.analysis.interventions.base import read_base
+from headlight.analysis.interventions.effect import Metric
 from headlight.analysis.interventions.records import (
     OF_HEADS,
     OF_STACK,
@@ -22,7 +22,7 @@ from headlight.analysis.interventions.records import (
     Patch,
     Stack,
 )
-from headlight.analysis.interventions.sweeping import source_difference, sweep, sweep_components
+from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.programs.hand_wired import copying_pair, or_model
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
@@ -121,7 +121,7 @@ def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, 
     components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]
     components = components[:: 5 if by_position else 1]
     patch = Patch(component=components[0], text=OTHER, direction="noising", continuation="same")
-    results = [*sweep(model, tokenizer, base, components, template=patch, metric=metric, sources=sources_of(variation))]
+    results = [*Sweep(model, tokenizer, base, patch, metric=metric, sources=sources_of(variation)).exact(components)]
     other = [torch.tensor([ids]) for ids in sources_of(variation).run(OTHER, "same", here=base.run).inputs]
     with torch.no_grad():
         before = model(*inputs)[0]
@@ -163,7 +163,7 @@ def test_the_difference_is_that_of_plain_forwards_on_both_texts(variation: str, 
     (model, tokenizer), base, metric = model_of(variation), base_of(variation), metric_of(variation)
     patch = Patch(component=HEAD_OF[model.config.architecture], text=OTHER, direction="denoising")
     options: dict[str, Any] = {"template": replace(patch, continuation=continuation), "metric": metric}
-    difference = source_difference(model, tokenizer, base, **options, sources=sources_of(variation))
+    difference = Sweep(model, tokenizer, base, **options, sources=sources_of(variation)).difference()
     there = sources_of(variation).run(OTHER, continuation, here=base.run).inputs
     assert len(there[-1]) == len(base.run.inputs[-1])  # so the place is the same
     with torch.no_grad():
@@ -180,7 +180,7 @@ def test_the_metric_of_a_shorter_text_is_read_where_its_continuation_has_the_sam
     patch = Patch(
         component=HEAD_OF["decoder_only"], text=text_of(5, seed=5), direction="denoising", continuation="same"
     )
-    difference = source_difference(model, tokenizer, base, template=patch, metric=metric, sources=sources_of("decoder"))
+    difference = Sweep(model, tokenizer, base, patch, metric=metric, sources=sources_of("decoder")).difference()
     (ids,) = base.run.inputs
     n_given = base.run.n_given
     shorter = [*tokenizer.encode_for(patch.text, "decoder_only"), *ids[n_given:]]
@@ -198,8 +198,8 @@ def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_f
     patch = Patch(component=HEAD_OF["decoder_only"], text=beginning, direction="denoising")
     for position in (2, 5):  # read by both, up to rounding; and after the other one's end
         metric = Metric(position=position, token=5, other=7)
-        assert source_difference(model, tokenizer, base, template=patch, metric=metric) is None
-    assert source_difference(model, tokenizer, base, template=replace(patch, text=base.text)) is None
+        assert Sweep(model, tokenizer, base, patch, metric=metric).difference() is None
+    assert Sweep(model, tokenizer, base, replace(patch, text=base.text)).difference() is None
 
 
 # What is known of hand-wired models
@@ -209,14 +209,10 @@ def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int
     """The effect of each head that is set to 0, in nats of log-probability, by (layer, head)."""
     tokenizer = IdTokenizer.of(model.config)
     base = read_base(model, tokenizer, " ".join(map(str, ids)), max_new_tokens=0)
-    results = sweep(
-        model,
-        tokenizer,
-        base,
-        sweep_components(model.config, base, by_position=False),
-        template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
-        metric=Metric(position=len(ids) - 2, token=ids[1]),
-        given=given,
+    zero = Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero")
+    metric = Metric(position=len(ids) - 2, token=ids[1])
+    results = Sweep(model, tokenizer, base, zero, metric=metric, given=given).exact(
+        sweep_components(model.config, base, by_position=False)
     )
     return {(each.component.layer, (each.component.heads or (0,))[0]): each.change for each in results}
 

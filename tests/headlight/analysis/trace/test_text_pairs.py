@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.effect import output_log_probs
-from headlight.analysis.interventions.comparison import read_base
+from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import with_interventions
+from headlight.analysis.interventions.effect import output_log_probs
 from headlight.analysis.interventions.records import Component, Patch, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.masks.leak import leak

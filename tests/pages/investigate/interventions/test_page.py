@@ -15,7 +15,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
+from headlight.analysis.interventions.base import read_base
+from headlight.analysis.interventions.comparison import Consequences, consequences, free_output
 from headlight.analysis.interventions.constants import corpus_mean
 from headlight.analysis.interventions.records import (
     Ablation,
@@ -28,7 +29,7 @@ from headlight.analysis.interventions.records import (
 )
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.interventions.stack_json import from_json, to_json
-from headlight.analysis.interventions.sweeping import source_difference, sweep, sweep_components
+from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.programs.checkpoint import save_compiled
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
@@ -252,10 +253,10 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
         app = swept(app, (kind, by_position))  # type: ignore[arg-type]
         components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]  # type: ignore[arg-type]
         template = Patch(component=components[0], text=other, direction="denoising")
-        of: dict[str, Any] = {"template": template, "metric": metric}
-        difference = source_difference(model, tokenizer, base, **of)
+        of_page = Sweep(model, tokenizer, base, template, metric=metric)
+        difference = of_page.difference()
         assert difference is not None
-        results = [*sweep(model, tokenizer, base, components, **of)]
+        results = [*of_page.exact(components)]
         for unit, scale in (("fraction", difference), ("change", 1.0)):
             app.segmented_control(key="interventions-sweep-unit-segments").set_value(unit).run()
             for name in dict.fromkeys(component.attention for component in components):

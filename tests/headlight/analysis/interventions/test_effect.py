@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from headlight.analysis.interventions.metric import Metric, ranks
+from headlight.analysis.interventions.effect import Metric, ranks
 from transformer_core.errors import ConfigError
 
 ROW = torch.tensor([1.0, 3.0, 3.0, -2.0])

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.comparison import read_base
+from headlight.analysis.interventions.base import compare_with_source, read_base
 from headlight.analysis.interventions.records import ComponentKind
-from headlight.analysis.interventions.run_comparison import compare_with_source
 from headlight.analysis.trace.attentions import ATTENTIONS
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, text_of
 from transformer_core.instrument.capture import capture
