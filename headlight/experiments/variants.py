@@ -14,7 +14,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.batching import IGNORED, Batch, EncodedPairs, PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.prepare import own_tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import own_tokenizer_of
 from transformer_core.corpora.tasks.tasks import LETTERS, MIN_LETTERS, ORDERS, pair_of
 from transformer_core.instrument.intervene import Intervention, intervene
 from transformer_core.instrument.sites import Site

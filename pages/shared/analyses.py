@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pages.shared import models, runs
 from transformer_core.config import Architecture
+from transformer_core.corpora.analysis_process import Progress, WatchedFolder
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.corpora.watched import Progress, WatchedFolder
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
 from transformer_core.training.run.launch import forget_log

@@ -12,7 +12,7 @@ from pages.shared import analyses, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
-from transformer_core.corpora.watched import STAGES, WatchedFolder
+from transformer_core.corpora.analysis_process import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import grouped, percent, say, say_message
 

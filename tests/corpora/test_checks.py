@@ -11,7 +11,7 @@ from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.checks import check, n_rows
 from transformer_core.corpora.corpus_stats import CorpusStats
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 
 pytestmark = pytest.mark.usefixtures("cache")
 

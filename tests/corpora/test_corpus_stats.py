@@ -15,7 +15,7 @@ from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.corpus_stats import kept_stats
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage import token_store
 from transformer_core.errors import CorpusError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.corpora.test_foreign_tokens import END, write_tokenizer
+from tests.corpora.test_corpus_tokenizer import END, write_tokenizer
 from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.errors import CorpusError, RunError

@@ -17,7 +17,7 @@ from tests.training.small_runs import go_on, logged, work
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import Batch, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.errors import ConfigError, Message
 from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer, build

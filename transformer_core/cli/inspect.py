@@ -11,8 +11,8 @@ from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, JoinedPaths, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
-from transformer_core.corpora.watched import CancellableWork, WatchedFolder
-from transformer_core.corpora.watched import Progress as WatchedProgress
+from transformer_core.corpora.analysis_process import CancellableWork, WatchedFolder
+from transformer_core.corpora.analysis_process import Progress as WatchedProgress
 from transformer_core.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports torch

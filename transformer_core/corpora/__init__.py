@@ -15,6 +15,7 @@ from transformer_core.corpora.corpus import (
     TextMeasure,
     first_half,
 )
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.providers import provider_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
 from transformer_core.corpora.shipped.en_fr import en_fr
@@ -22,7 +23,6 @@ from transformer_core.corpora.shipped.stories import stories
 from transformer_core.corpora.tasks.addition import addition
 from transformer_core.corpora.tasks.brackets import brackets
 from transformer_core.corpora.tasks.dates import dates
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.corpora.tasks.induction import induction
 from transformer_core.corpora.tasks.tasks import copy, reverse, sort
 from transformer_core.errors import CorpusError, Message

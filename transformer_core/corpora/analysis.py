@@ -14,7 +14,7 @@ from transformer_core.corpora.baselines import Targets, baselines
 from transformer_core.corpora.batching import refuse_misfit
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.corpus_stats import CorpusStats, Frequency, Lengths, made_from
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
 from transformer_core.corpora.storage.pieces import joined
@@ -27,7 +27,7 @@ _LONGEST_SAMPLE = 300  # characters of a text
 _TOGETHER = 2**20  # tokens that are counted at a time
 
 OnStage = Callable[[str], None]
-"""Is told what begins now, by its name in `watched.STAGES`."""
+"""Called when a stage begins, with its name in `analysis_process.STAGES`."""
 
 
 def stats_of(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.corpora.corpus_stats import CorpusStats
-from transformer_core.corpora.windows import n_windows
+from transformer_core.corpora.storage.pieces import n_windows
 from transformer_core.errors import Message
 
 _FEW_HELD_OUT = 10  # fewer texts, or windows, tell little

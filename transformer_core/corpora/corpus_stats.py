@@ -121,7 +121,7 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     """
     choices = [json.dumps(asdict(reading), sort_keys=True), architecture]
     if reading.tokenizer_source:
-        from transformer_core.corpora.foreign_tokens import fingerprint_of_source  # it is slow to load
+        from transformer_core.corpora.corpus_tokenizer import fingerprint_of_source  # it is slow to load
 
         choices.append(fingerprint_of_source(reading.tokenizer_source))
     versions = [CODE_OF_CORPORA, CODE_OF_TEXT, version("tokenizers"), version("numpy"), platform.python_version()]

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Text
-from transformer_core.corpora.masking import masked
 from transformer_core.corpora.storage.pieces import pieces_of
 from transformer_core.corpora.storage.token_store import OnProgress, special_token
 from transformer_core.text.tokenizer import Tokenizer
 
 _BEGINNINGS = 1 / 16  # share of the windows of a running text whose first token gives way to <bos>
+
+CHOSEN = 0.15  # of the tokens of a row
+MASKED, RANDOM = 0.8, 0.1  # of the chosen ones: what becomes <mask>, and what becomes any token; the rest stays
 
 
 class TextBatches(Batches):
@@ -128,3 +130,36 @@ class MaskedBatches(TextBatches):
             random=self._random(),
         )
         return Batch(inputs=(torch.from_numpy(seen),), targets=torch.from_numpy(targets))
+
+
+def masked(
+    tokens: NDArray[np.int64],
+    is_text: NDArray[np.bool_],
+    *,
+    mask_id: int,
+    ordinary: NDArray[np.int64],
+    random: np.random.Generator,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Choose 15 % of the tokens of each row, one at least: 80 % of them are masked, 10 % become another, 10 % stay.
+
+    Args:
+        tokens: [batch, pos], left as they are.
+        is_text: [batch, pos], True where a token may be chosen: not at <bos>, <eos> and padding. One a row at least.
+        mask_id: the mask token.
+        ordinary: the tokens that a random one is drawn from: all but the special ones.
+        random: where the random numbers come from.
+
+    Returns:
+        What the model sees, and the targets: the tokens themselves at chosen places, `IGNORED` elsewhere.
+
+    Source: Devlin et al. 2019, sec. 3.1 and app. A.1.
+    Differs: a token becomes a random one *other than special ones*, which in BERT's code can be any of the vocabulary.
+    """
+    lots = np.where(is_text, random.random(tokens.shape), 2.0)
+    ranks = lots.argsort(axis=-1).argsort(axis=-1)
+    n_chosen = np.maximum(1, np.rint(CHOSEN * is_text.sum(axis=-1))).astype(np.int64)
+    is_chosen = ranks < n_chosen[:, None]  # batch pos
+    fate = random.random(tokens.shape)
+    drawn = ordinary[random.integers(len(ordinary), size=tokens.shape)]
+    seen = np.where(fate < MASKED, mask_id, np.where(fate < MASKED + RANDOM, drawn, tokens))
+    return np.where(is_chosen, seen, tokens), np.where(is_chosen, tokens, IGNORED)

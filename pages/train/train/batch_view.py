@@ -83,7 +83,7 @@ def _feed(
 ) -> Feed:
     from transformer_core.corpora import load_corpus
     from transformer_core.corpora.batching import batches_for, refuse_stride
-    from transformer_core.corpora.prepare import tokenizer_of
+    from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 
     max_seq_len, batch_size, seed, stride = sizes
     corpus = load_corpus(corpus_name, reading=CorpusReading(**dict(reading)))  # type: ignore[arg-type]  # what the widgets offer
@@ -103,8 +103,8 @@ def _feed(
 
 def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     """Draw the first windows of the running text, with the targets below the inputs."""
+    from transformer_core.corpora.storage.pieces import first_windows
     from transformer_core.corpora.text_batches import TextBatches
-    from transformer_core.corpora.windows import first_windows
 
     assert isinstance(feed.batches, TextBatches), "a decoder learns from texts"
     usual = model.max_seq_len

@@ -14,9 +14,9 @@ import pytest
 
 from tests.corpora.conftest import TASKS
 from transformer_core.corpora import CORPORA, Corpus, load_corpus
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.storage import kept_corpora
 from transformer_core.corpora.storage.kept_corpora import kept_corpus
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 
 pytestmark = pytest.mark.usefixtures("cache")
 

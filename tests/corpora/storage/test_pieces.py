@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transformer_core.corpora.batch_order import IGNORED, Batches
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.storage import running_text as running_text_module
-from transformer_core.corpora.storage.pieces import MovingPieces, Pieces
+from transformer_core.corpora.storage.pieces import MovingPieces, Pieces, first_windows, n_windows
 from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.corpora.storage.token_store import TokenStore
@@ -172,3 +172,17 @@ def test_there_must_be_room_for_a_token():
     for kind in (Pieces, MovingPieces):
         with pytest.raises(CorpusError, match=r"max_seq_len \(2\) leaves no room .* at least 3"):
             kind(store, n_brought=0, n_around=2)
+
+
+@given(st.lists(st.integers(0, 99), max_size=60), st.integers(1, 20), st.integers(1, 20), st.integers(1, 5))
+def test_windows_are_slices_and_inputs_are_one_earlier(stream: list[int], length: int, stride: int, n: int):
+    inputs, targets = first_windows(np.array(stream, np.uint16), length=length, stride=stride, n=n, bos_id=100)
+    shifted = [100, *stream[:-1]]
+    starts = [start for start in range(0, len(stream), stride) if start + length <= len(stream)][:n]
+    assert targets.tolist() == [stream[start : start + length] for start in starts]
+    assert inputs.tolist() == [shifted[start : start + length] for start in starts]
+    assert inputs.shape == targets.shape == (len(starts), length)
+
+
+def test_a_text_too_short_for_a_window_counts_as_one():
+    assert [n_windows(n, n_brought=8, n_around=1) for n in range(4)] == [1] * 4

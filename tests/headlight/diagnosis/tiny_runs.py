@@ -11,7 +11,7 @@ from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.analysis import compute_stats
 from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, RunError
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer, build

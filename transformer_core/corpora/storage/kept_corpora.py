@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from transformer_core.corpora.corpus import Corpus
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.source_code import CODE_OF_CORPORA
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.kept_items import DTYPES, KeptItems, write_items
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 
 _DTYPES = {**DTYPES, "fingerprint": np.dtype(np.uint8), "n_train": np.dtype(np.int64)}
 

@@ -6,9 +6,8 @@ import random
 from functools import cache
 
 from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.generated import GeneratedCorpus, draw_distinct
 from transformer_core.corpora.tasks.date_formats import FORMATS, fits, write_date
-from transformer_core.corpora.tasks.draws import draw_distinct
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import Message
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)

@@ -8,8 +8,7 @@ copies begin anywhere and are of any length, so that neither words nor positions
 import random
 
 from transformer_core.corpora.corpus import Alignment, Corpus, Text
-from transformer_core.corpora.tasks.draws import draw_distinct
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.corpora.generated import GeneratedCorpus, draw_distinct
 from transformer_core.errors import Message
 
 WORDS = tuple(

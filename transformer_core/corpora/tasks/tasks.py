@@ -10,8 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.tasks.draws import draw_distinct
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.corpora.generated import GeneratedCorpus, draw_distinct
 from transformer_core.errors import Message
 
 LETTERS = "abcdefghijklmnop"

@@ -1,4 +1,4 @@
-"""From what is asked to a job: a new run, or one to go on with."""
+"""From a request to a job: a new run, or one to resume."""
 
 import platform
 import shlex
@@ -14,7 +14,7 @@ from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import refuse_stride
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage.token_store import fingerprint_of_tokenizer, special_token
 from transformer_core.devices import choose_device
@@ -46,22 +46,22 @@ def begin(
     """Begin a run in a new folder; its status is "queued" until `work` begins.
 
     Args:
-        path: the folder; it is made.
-        corpus_name: as `load_corpus` knows it.
+        path: the folder, which is created.
+        corpus_name: name for `load_corpus`.
         preset: a name of `PRESETS` and `TRAININGS`.
-        settings: what differs from the preset.
-        device: where to train; the first weights are the same everywhere.
+        settings: differences from the preset.
+        device: where to train; the initial weights are the same everywhere.
         processes: those that train together.
 
     Raises:
         RunError: the folder is taken, or cannot be written; or there is too little memory for the model.
-        ConfigError: a setting that makes no sense.
-        CorpusError: an unknown corpus, or a pair that is longer than the model takes.
+        ConfigError: a setting makes no sense.
+        CorpusError: the corpus is unknown, or a pair is too long for the model.
     """
     place = choose_device(device)
     processes.join(place)
     processes.first_alone(lambda: RunDirectory.refuse_if_taken(path))
-    request, corpus, tokenizer = processes.first_first(lambda: asked(path, corpus_name, preset, settings))
+    request, corpus, tokenizer = processes.first_first(lambda: new_request(path, corpus_name, preset, settings))
     try:
         model = build(request.model, seed=request.training.seed).to(place)
     except (MemoryError, RuntimeError) as error:
@@ -75,12 +75,12 @@ def begin(
     return job
 
 
-def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, Tokenizer]:
-    """Return what is asked of a new run, with its corpus and tokenizer; nothing is written.
+def new_request(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, Tokenizer]:
+    """Return the request of a new run, with its corpus and tokenizer; nothing is written.
 
     Raises:
-        ConfigError: a setting that makes no sense.
-        CorpusError: an unknown corpus.
+        ConfigError: a setting makes no sense.
+        CorpusError: the corpus is unknown.
     """
     training = replace(preset_training(preset, corpus_name), **settings.training)
     reading = CorpusReading(**settings.reading)
@@ -127,19 +127,18 @@ def go_on(
     device: str = "cpu",
     processes: Processes = ALONE,
 ) -> Job:
-    """Go on with the run of a folder, from its last save, or from the start if it was never saved.
+    """Resume a run from its last save, or from the start if it was never saved.
 
     Args:
         path: the folder.
         corpus_name: None, or the corpus of the run.
         preset: None, or the preset of the run.
-        settings: as the run has them; `steps` alone may differ, to train longer, unless the schedule depends on it.
-        device: where to train; it may be another one than before.
-        processes: those that train together; they may be more or fewer than before.
+        settings: those of the run; only `steps` may differ, unless the schedule depends on it.
+        device: where to train; may differ from before.
+        processes: those that train together; their number may differ from before.
 
     Raises:
-        RunError: there is no run, another process works on it, something differs from what the run was begun with, or
-            its files are damaged.
+        RunError: there is no run, another process works on it, its settings differ, or its files are damaged.
     """
     place = choose_device(device)
     processes.join(place)
@@ -161,8 +160,7 @@ def go_on(
         request = extended_request(request, path, training)
     processes.first_alone(directory.claim)
 
-    def go_back() -> None:
-        """Make the folder what it was at the last save, asked to go on as is asked now."""
+    def rewind() -> None:
         if request != directory.request:
             directory.extend(request)
         progress = directory.progress()
@@ -178,7 +176,7 @@ def go_on(
 
     try:
         with reported(lambda error: explained(error, directory, step=step_done()), write):
-            processes.first_alone(go_back)
+            processes.first_alone(rewind)
             directory.request = request
             return _job_as_saved(directory, corpus, place, processes)
     except Exception:
@@ -188,7 +186,7 @@ def go_on(
 
 
 def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, processes: Processes) -> Job:
-    """Return the job of a claimed run as it was at its last save."""
+    """Return the job of a claimed run in its last saved state."""
     request = directory.request
     saved = processes.first_first(directory.read_last)
     if saved is None:
@@ -210,7 +208,7 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
 
 
 def extended_request(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
-    """Return the request of the same run with another training, and the command that makes it so from the start."""
+    """Return the request of the same run with another training configuration and its command."""
     again = command(path, request.corpus, request.preset, request.model, training, request.reading)
     return replace(request, training=training, command=again)
 
@@ -218,21 +216,21 @@ def extended_request(request: RunRequest, path: Path, training: TrainingConfig) 
 def command(
     path: Path, corpus_name: str, preset: str, model: ModelConfig, training: TrainingConfig, reading: CorpusReading
 ) -> str:
-    """Return the command that makes the same run again, without what only this machine has."""
+    """Return the command that reproduces a run."""
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
     words += ["--run", f"runs/{real_path(path).name}"]
     of_preset = PRESETS[preset](model.vocab_size)
     usual = of_preset.to_dict() | preset_training(preset, corpus_name).to_dict() | asdict(AS_MADE)
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
-        usual |= {"d_head": 0, "n_kv_heads": 0}  # what is not said would follow from the other two
+        usual |= {"d_head": 0, "n_kv_heads": 0}  # they would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
-        if value != usual[name] and name not in SPECIAL_TOKENS:  # those are the tokenizer's
+        if value != usual[name] and name not in SPECIAL_TOKENS:  # which come from the tokenizer
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
 
 
 def _written(value: Any) -> str:
-    """Return a setting as `--set` takes it."""
+    """Return a setting in the syntax of `--set`."""
     if isinstance(value, str):
         return value  # a path may have capitals
     if isinstance(value, tuple):
@@ -241,16 +239,16 @@ def _written(value: Any) -> str:
 
 
 def corpus_of(request: RunRequest) -> Corpus:
-    """Return the corpus that a run is trained on.
+    """Return the corpus of a run.
 
     Raises:
-        CorpusError: it is not there any more.
+        CorpusError: it does not exist any more.
     """
     return load_corpus(request.corpus, seed=request.corpus_seed, reading=request.reading)
 
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
-    """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
+    """Check that settings on resuming are those of the run; only `steps` may differ."""
     requested = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
     begun = {"corpus": request.corpus, "preset": request.preset}
     begun |= request.model.to_dict() | request.training.to_dict() | asdict(request.reading)
@@ -266,7 +264,7 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
 
 
 def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress | None) -> None:
-    """Check that a run may be asked for another number of steps: that its past would have been the same."""
+    """Check that a run may have another number of steps: its past would have been the same."""
     if progress is None:
         return
     if steps <= progress.step:

@@ -3,8 +3,8 @@
 import re
 
 from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.shipped.items import shipped
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import Message
 
 _IT_OR_THEY = re.compile(r"\bbecause (?:it|they)\b")

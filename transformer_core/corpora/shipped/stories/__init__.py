@@ -8,9 +8,9 @@ plans and tells them.
 import re
 
 from transformer_core.corpora.corpus import Corpus, Text
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.shipped.items import shipped
 from transformer_core.corpora.shipped.stories.wording import sentences
-from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import Message
 
 EXAMPLES = (

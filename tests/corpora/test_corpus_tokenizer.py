@@ -1,19 +1,85 @@
-"""A tokenizer from a folder or the Hub in a training: its special tokens, its hash, and what is refused."""
+"""The tokenizer of a corpus: its own, trained once; or one from elsewhere, with its special tokens, hash and errors."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, processors
+from tokenizers import AddedToken, processors
+from tokenizers import Tokenizer as Backend
 
+from tests.corpora.test_corpus import corpus
 from tests.text.hub_folders import byte_level
 from transformer_core.config import Architecture
-from transformer_core.corpora import CorpusReading
+from transformer_core.corpora import Corpus, CorpusReading, Text, corpus_tokenizer
 from transformer_core.corpora.analysis import stats_of
+from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.corpus_stats import kept_stats
-from transformer_core.corpora.foreign_tokens import fingerprint_of_source, foreign_tokenizer
+from transformer_core.corpora.corpus_tokenizer import fingerprint_of_source, foreign_tokenizer, tokenizer_of
 from transformer_core.errors import CorpusError
 from transformer_core.text.load import load_tokenizer
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+STORIES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
+
+
+def stories(kind: TokenizerKind, *texts: str) -> Corpus:
+    return corpus(
+        train=(*map(Text, STORIES), *map(Text, texts)), held_out=(Text("No fox."),), tokenizer_kind=kind, vocab_size=300
+    )
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Trains tokenizers, and counts how often."""
+    train = Mock(wraps=train_tokenizer)
+    monkeypatch.setattr(corpus_tokenizer, "train_tokenizer", train)
+    return train
+
+
+def saved(tokenizer: Tokenizer, folder: Path) -> str:
+    tokenizer.save(folder / "tokenizer.json")
+    return (folder / "tokenizer.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "architecture"),
+    [("word", "encoder_decoder"), ("character", "decoder_only"), ("byte_bpe", "encoder_only")],
+)
+def test_the_kept_one_is_the_one_that_was_trained(
+    tmp_path: Path, trained: Mock, kind: TokenizerKind, architecture: Architecture
+):
+    is_encoder = architecture == "encoder_only"
+    expected = train_tokenizer(STORIES, kind=kind, vocab_size=300, mask=is_encoder)
+    for _ in range(3):
+        tokenizer = tokenizer_of(stories(kind), architecture)
+        assert saved(tokenizer, tmp_path) == saved(expected, tmp_path)
+        assert tokenizer.kind == kind and (tokenizer.mask_id is None) != is_encoder
+    assert trained.call_count == 1
+
+
+def test_what_it_depends_on_tells_them_apart(trained: Mock, monkeypatch: pytest.MonkeyPatch):
+    first = stories("byte_bpe")
+    for other in (
+        first,
+        replace(first, tokenizer_kind="word"),
+        replace(first, vocab_size=280),
+        stories("byte_bpe", "One more."),
+    ):
+        for architecture in ("decoder_only", "encoder_only"):
+            tokenizer_of(other, architecture)
+    assert trained.call_count == 8
+    tokenizer_of(first, "encoder_decoder")  # as for a decoder
+    assert trained.call_count == 8
+    monkeypatch.setattr(corpus_tokenizer, "CODE_OF_TEXT", "0" * 64)
+    tokenizer_of(first, "decoder_only")
+    monkeypatch.setattr(corpus_tokenizer, "version", lambda package: "99.0")
+    tokenizer_of(first, "decoder_only")
+    assert trained.call_count == 10
+
 
 TEXT = "".join(f"Line {i} of a bright cold day in April, and the clocks struck {i % 13}.\n" for i in range(60))
 END = "<|endoftext|>"
@@ -31,9 +97,8 @@ def write_tokenizer(folder: Path, *, special: tuple[str, ...] = (END,), **settin
 
 
 @pytest.fixture
-def like_gpt2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def like_gpt2(tmp_path: Path) -> Path:
     """A folder as GPT-2's: one special token begins and ends texts, and nothing fills up."""
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     return write_tokenizer(tmp_path / "Like GPT-2", bos_token=END, eos_token=END, unk_token=END, pad_token=None)
 
 
@@ -65,7 +130,7 @@ def test_what_a_tokenizer_lacks_is_added_behind_its_vocabulary(
 
     tokenizer.save(tmp_path / "tokenizer.json")
     text = "It was a bright cold day"
-    written = Tokenizer.from_file(str(like_gpt2 / "tokenizer.json"))
+    written = Backend.from_file(str(like_gpt2 / "tokenizer.json"))
     expected = written.encode(reads.format(end=END, text=text), add_special_tokens=False).ids
     for same in (tokenizer, load_tokenizer(tmp_path / "tokenizer.json")):
         assert same.encode_for(text, architecture) == expected

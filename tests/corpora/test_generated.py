@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from transformer_core.corpora.tasks.draws import draw_distinct
+from transformer_core.corpora.generated import draw_distinct
 from transformer_core.errors import CorpusError
 
 
