@@ -39,7 +39,7 @@ def write(folder: Path) -> None:
     pdoc.render.configure(docformat="google", show_source=False, footer_text=f"Headlight {tc.__version__}")
     with warnings.catch_warnings(), patch("markdown2.markdown", partial(markdown2.markdown, safe_mode="escape")):
         warnings.simplefilter("error")
-        others = [room for room in ROOMS if room.rpartition(".")[2] not in tc.__all__]  # pdoc finds those by itself
+        others = [room for room in ROOMS if room.rpartition(".")[2] not in tc.__all__]  # pdoc finds those itself
         pdoc.pdoc("transformer_core", *others, r"!transformer_core\.corpora\.", output_directory=folder)
 
 

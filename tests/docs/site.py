@@ -24,13 +24,13 @@ _LAYOUT = "table { display: block; overflow-x: auto } math[display=block] { marg
 def on_files(files: Files, *, config: ProperDocsConfig) -> Files:
     """Add the start page, the source files that pages link to, the style of code, and a placeholder for the API."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = {
+    generated = {
         "index.md": re.sub(r"\]\((?!https?:|#|docs/)", "](../", readme).replace("](docs/", "]("),
         "api/index.html": "`make docs` writes the API reference here.",
         "site.css": "\n".join([_LAYOUT, *(_style_of_code(*names) for names in _STYLES.items())]),
     }
-    texts = [made["index.md"], *(page.content_string for page in files.documentation_pages())]
-    for name, text in made.items():
+    texts = [generated["index.md"], *(page.content_string for page in files.documentation_pages())]
+    for name, text in generated.items():
         files.append(File.generated(config, name, content=text))
     for name in {link for text in texts for link in _SOURCE_LINK.findall(text)}:
         if (ROOT / name).is_file():

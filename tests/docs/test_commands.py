@@ -55,8 +55,8 @@ def of(name: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command of `transformer_core` in this process, in a folder of its own, and returns what it printed."""
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """A function that runs a command of `transformer_core` in this process, in `tmp_path`, and returns its output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
 
@@ -67,27 +67,22 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run_command
 
 
-def run(*words: str, place: Path, module: str = "transformer_core", **variables: str) -> str:
-    """Run a command as a process, in a folder of its own; return what it printed."""
-    told = os.environ | {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", module, *words],
-        cwd=place,
-        env=told | variables,
-        capture_output=True,
-        text=True,
-    )
+def run(*words: str, place: Path, **variables: str) -> str:
+    """Run a command in a separate process, in a folder; return its output."""
+    variables |= {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *OURS[1:], *words]
+    done = subprocess.run(command, cwd=place, env=os.environ | variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_each_is_of_a_kind_that_is_checked_here():
+def test_commands_are_of_the_kinds_checked_here():
     kinds = {tuple(command[: 4 if command[0] == "python" else 1]) for command in COMMANDS}
     ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import", "compile")}
     assert kinds == ours | {("make",), ("torchrun",), ("pip",), ("headlight",)}
 
 
-def test_make_has_its_targets():
+def test_every_make_target_is_documented():
     inline = [shlex.split(words) for words in re.findall(r"`(make [a-z-]+)`", TEXT)]
     targets = {command[1] for command in COMMANDS + inline if command[0] == "make"}
     assert targets == {"run", "test", "test-all", "mutants", "check", "docs", "bench"}
@@ -96,21 +91,20 @@ def test_make_has_its_targets():
 
 
 @pytest.mark.training
-def test_a_model_is_trained_kept_and_asked(tmp_path: Path, ask: Callable[..., str]):
-    trained, (asked,) = of("train")[0], of("decode")
+def test_a_model_is_trained_saved_and_decoded(tmp_path: Path, call: Callable[..., str]):
+    trained, (decode,) = of("train")[0], of("decode")
     kept = parsed(trained).keep
-    assert str(kept) == asked[1]
+    assert str(kept) == decode[1]
     (tmp_path / "short.tsv").write_text("".join(f"the cat sees {n} dogs\tle chat voit {n} chiens\n" for n in range(99)))
-    assert "step 2 of 2" in ask(*("short.tsv" if word == "en-fr" else word for word in trained), *TWO_STEPS)
+    assert "step 2 of 2" in call(*("short.tsv" if word == "en-fr" else word for word in trained), *TWO_STEPS)
     assert (tmp_path / kept / "card.json").is_file()
-    answer = ask(*asked)
-    assert answer.count("\n") == 1
+    assert call(*decode).count("\n") == 1
 
 
-def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
+def test_the_extras_exist_and_the_installed_command_decodes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """What the command prints where it is installed: tests/test_package.py."""
+    """For the command in an environment where it is installed, see tests/test_package.py."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (*pip, place), pinned = (command for command in COMMANDS if command[0] == "pip")
     assert pinned[::2] == ["pip", "-r", "-c"] and all((ROOT / name).is_file() for name in pinned[3::2])
@@ -118,33 +112,33 @@ def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
     assert {place[2:-1], *re.findall(r"`\[(\w+)\]`", TEXT)} <= set(project["optional-dependencies"])
     start, (_, *words), *shared = (command for command in COMMANDS if command[0] == "headlight")
     assert start == ["headlight"] and start[0] in project["scripts"]
-    assert [command[1] for command in shared] == ["--shared", "--shared"]  # what it does: tests/test_package.py
+    assert [command[1] for command in shared] == ["--shared", "--shared"]  # see tests/test_package.py
     monkeypatch.chdir(ROOT.parent)
     assert main(words) == 0
     assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'elle était trop large.\n"
 
 
-def test_a_program_is_compiled(tmp_path: Path, ask: Callable[..., str]):
+def test_a_program_is_compiled(tmp_path: Path, call: Callable[..., str]):
     (compiled,) = of("compile")
-    assert "L0.H0  length = selector_width(" in ask(*compiled)
+    assert "L0.H0  length = selector_width(" in call(*compiled)
     assert (tmp_path / parsed(compiled).folder / "card.json").is_file()
 
 
 @pytest.mark.training
-def test_what_is_inspected_is_what_is_trained_on(tmp_path: Path, ask: Callable[..., str]):
+def test_inspect_and_train_read_the_same_corpus(tmp_path: Path, call: Callable[..., str]):
     (inspected,), trained = of("inspect"), of("train")[1]
     readings = [parse_settings(parsed(words).set).reading for words in (inspected, trained)]
     assert readings[0] == readings[1]
     (tmp_path / parsed(inspected).corpus).write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")
-    stats = json.loads(ask(*inspected, "--json"))
-    assert "a character; there are" in ask(*inspected)
-    ask(*trained, *TWO_STEPS)
+    stats = json.loads(call(*inspected, "--json"))
+    assert "a character; there are" in call(*inspected)
+    call(*trained, *TWO_STEPS)
     _, tokenizer = tc.load(tmp_path / parsed(trained).keep)
     assert tokenizer.vocab_size == stats["vocab_size"]
 
 
-def test_every_training_can_begin():
-    """The corpus is one that is made here, or a file; the preset, and every setting, is there, also in the text."""
+def test_every_corpus_preset_and_setting_exists():
+    """Those of the commands, and those that the text names."""
     ours = [command[command.index("transformer_core") + 1 :] for command in COMMANDS if "transformer_core" in command]
     for words in ours:
         options = parsed(words)
@@ -159,15 +153,15 @@ def test_every_training_can_begin():
     settings = re.findall(r"--set\s([\w.]+=[\w.]+)", TEXT)
     assert len(settings) >= 9
     for setting in settings:
-        found = parse_settings([setting])
-        assert bool(found.reading) == (setting.split("=")[0] in READING_FIELDS)
+        is_of_corpus = bool(parse_settings([setting]).reading)
+        assert is_of_corpus == (setting.split("=")[0] in READING_FIELDS)
     for preset in re.findall(r"`--preset ([a-z-]+)`|`(tiny-[a-z-]+)`", TEXT):
         assert "".join(preset) in PRESETS
     named = re.search(r"takes a name \((.*?) hold pairs; (.*?) hold texts\)", TEXT, re.DOTALL)
     assert named and set(re.findall(r"`([\w-]+)`", named[0])) == set(CORPORA)
 
 
-def test_torchrun_takes_what_it_is_given():
+def test_torchrun_accepts_its_commands():
     commands = [command[1:] for command in COMMANDS if command[0] == "torchrun"]
     assert len(commands) == 2
     for words in commands:
@@ -178,22 +172,22 @@ def test_torchrun_takes_what_it_is_given():
         assert parsed(given[1:]).device == "cuda"
 
 
-def test_a_model_of_the_hub_is_brought_in(tmp_path: Path):
-    """From a Hub on this machine, which has a small model of that family under that name."""
+def test_a_model_of_the_hub_is_imported(tmp_path: Path):
+    """From a local Hub, which has a small model of that family under that name."""
     ((_, name, place),) = of("import")
     foreign.save_small("gpt2", tmp_path / "small")
     hub = LocalHub()
     hub.serve(name, add_tokenizer(tmp_path / "small"))
     try:
         variables = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
-        told = run("import", name, place, place=tmp_path, **variables)
+        output = run("import", name, place, place=tmp_path, **variables)
     finally:
         hub.stop()
-    assert told.startswith(f"{name} is in {place}: decoder-only, ")
+    assert output.startswith(f"{name} is in {place}: decoder-only, ")
     assert tc.load(tmp_path / place)[0].config.architecture == "decoder_only"
 
 
-def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
+def test_the_config_of_a_torch_transformer_is_read(tmp_path: Path):
     (described,) = (block for language, block in BLOCKS if language == "json")
     values = json.loads(described)
     layers = nn.TransformerEncoderLayer(16, values["n_heads"], 32, batch_first=True)
@@ -212,7 +206,7 @@ def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
     assert loaded(torch.tensor([[5, 6, 7]])).shape == (1, 3, 61)
 
 
-def test_variables_and_folders_that_it_names_are_read_somewhere():
+def test_the_environment_variables_are_used():
     code = "".join(
         path.read_text() for room in ("pages", "headlight", "transformer_core") for path in (ROOT / room).rglob("*.py")
     )
@@ -221,7 +215,7 @@ def test_variables_and_folders_that_it_names_are_read_somewhere():
 
 
 @pytest.mark.full
-def test_the_catalogue_of_a_new_language_can_be_printed():
+def test_the_missing_texts_of_a_language_are_printed():
     (command,) = re.findall(r"`python (-m pages\.languages \w+)`", TEXT)
     one = [*command.split(), "pages/frame.py"]
     done = subprocess.run([sys.executable, *one], cwd=ROOT, capture_output=True, text=True)

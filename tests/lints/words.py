@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = (
+    "README.md",
+    "docs",
+    "tests/docs",
     "transformer_core/decoding",
     "transformer_core/*.py",
     "transformer_core/model",
