@@ -147,7 +147,7 @@ def _curves(
     laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
 ) -> None:
     """Draw losses and shares over the steps."""
-    from headlight.figures.curves.experiment_curves import experiment_curves
+    from headlight.figures.curves.experiment import experiment_curves
 
     figure = experiment_curves(
         laboratory.names(request),

@@ -66,17 +66,16 @@ def smoothed(curve: Curve, *, n_neighbours: int | None = None) -> Curve:
     return Curve(curve.steps, (sums[place + after + 1] - sums[place - before]) / (before + after + 1))
 
 
-def thinned(curve: Curve, *, n_points: int, log: bool = False) -> Curve:
+def thinned(curve: Curve, *, n_points: int) -> Curve:
     """Return a curve that looks the same with fewer points: of each short stretch, its lowest and its highest value.
 
     Args:
         curve: what to thin; the first and the last point stay, and so do all extremes.
         n_points: about so many are left; a curve of fewer stays as it is.
-        log: the stretches are even on a logarithmic axis of steps.
     """
     if len(curve.steps) <= n_points:
         return curve
-    place = np.log1p(curve.steps) if log else curve.steps.astype(np.float64)
+    place = curve.steps.astype(np.float64)
     n_stretches = max(1, n_points // 2)
     stretch = ((place - place[0]) / (place[-1] - place[0]) * n_stretches).astype(np.int64).clip(0, n_stretches - 1)
     in_order = np.lexsort((curve.values, stretch))  # within a stretch, the lowest value first

@@ -1,4 +1,4 @@
-"""Panels above one axis of the steps of a training, each with a header that says what its lines are."""
+"""Panels above one axis of training steps, each with a header and a legend."""
 
 import math
 import re
@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Int
 
+from headlight.analysis.training.curves import Curve
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import escape
 from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
@@ -21,25 +21,26 @@ _LINE = 17  # px: the height of a line of text
 _LETTER = 6.2  # px: the width of a letter of a label, on the average
 _ENTRY = (46, 5.6)  # px: what a line takes in a legend beside its name, and a letter of the name
 _WRAP = 64  # letters of a sentence on one line of a hover text
-_ZERO = 0.4  # where step 0 lies on a logarithmic axis: before step 1, and its label says 0
 STEP = "%{x:,d}"  # in a hover text
+MARKED = "lines+markers"
+FEW = 24  # points up to which each is marked
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One of the panels above the axis: its name, its height, its own axis, and what is drawn in it."""
+    """One panel: its title, height, vertical axis and lines."""
 
     title: str
     height: int  # px
     axis: dict[str, Any]
     traces: list[go.Scatter]
-    levels: dict[str, float] = field(default_factory=dict)  # dashed lines, each with a label after its right end
-    ends: dict[str, float] = field(default_factory=dict)  # labels after the right end alone
-    note: str = ""  # stands in the middle
+    levels: dict[str, float] = field(default_factory=dict)  # dashed lines, labelled at the right end
+    ends: dict[str, float] = field(default_factory=dict)  # labels at the right end without a line
+    note: str = ""  # in the middle
 
 
 def wrapped(sentence: str) -> str:
-    """Return a sentence in lines of a hover text."""
+    """Return a sentence wrapped for a hover text."""
     return "<br>".join(textwrap.wrap(escape(sentence), _WRAP))
 
 
@@ -51,21 +52,19 @@ def _names(panels: Sequence[Panel]) -> list[str]:
 def panels_over_steps(
     panels: Sequence[Panel],
     *,
-    ends: tuple[int, int],
-    log: bool,
-    snapshot: int | None,
-    hovermode: Literal["x unified", "closest"],
-    width: int,
-    height: int | None,
+    last: int,
+    snapshot: int | None = None,
+    hovermode: Literal["x unified", "closest"] = "x unified",
+    width: int = 560,
+    height: int | None = None,
 ) -> go.Figure:
     """Return panels above one axis of steps, each with a header.
 
     Args:
-        panels: from top to bottom, one at least.
-        ends: the first and the last step of the axis.
-        log: whether the axis is logarithmic.
+        panels: from top to bottom, at least one.
+        last: last step of the axis, which begins at 0.
         snapshot: a step to mark with a line through all panels.
-        hovermode: whether a hover text tells of all panels at one step, or of one point.
+        hovermode: whether a hover text shows all panels at one step, or one point.
         width: px that the headers and labels are laid out for.
         height: px; None: what the panels need.
     """
@@ -81,8 +80,8 @@ def panels_over_steps(
         "margin": margin,
         "hovermode": hovermode,
         "hoversubplots": "axis",
-        "uirevision": "steps",  # who has zoomed in stays there while new steps come
-        "xaxis": step_axis(*ends, log=log) | {"anchor": _names(panels)[-1]},
+        "uirevision": "steps",  # a zoom stays while new steps arrive
+        "xaxis": _step_axis(last) | {"anchor": _names(panels)[-1]},
         "annotations": [],
         "shapes": [],
     }
@@ -105,8 +104,7 @@ def panels_over_steps(
         for trace in panel.traces:
             trace.update(yaxis=axis, legend=f"legend{i + 2}")
     if snapshot is not None:
-        (x,) = places(np.array([snapshot]), log=log).tolist()
-        line = line_at(x=x, color=STRONG, width=1.5) | {"xref": "x"}
+        line = line_at(x=snapshot, color=STRONG, width=1.5) | {"xref": "x"}
         layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
         layout["annotations"].append(_snapshot_label(snapshot, layout["xaxis"], headers[0], legends[0]))
     return figure_of([trace for panel in panels for trace in panel.traces], layout)
@@ -114,18 +112,16 @@ def panels_over_steps(
 
 def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
     """Return the label of a marked snapshot: above all panels; on the right, where buttons may be, beside the title."""
-    (x,) = places(np.array([snapshot]), log="type" in axis).tolist()
-    x = math.log10(x) if "type" in axis else x  # annotations, other than shapes, are placed by the logarithm
     low, high = axis["range"]
-    fraction = (x - low) / (high - low)
+    fraction = (snapshot - low) / (high - low)
     anchor = "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center"
     text, shift = f"<b>{say('step {step:,}', step=snapshot)}</b>", legend if fraction > 0.5 else header
-    label = note(text, x=x, xref="x", y=1, yshift=shift, anchor=(anchor, "bottom"))
+    label = note(text, x=snapshot, xref="x", y=1, yshift=shift, anchor=(anchor, "bottom"))
     return label | {"font": {"size": 12, "color": STRONG}}
 
 
 def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
-    """Return the labels after the right end of a panel, each at its value; two that are close stand apart."""
+    """Return the labels at the right end of a panel, each at its value; close ones are moved apart."""
     values = np.concatenate([np.array([*panel.levels.values()]), *(trace.y for trace in panel.traces)])
     low, high = panel.axis.get("range", (np.nanmin(values), np.nanmax(values))) if values.size else (0, 1)
     apart = (_LINE - 3) * max(high - low, 1e-9) / panel.height
@@ -151,7 +147,7 @@ _LEGEND = (
 
 
 def _legend_height(panel: Panel, width: float) -> int:
-    """Return how many px the lines' names take; they stand in columns where one row is too short."""
+    """Return the px of a panel's legend, in columns where one row is too short."""
     entries = [_ENTRY[0] + _ENTRY[1] * len(trace.name) for trace in panel.traces if trace.showlegend]
     if not entries:
         return 0
@@ -159,20 +155,10 @@ def _legend_height(panel: Panel, width: float) -> int:
     return 6 + (_LINE + 2) * math.ceil(len(entries) / in_row)
 
 
-def places(steps: Int[np.ndarray, " point"], *, log: bool) -> Float[np.ndarray, " point"]:
-    """Return where steps lie on the axis, in the axis's own numbers."""
-    return np.where(steps > 0, steps, _ZERO if log else 0).astype(np.float64)
-
-
-def step_axis(first: int, last: int, *, log: bool) -> dict[str, Any]:
-    """Return the layout of the axis, for all panels of a figure.
-
-    Args:
-        first: the first step that is seen.
-        last: the last one.
-        log: logarithmic, to see the early steps; step 0 is to the left of step 1.
-    """
-    axis: dict[str, Any] = {
+def _step_axis(last: int) -> dict[str, Any]:
+    """Return the axis of the steps from 0 to the last, for all panels of a figure."""
+    margin = 0.02 * max(last, 1)
+    return {
         "title": {"text": say("step"), "standoff": 4, "font": {"size": 13}},
         "showspikes": True,
         "spikemode": "across",
@@ -183,31 +169,39 @@ def step_axis(first: int, last: int, *, log: bool) -> dict[str, Any]:
         "unifiedhovertitle": {"text": f"<b>{say('step {step}', step=STEP)}</b>"},
         "ticks": "outside",
         "ticklen": 4,
+        "range": [-margin, last + margin],
+        "nticks": 8,
+        "tickformat": ",d",
     }
-    if not log:
-        margin = 0.02 * max(last - first, 1)
-        return axis | {"range": [first - margin, last + margin], "nticks": 8, "tickformat": ",d"}
-    low, high = float(max(first, 1)), float(max(last, 1))
-    ticks = log_ticks(low, high, n_most=7)
-    texts = [say("{n:,.0f}", n=value) for value in ticks]
-    begin = low if first else _ZERO
-    margin = 0.02 * max(math.log10(high / begin), 0.1)
-    return axis | {
-        "type": "log",
-        "range": [math.log10(begin) - margin, math.log10(high) + margin],
-        "tickmode": "array",
-        "tickvals": ticks if first else [_ZERO, *ticks],
-        "ticktext": texts if first else ["0", *texts],
+
+
+def diamonds(steps: Sequence[int], values: Sequence[float], sentences: Sequence[str], **look: Any) -> go.Scatter:
+    """Return marks of head emergence: at each step a diamond whose hover text is a wrapped sentence."""
+    marker = {"symbol": "diamond", "opacity": 1} | look.pop("marker")
+    return go.Scatter(
+        x=steps, y=values, text=sentences, hovertemplate="%{text}<extra></extra>", mode="markers", marker=marker, **look
+    )
+
+
+def line(curve: Curve, name: str, color: str, hover_text: str, *, width: float = 2.5, **more: Any) -> go.Scatter:
+    """Return one line with a point at each step, marked where there are few; `more`: other parts of the trace."""
+    look = {
+        "mode": MARKED if len(curve.steps) <= FEW else "lines",
+        "line": {"color": color, "width": width},
+        "marker": {"color": color, "size": 6},
+        "showlegend": True,
     }
+    template = f"{hover_text}<extra></extra>"
+    return go.Scatter(name=name, x=curve.steps, y=curve.values, hovertemplate=template, **look | more)
 
 
 def log_ticks(low: float, high: float, *, n_most: int) -> list[float]:
-    """Return round numbers between two positive ones, as even as may be on a logarithmic axis.
+    """Return round numbers between two positive numbers, as evenly spaced as possible on a logarithmic axis.
 
     Args:
-        low: the lowest number that is seen.
-        high: the highest.
-        n_most: at most so many are returned; where there is none so round, `low`.
+        low: start of the axis.
+        high: end of the axis.
+        n_most: maximum length of the result, which is [low] if there is no round number.
     """
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from headlight.experiments.experiment import ExperimentRequest
-from headlight.figures.curves.experiment_curves import variant_hues
+from headlight.figures.curves.experiment import variant_hues
 from pages.learn import experiments
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import layer_hues
 from headlight.figures.theme import KEY, QUERY
@@ -193,7 +193,7 @@ def _lines(
         )
         for number, (name, of_head, hue) in enumerate(zip(names, values, layer_hues(len(names)), strict=True))
     ]
-    figure = position_curves(
+    figure = line_figure(
         distance,
         lines,
         title=title,

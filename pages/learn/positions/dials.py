@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.curves.lines import Line, line_figure
 from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.components import dials as component
@@ -113,13 +113,13 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
     distances = np.arange(1 - n, n)
     products = dials.products(distances)
     words = say("distance {x}: product {y}")
-    figure = position_curves(
+    figure = line_figure(
         distances,
         [Line(name="", values=products, words=words)],
         title=say("Dot product of query and key by distance"),
         x_title=say("query position minus key position"),
         y_title=say("dot product"),
-        mark=distance,
+        marks={"": distance},
         width=900,
         height=250,
     )

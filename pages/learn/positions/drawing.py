@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure
-from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from pages.components import figures
 from pages.learn.positions.data import PositionsData
@@ -146,11 +146,11 @@ def draw_curves(
         arrays: what is taken away by name.
         columns: which of these arrays have a number for each place and are in the table.
         quantity: what the numbers are there.
-        options: as `position_curves` has them.
+        options: as `line_figure` has them.
     """
     draw(
         data,
-        position_curves(places, lines, **options),
+        line_figure(places, lines, **options),
         name=name,
         csv=lambda: matrix_csv(
             np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity

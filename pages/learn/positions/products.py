@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headlight.figures.curves.position_curves import Line
+from headlight.figures.curves.lines import Line
 from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.theme import KEY, QUERY

@@ -67,7 +67,7 @@ def show() -> None:
 
 def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     """Draw how far each encoding carries."""
-    from headlight.figures.curves.experiment_lengths import experiment_lengths
+    from headlight.figures.curves.experiment import experiment_lengths
 
     assert experiment.request is not None, "what was measured was asked for"
     names = LABORATORY.names(experiment.request)

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.hues import STRONG, WARM, category_hues
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData
@@ -80,7 +80,7 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
         Line(name=_name(place, table), values=table.values[:, place], hue=hue, words=f"{_name(place, table)}, {words}")
         for place, hue in zip(dimensions, category_hues(len(dimensions)), strict=True)
     ]
-    figure = position_curves(
+    figure = line_figure(
         np.arange(n),
         lines,
         title=say("Values of selected dimensions by position"),
@@ -116,7 +116,7 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
         ]
     else:
         lines = [Line(name="", values=wavelengths, words=words)]
-    figure = position_curves(
+    figure = line_figure(
         np.arange(width),
         lines,
         title=say("Wavelength by dimension"),

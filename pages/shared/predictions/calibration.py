@@ -5,7 +5,7 @@ from operator import attrgetter
 import numpy as np
 import streamlit as st
 
-from headlight.figures.curves.calibration import calibration
+from headlight.figures.curves.lines import calibration
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.predictions import answers

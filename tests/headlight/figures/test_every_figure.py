@@ -29,8 +29,7 @@ from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.bars.blank_bars import blank_bars
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.bars.score_sources import score_sources_heatmap
-from headlight.figures.curves.plain_lines import plain_lines
-from headlight.figures.curves.position_curves import Line, position_curves
+from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
 from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
@@ -61,7 +60,7 @@ def activation() -> Figure:
 def curves() -> Figure:
     drawn = {"loss": Curve(np.arange(1, 9), weights(8)), "gradient_norm": Curve(np.arange(1, 9), weights(8))}
     marks: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "snapshot": 7}
-    return training_curves(drawn, log_steps=True, **marks)
+    return training_curves(drawn, **marks)
 
 
 def over_time() -> Figure:
@@ -91,7 +90,9 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "alignment": lambda: alignment_matrix(
         weights(4, 3), TokenGrid("abcd", "efg", marked=(1, None)), n_shown=2, truth={(0, 0)}, links={(1, 1)}
     ),
-    "lines": lambda: bipartite_lines([weights(3, 4)], TokenGrid("abc", "defg", marked=(0, None)), names=["a"]),
+    "attention as lines": lambda: bipartite_lines(
+        [weights(3, 4)], TokenGrid("abc", "defg", marked=(0, None)), names=["a"]
+    ),
     "blanks": lambda: blank_bars(
         [weights(2), weights(3)], ["ab", "cde"], names="xy", entropies=weights(2), next_one=0, filled={1}
     ),
@@ -105,8 +106,8 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "layers": lambda: layer_matrix(weights(2, 3)),
     "cache": lambda: kv_cache_grid("abc", n_layers=2, n_cached=2, source_labels="de"),
     "costs": lambda: cost_lines(np.array([1, 2]), np.array([2, 3]), at=0),
-    "plain lines": lambda: plain_lines(
-        {"a": (np.arange(3), weights(3))}, title="t", x_name="x", y_name="y", levels={"l": 0.1}
+    "lines": lambda: line_figure(
+        np.arange(3), [Line(name="a", values=weights(3))], title="t", x_title="x", y_title="y", levels={"l": 0.1}
     ),
     "positions": lambda: position_matrix(
         weights(2, 3), *(Side(title="s", words=words) for words in ("ab", "cde")), title="t", cut=1
@@ -128,7 +129,7 @@ def frame_one_of_all_heads(*chosen: Any) -> Figure:
 
 
 def curve(*values: float) -> Figure:
-    return position_curves(np.arange(5), [Line(name="b", values=np.array(values))], title="t", x_title="x", y_title="y")
+    return line_figure(np.arange(5), [Line(name="b", values=np.array(values))], title="t", x_title="x", y_title="y")
 
 
 def moved(n_rows: int) -> Figure:
@@ -161,7 +162,6 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ),
     ("4 values and 3 texts", lambda: texts_spread(weights(4), "abc", measure="m")),
     ("but there are 2 query labels", lambda: step_rows(weights(3, 3), TokenGrid(("0.0", "0.1"), "abc"), title="t")),
-    ("one to three lines", lambda: plain_lines({}, title="t", x_name="x", y_name="y")),
     ("5 places, but 4 values of 'b'", lambda: curve(1, 2, 3, 4)),
     ("2 query labels", lambda: attention_heatmap(weights(3, 2), TokenGrid("ab", "cd"))),
     ("no head", lambda: head_grid(weights(2, 3), title="t", chosen=(0, -1))),

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from headlight.figures.bars.label_bars import label_bars
-from headlight.figures.curves.plain_lines import plain_lines
+from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.figures.hues import WARM
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
@@ -76,14 +77,14 @@ def draw_loss(data: FigureData) -> Plot:
 def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
     """Draw the losses so far."""
     steps = np.arange(1, len(losses) + 1)
-    figure = plain_lines(
-        {"": (steps, losses)},
+    figure = line_figure(
+        steps,
+        [Line(name="", values=losses)],
         title=data.given.get("title") or say("Loss of the six-word model"),
-        x_name=say("step"),
-        y_name=say("nats per token"),
-        y_format=".3f",
-        x_limits=(0, STEPS),
-        y_limits=(0.0, 2.4),
+        x_title=say("step"),
+        y_title=say("nats per token"),
+        x_range=(0, STEPS),
+        y_range=(0.0, 2.4),
         levels={say("random guessing: ln 6"): float(np.log(len(WORDS)))},
         height=280,
     )
@@ -127,21 +128,19 @@ def draw_warm_up(data: FigureData) -> Plot:
     steps = np.unique(
         np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
     )
-    lines = {
-        say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=grouped(warmup)): (
-            steps,
-            _rates(steps, d_model, warmup),
-        )
-    }
+    name = say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=grouped(warmup))
+    lines = [Line(name=name, values=_rates(steps, d_model, warmup))]
     if (d_model, warmup) != (512, 4000):
-        lines[say("the paper's base model")] = (steps, _rates(steps, 512, 4000))
+        lines.append(Line(name=say("the paper's base model"), values=_rates(steps, 512, 4000), hue=WARM))
     highest = warmup_learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
-    figure = plain_lines(
+    figure = line_figure(
+        steps,
         lines,
         title=data.given.get("title")
         or say("Learning rate: peak {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
-        x_name=say("step"),
-        y_name=say("learning rate"),
+        x_title=say("step"),
+        y_title=say("learning rate"),
+        y_range=(0.0, 1.06 * max(float(line.values.max()) for line in lines)),
         y_format=".3e",
         marks={} if len(lines) > 1 else {say("end of warm-up"): float(warmup)},
         height=340,

@@ -40,10 +40,10 @@ def test_smoothed_by_loops(n: int, reach: int):
     np.testing.assert_array_equal(found.steps, curve.steps)
 
 
-@given(st.integers(0, 500), st.integers(2, 60), st.booleans(), st.integers(0, 10))
-def test_thinning_keeps_ends_and_extremes(n: int, n_points: int, log: bool, seed: int):
+@given(st.integers(0, 500), st.integers(2, 60), st.integers(0, 10))
+def test_thinning_keeps_ends_and_extremes(n: int, n_points: int, seed: int):
     curve = a_curve(n, seed)
-    found = thinned(curve, n_points=n_points, log=log)
+    found = thinned(curve, n_points=n_points)
     assert len(found.steps) <= max(n_points + 2, 0)
     points = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
     assert all(points[step] == value for step, value in zip(found.steps.tolist(), found.values.tolist(), strict=True))
