@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
+from tests.lints.languages import reasons as entries
 from transformer_core.language import say_message, speaking
-from transformer_core.reasons import KNOWN, reason
+from transformer_core.reasons import WITH_VALUES, reason
 
 
 def header(text: bytes, weights: bytes = b"") -> bytes:
@@ -82,10 +83,10 @@ def test_of_a_zip_file_and_of_the_system(tmp_path: Path):
         assert say_message(reason("what nobody knows")) == "what nobody knows"
 
 
-def test_the_system_says_what_is_known_of_it():
-    said = {strerror(number) for number in range(1, 133)}
-    assert {str(known) for known in KNOWN[:18]} <= said  # in Linux's own words
-    for known in KNOWN:
-        english = re.sub(r"\{\w+\}", "12", known.template)
+def test_common_errors_of_the_system_and_of_libraries_are_translated():
+    system, plain = {strerror(number) for number in range(1, 133)}, [str(entry.id) for entry in entries()]
+    assert len([text for text in plain if text in system]) == 18  # in Linux's own words
+    for known in (*plain, *(message.template for message in WITH_VALUES)):
+        english = re.sub(r"\{\w+\}", "12", known)
         with speaking("de"):
             assert say_message(reason(english)) != english

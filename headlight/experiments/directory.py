@@ -20,7 +20,8 @@ from headlight.experiments.experiment import ExperimentRequest
 from transformer_core.errors import Message, RunError
 from transformer_core.training.run import commands
 from transformer_core.training.run.queue import QueueTurn, wait_for_place
-from transformer_core.training.run.status import WorkDirectory, read_request
+from transformer_core.training.run.records import read_request
+from transformer_core.training.run.status import WorkDirectory
 
 REQUEST = "experiment.json"
 LINE = "experiments"  # of those who wait; an experiment is short, and need not wait for runs that take hours

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def records_of(*path: str | Path) -> Expression:
     """Return the records of a file as code; `path`: its folder, and its name there."""
-    from transformer_core.training.run.metrics import RecordFile
+    from transformer_core.training.run.records import RecordFile
 
     return call(RecordFile, call(Path, models.at_root(Path(*path)))).read()
 

@@ -24,8 +24,7 @@ from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run.launch import Launcher, Started
-from transformer_core.training.run.queue import n_at_once, n_free
-from transformer_core.training.run.waiting import QUEUED
+from transformer_core.training.run.queue import QUEUED, n_at_once, n_free
 
 if TYPE_CHECKING:
     from transformer_core.training.run.directory import RunDirectory
@@ -113,8 +112,9 @@ def find(name: str) -> Run | None:
         return None
     if not (place / "run.json").exists():
         return _not_begun(place)
+    from transformer_core.training.run.records import read_object, read_request
     from transformer_core.training.run.request import RunRequest
-    from transformer_core.training.run.status import WorkDirectory, read_object, read_request
+    from transformer_core.training.run.status import WorkDirectory
 
     try:
         request, status = read_object(place / "run.json"), WorkDirectory(place).standing(has_begun=True)
@@ -330,7 +330,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    from transformer_core.training.run.metrics import RecordFile
+    from transformer_core.training.run.records import RecordFile
 
     kind = mark("records of trainings")
     records = cache.get(kind, path, lambda: RecordFile(path)).read()
@@ -384,7 +384,7 @@ def _not_begun(place: Path) -> Run | None:
 
 
 def _started_with(place: Path) -> Mapping[str, Any]:
-    from transformer_core.training.run.status import read_object
+    from transformer_core.training.run.records import read_object
 
     with suppress(RunError):
         return read_object(place / QUEUED) or {}

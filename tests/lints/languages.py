@@ -28,8 +28,9 @@ def problems() -> Iterator[str]:
     for message in all_said:
         if message.id and (message.id not in german or not all(forms(german[message.id].string))):
             yield f"has no German: {message.id!r}"
+    of_libraries = {message.id for message in reasons()}
     for message in german:
-        if message.id and message.id not in all_said:
+        if message.id and message.id not in all_said and message.id not in of_libraries:
             yield f"is used nowhere: {message.id!r}"
     for text, translation in pairs(german):
         yield from (f"{text!r}: {problem}" for problem in differences(text, translation))
@@ -104,8 +105,13 @@ def in_a_script(file: Path) -> Iterator[str]:
                 yield f"{file}: {text!r} does not stand in it"
 
 
-def entries(folder: Path) -> Iterator[Message]:
+def entries(folder: Path, names: str = "*.po") -> Iterator[Message]:
     """Yield all German entries of a folder of catalogues."""
-    for place in sorted((folder / "de").glob("*.po")):
+    for place in sorted((folder / "de").glob(names)):
         with place.open("rb") as file:
             yield from read_po(file, locale="de")
+
+
+def reasons() -> Iterator[Message]:
+    """Yield the entries for errors of the system and of libraries, which no source contains."""
+    return (message for message in entries(CATALOGUES[-1], "reasons.po") if message.id)

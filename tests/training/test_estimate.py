@@ -1,4 +1,4 @@
-"""The estimate: matrix products as torch counts them, and as many seconds as that takes."""
+"""The estimate: matrix products as torch counts them, the seconds they take, and how many steps that suggests."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,9 +12,18 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
 from transformer_core.training import estimate
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.estimate import estimated_seconds, products_per_second
+from transformer_core.training.estimate import (
+    LEAST_STEPS,
+    MOST_EPOCHS,
+    MOST_SECONDS,
+    estimated_seconds,
+    products_per_second,
+    suggest,
+)
+from transformer_core.training.presets import preset_training
 
 ROWS, POS = 4, 12
+USUAL = preset_training("tiny-decoder", "")  # 4,000 steps of 32
 TRAINING = TrainingConfig(steps=10, batch_size=ROWS, warmup_steps=1)
 
 
@@ -61,3 +70,26 @@ def test_more_of_it_takes_longer_up_to_rows_as_long_as_the_model_takes(products_
 def test_the_machine_has_a_speed_that_is_measured_once():
     assert products_per_second() > 1e6
     assert products_per_second() == products_per_second()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "seconds_per_step", "steps"),
+    [
+        (100_000, 0.01, 4_000),  # large, and a fast machine: the preset's
+        (100_000, 0.0, 4_000),  # a machine of which nothing is known
+        (16, 0.01, LEAST_STEPS),  # tiny
+        (320, 0.01, 1_000),  # 100 times
+        (100_000, 0.8, 1_500),  # 20 minutes
+    ],
+)
+def test_as_many_steps_as_make_sense(n_rows: int, seconds_per_step: float, steps: int):
+    found = suggest(USUAL, n_rows=n_rows, seconds_per_step=seconds_per_step)
+    training = found.training
+    assert training.steps == steps
+    assert found.is_shorter == (steps < USUAL.steps)
+    if steps > LEAST_STEPS:
+        assert steps * 32 / n_rows <= MOST_EPOCHS and steps * seconds_per_step <= MOST_SECONDS
+    if found.is_shorter:
+        assert training.warmup_steps <= steps / 5 and training.evaluate_every <= steps / 4
+    else:
+        assert training == USUAL

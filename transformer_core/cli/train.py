@@ -16,8 +16,7 @@ from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError
 from transformer_core.model.presets import PRESETS
-from transformer_core.training.run.queue import QueueTurn
-from transformer_core.training.run.waiting import turn_of
+from transformer_core.training.run.queue import QueueTurn, turn_of
 
 if TYPE_CHECKING:  # they import torch
     from transformer_core.training.processes import Processes

@@ -21,7 +21,7 @@ from transformer_core.training.config import OptimizerName, Precision, Schedule,
 from transformer_core.training.presets import preset_training
 
 if TYPE_CHECKING:
-    from transformer_core.training.suggest import Suggestion
+    from transformer_core.training.estimate import Suggestion
 
 CHOSEN_RUN = Kept("train-run", "")  # in the list of trainings
 SOURCE, GENERATED = "train-source", "train-corpus"
@@ -143,7 +143,7 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
 def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
     from transformer_core.corpora.checks import n_rows
-    from transformer_core.training.suggest import suggest
+    from transformer_core.training.estimate import suggest
 
     usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")

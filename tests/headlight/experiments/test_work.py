@@ -13,7 +13,7 @@ from headlight.experiments.work import ExperimentMeasurement, ExperimentStep, wo
 from transformer_core.errors import Message, RunError
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import commands
-from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run.records import RecordFile
 
 REQUEST = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead", "not_shifted"), seed=2, steps=20)
 

@@ -31,7 +31,7 @@ def test_what_is_handed_over_is_trained_and_what_cannot_be_is_told(tmp_path: Pat
         assert wrong.process.wait(timeout=300) == 2
         assert str(started.trouble()) == ""
         assert str(wrong.trouble()).startswith("there is no corpus 'cpoy'")
-        assert in_german(wrong.trouble()).startswith("es gibt keinen Korpus 'cpoy'")
+        assert in_german(wrong.trouble()).startswith("es gibt kein Korpus 'cpoy'")
         assert launcher.started() == [wrong]
         launcher.forget(wrong.run)
         assert launcher.started() == []

@@ -11,9 +11,8 @@ import pytest
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import commands
 from transformer_core.training.run import status as run_status
-from transformer_core.training.run.queue import n_free, take_place
+from transformer_core.training.run.queue import n_free, take_place, turn_of
 from transformer_core.training.run.status import RunStatus, WorkDirectory
-from transformer_core.training.run.waiting import turn_of
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def test_weights_that_an_update_spoils_are_not_saved(tmp_path: Path, corpus: Pat
     def spoil(at: int) -> None:
         next(job.model.parameters()).data.view(-1)[0] += math.inf if at == step else 0
 
-    with pytest.raises(RunError, match=rf"update.* of step {step}.* spoiled .* The checkpoint of step {step - 4} is"):
+    with pytest.raises(RunError, match=rf"update.* at step {step}.* broke .* The checkpoint of step {step - 4} is"):
         list(worker.work(job, on_snapshot=spoil))
     saved = job.directory.read_last()
     assert standing(tmp_path / "run")[0] == "failed" and saved is not None and saved.progress.step == step - 4

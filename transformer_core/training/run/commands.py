@@ -1,4 +1,4 @@
-"""What is asked of a run while it is trained: a file each in `commands/`, removed when taken."""
+"""Commands to a running training: one file each in `commands/`, removed when taken."""
 
 import math
 import os
@@ -14,24 +14,24 @@ from transformer_core.errors import RunError
 from transformer_core.reasons import reason
 
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
-"""`look` asks for the current weights in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
+"""`look` requests the current weights in `now/`; `learning-rate` multiplies the scheduled one."""
 
 _NAMES: tuple[CommandName, ...] = get_args(CommandName)
 _FOLDER = "commands"
 
 
 class Command(NamedTuple):
-    """One thing that is asked."""
+    """A command and its value."""
 
     name: CommandName
-    value: float = 1.0  # of `learning-rate` the factor, of `step` how many; the others have none
+    value: float = 1.0  # the factor of `learning-rate`, the number of `step`; others have none
 
 
 def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
-    """Ask something of a run; the same thing asked again before it was taken replaces what was asked before.
+    """Send a command to a run; it replaces an earlier one of the same name that has not been taken.
 
     Raises:
-        RunError: the value is no number above 0, or the run's folder cannot be written.
+        RunError: the value is not a number above 0, or the run's folder cannot be written.
     """
     if not _is_possible(value):
         raise RunError("{name} must be a number above 0, got {value!r}", name=name, value=value)
@@ -41,7 +41,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
         folder.mkdir(exist_ok=True)
         try:
             new.write_text(f"{value!r}\n", encoding="utf-8")
-            os.utime(new, ns=(now, now))  # the system's own stamp is coarse: what is asked at once would lose its order
+            os.utime(new, ns=(now, now))  # the system's own time is too coarse to order commands
             new.replace(folder / name)
         finally:
             new.unlink(missing_ok=True)
@@ -55,17 +55,12 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
 
 
 def waiting(run: Path) -> list[CommandName]:
-    """Return what was asked and not yet taken."""
+    """Return the commands that have not been taken yet."""
     return [name for name in _NAMES if (run / _FOLDER / name).exists()]
 
 
 def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
-    """Take the commands, the oldest first; unreadable and unknown ones are dropped.
-
-    Args:
-        run: the run's folder.
-        names: what to take; the rest waits on.
-    """
+    """Take commands with some names, the oldest first; unreadable ones are dropped."""
     folder = run / _FOLDER
     try:
         names_there = [entry.name for entry in os.scandir(folder) if entry.name in names]
@@ -75,7 +70,7 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
     for name in names_there:
         mine = _taken(folder, name)
         with suppress(OSError, ValueError):
-            (folder / name).replace(mine)  # what is asked from now on is another file
+            (folder / name).replace(mine)  # later commands are another file
             value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
             if _is_possible(value):
                 taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names
@@ -85,7 +80,7 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
 
 
 def clear(run: Path) -> None:
-    """Forget what was asked of a process that is no longer there, also what that was killed while taking."""
+    """Delete the commands to a process that is gone, also those that it was taking."""
     take(run)
     for name in _NAMES:
         with suppress(OSError):
@@ -93,7 +88,7 @@ def clear(run: Path) -> None:
 
 
 def _taken(folder: Path, name: str) -> Path:
-    """Return where a command lies while it is taken: only the run's process touches it there."""
+    """Return the path of a command while the run's process takes it."""
     return folder / f".{name}.taken"
 
 

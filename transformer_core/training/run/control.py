@@ -1,4 +1,4 @@
-"""Between two steps: what is asked of a run is done, and a paused one waits."""
+"""Commands are executed between two steps, where a paused run waits."""
 
 import time
 from collections.abc import Callable
@@ -13,26 +13,26 @@ _POLL_SECONDS = 0.05
 
 
 class ControlSignal(NamedTuple):
-    """What the next step must know; the same in all processes."""
+    """How to continue; the same in all processes."""
 
-    stop: Message = NO_MESSAGE  # why to stop; none: go on
-    rate_factor: float | None = None  # by what the scheduled learning rate is multiplied from now on; None: as before
+    stop: Message = NO_MESSAGE  # the reason to stop, if any
+    rate_factor: float | None = None  # multiplies the scheduled learning rate from now on; None: unchanged
 
 
 @dataclass
 class Control:
-    """Takes the commands of one run; only the first of several processes has one."""
+    """Executes the commands to a run, in the first of its processes."""
 
-    job: Job  # at work
-    stop_reason: Callable[[], str]  # asked after each step; a text means: stop for that reason
-    take_snapshot: Callable[[], None]  # adds this snapshot to the film
-    log: Callable[[], None]  # logs the last step, unless that was done: where a run rests, all is of one step
+    job: Job
+    stop_reason: Callable[[], str]  # called after each step; a text stops the run for that reason
+    take_snapshot: Callable[[], None]  # adds a snapshot to the film
+    log: Callable[[], None]  # logs the last step if it is not logged yet, so that a paused run is consistent
     paused_seconds: float = 0.0
     _is_paused: bool = False
-    _n_single: int = 0  # steps to do before it is paused again
+    _n_single: int = 0  # steps before the next pause
 
     def between_steps(self) -> ControlSignal:
-        """Do what is asked, wait while the run is paused, and return how to go on."""
+        """Execute commands, wait while the run is paused, and return how to continue."""
         stop, directory = NO_MESSAGE, self.job.directory
         rate_factor: float | None = None
         waits_since: float | None = None
@@ -69,7 +69,7 @@ class Control:
                 self._is_paused, self._n_single = True, 0
             case "resume":
                 self._is_paused, self._n_single = False, 0
-            case "step":  # of a run that is not paused: the last steps before it is
+            case "step":  # pauses a running run after these steps
                 self._is_paused = True
                 self._n_single += max(1, int(command.value))
             case "snapshot":

@@ -1,16 +1,15 @@
-"""The folder that a training lives in: what was asked, how it stands, what was measured, and where to go on.
+"""The folder of a training run.
 
 ```
-run.json        what was asked: corpus and its hash, configurations, seed, versions
+run.json        the request: corpus and its hash, configurations, seed, versions
 status.json     queued | running | paused | stopped | finished | failed (with the reason), pid, heartbeat, step
-metrics.jsonl   one line a logged step, append-only; a torn last line is ignored
-commands/       what is asked of it while it is trained (commands.py)
+metrics.jsonl   one line per logged step, append-only; a torn last line is ignored
+commands/       commands to the running process (commands.py)
 film/, now/     snapshots of the weights (film.py)
-last/           a checkpoint folder, and the state to go on from: optimizer.safetensors, training.json
+last/           a checkpoint folder, and the state to resume from: optimizer.safetensors, training.json
 ```
 
-Whoever watches a run reads this folder, at any time, and writes into `commands/` alone: what changes is replaced whole
-or appended to.
+Other processes may read this folder at any time, since files are replaced or appended to; they write only `commands/`.
 """
 
 from collections.abc import Mapping
@@ -32,13 +31,14 @@ from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.run import commands
 from transformer_core.training.run.film import Film
+from transformer_core.training.run.records import read_object, read_request
 from transformer_core.training.run.request import RunRequest
-from transformer_core.training.run.status import WorkDirectory, read_object, read_request
+from transformer_core.training.run.status import WorkDirectory
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Where a run stands, beside its weights and its optimizer."""
+    """The state of a run besides its weights and its optimizer."""
 
     step: int  # steps done
     seconds: float  # spent so far, over all sessions
@@ -46,7 +46,7 @@ class Progress:
 
 
 class SavedRun(NamedTuple):
-    """What `last/` holds."""
+    """The contents of `last/`."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -56,20 +56,19 @@ class SavedRun(NamedTuple):
 
 
 class NotSavedError(RunError):
-    """A step could not be saved; the message says from which one the run can go on."""
+    """A step could not be saved; the message says from which one the run can be resumed."""
 
 
 class RunDirectory(WorkDirectory):
-    """A run's folder; `create` makes a new one, `open` finds an old one, `claim` takes it over."""
+    """A run's folder: `create` makes a new one, `open` finds an old one, `claim` takes it over."""
 
     def __init__(self, path: Path, request: RunRequest) -> None:
-        """Keep the folder and what was asked; nothing is written."""
         super().__init__(path)
         self.request = request
         self.film = Film(path)
 
     def create(self) -> None:
-        """Make the folder of a new run, and claim it.
+        """Create and claim the folder of a new run.
 
         Raises:
             RunError: as `refuse_if_taken`; or the folder cannot be written.
@@ -80,16 +79,16 @@ class RunDirectory(WorkDirectory):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Find a run that was created before.
+        """Return the directory of an existing run.
 
         Raises:
-            RunError: the folder holds no run, or its run.json cannot be read.
+            RunError: the folder contains no run, or its run.json cannot be read.
         """
         missing = Message("{path} does not contain a run; leave out --resume to start one there")
         return cls(path, read_request(path / "run.json", RunRequest.from_dict, missing=missing))
 
     def claim(self) -> None:
-        """Make the run this process's own: refuse a live one, and clear away what a killed process left half done.
+        """Claim the run, and clean up after a killed process.
 
         Raises:
             RunError: another process works on the run, or the folder cannot be written.
@@ -121,12 +120,12 @@ class RunDirectory(WorkDirectory):
             ) from error
 
     def extend(self, request: RunRequest) -> None:
-        """Replace run.json: the same run, asked to go further, or with another learning rate from now on."""
+        """Replace run.json: the same run with more steps, or another learning rate from now on."""
         write_json(self.path / "run.json", asdict(request))
         self.request = request
 
     def rewind(self, *, step: int) -> None:
-        """Forget what was logged and filmed after a step: a run that goes on from there does it again.
+        """Delete metrics and snapshots after a step, which a resumed run makes again.
 
         Raises:
             RunError: the metrics are damaged.
@@ -135,10 +134,10 @@ class RunDirectory(WorkDirectory):
         self.film.rewind(step=step)
 
     def save(self, run: SavedRun) -> None:
-        """Replace `last/`; a process killed at any moment leaves the former or the new one whole.
+        """Replace `last/`; a process killed at any moment leaves the old or the new one complete.
 
         Raises:
-            RunError: there is no room, or the folder cannot be written; `last/` is as it was.
+            NotSavedError: the disk is full, or the folder cannot be written; `last/` is unchanged.
         """
         try:
             with replacing(self.path / "last") as folder:
@@ -155,7 +154,7 @@ class RunDirectory(WorkDirectory):
             ) from error
 
     def progress(self) -> Progress | None:
-        """Return how far the last save is; None where nothing has been saved yet. Another process may work on the run.
+        """Return the progress of the last save, or None; another process may be working on the run.
 
         Raises:
             RunError: the training state is damaged.
@@ -163,7 +162,7 @@ class RunDirectory(WorkDirectory):
         return reading(self.path / "last", _read_progress)
 
     def read_last(self) -> SavedRun | None:
-        """Return what `last/` holds; None where nothing has been saved yet. Another process may work on the run.
+        """Return the last save, or None; another process may be working on the run.
 
         Raises:
             RunError: the training state is damaged.

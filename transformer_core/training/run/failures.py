@@ -1,4 +1,4 @@
-"""What ended a training, in words: with what was saved, and what to try."""
+"""Messages for errors that end a training: the cause, the last save, and what to do."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -8,12 +8,12 @@ from transformer_core.errors import HeadlightError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.run.directory import NotSavedError, RunDirectory
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # safetensors says the last one for all of them
-_NO_MEMORY = ("memory", "bad_alloc", "can't start new thread")  # what torch and Python say, in a RuntimeError
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # safetensors raises the last one for all of them
+_NO_MEMORY = ("memory", "bad_alloc", "can't start new thread")  # in a RuntimeError of torch or Python
 
 
 def is_short_of_memory(error: Exception) -> bool:
-    """Return whether an error says that there is too little memory."""
+    """Return whether an error means that there is too little memory."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     words = str(error).lower()
@@ -22,17 +22,12 @@ def is_short_of_memory(error: Exception) -> bool:
 
 @contextmanager
 def reported(explain: Callable[[Exception], Exception], write: Callable[[Message], None]) -> Iterator[None]:
-    """Write down what ends the work in this context, and raise it as a clear message where its cause is known.
-
-    Args:
-        explain: returns the error to report.
-        write: takes its words; what it raises of the system is ignored.
-    """
+    """Write the message of an error of this context, and raise the error that `explain` makes of it."""
     try:
         yield
     except Exception as error:
         failure = explain(error)
-        with suppress(OSError):  # of the two, the first failure is the one to tell
+        with suppress(OSError):  # the first failure is the one to report
             write(reason(failure))
         if failure is error:
             raise
@@ -40,13 +35,7 @@ def reported(explain: Callable[[Exception], Exception], write: Callable[[Message
 
 
 def explained(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
-    """Return the error to report: a clear message for a known cause, otherwise the error itself.
-
-    Args:
-        error: what ended the training.
-        directory: of the run.
-        step: steps done.
-    """
+    """Return the error to report after some steps: a clear message for a known cause, otherwise the error itself."""
     progress = None
     with suppress(HeadlightError, OSError):
         progress = directory.progress()

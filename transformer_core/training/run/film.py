@@ -1,10 +1,10 @@
-"""The film of a training: snapshots of the weights, dense early and thinning out, within a size that was chosen.
+"""The film of a training: snapshots of the weights, dense early and sparser later, within a size limit.
 
 ```
-film/config.json, tokenizer.json   what all snapshots have in common; card.json, with examples to try
-film/000123/model.safetensors      the weights after step 123; `asked` beside them: a person wanted just this snapshot
-film/heads.jsonl                   a line a snapshot: what was measured of the heads
-now/model.safetensors              the weights a moment ago, and snapshot.json, which step that was
+film/config.json, tokenizer.json   shared by all snapshots; card.json, with examples to try
+film/000123/model.safetensors      the weights after step 123; `asked` beside them if the user requested this snapshot
+film/heads.jsonl                   one line per snapshot: measurements of the heads
+now/model.safetensors              recent weights, and snapshot.json with their step
 ```
 """
 
@@ -23,19 +23,14 @@ from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
-from transformer_core.training.run.metrics import RecordFile
-from transformer_core.training.run.status import read_object
+from transformer_core.training.run.records import RecordFile, read_object
 
-_MOST_SNAPSHOTS = 100  # that a person looks through
+_MOST_SNAPSHOTS = 100  # planned ones
 _ASKED, _SNAPSHOT = "asked", "snapshot.json"
 
 
 class Film:
-    """The snapshots of one run.
-
-    Args:
-        run: the run's folder.
-    """
+    """The snapshots of a run in its folder."""
 
     def __init__(self, run: Path) -> None:
         self.folder = run / "film"
@@ -43,7 +38,7 @@ class Film:
         self.heads = RecordFile(self.folder / "heads.jsonl")
 
     def begin(self, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
-        """Write what all snapshots have in common, unless it is there.
+        """Write the shared files unless they exist.
 
         Raises:
             OSError: the folder cannot be written.
@@ -54,25 +49,25 @@ class Film:
             write_json(self.folder / CARD, dict(card))
             new = self.folder / f".{TOKENIZER}.new"
             tokenizer.save(new)
-            new.replace(self.folder / TOKENIZER)  # the last one: where it is, all is there
+            new.replace(self.folder / TOKENIZER)  # the last file: if it exists, all do
 
     def snapshots(self) -> list[int]:
-        """Return the steps of which there is a snapshot, ascending."""
+        """Return the steps with a snapshot, ascending."""
         return sorted(int(place.name) for place in self.folder.glob("[0-9]*") if (place / WEIGHTS).is_file())
 
     def n_bytes(self) -> int:
-        """Return how much room the snapshots take."""
+        """Return the size of all snapshots in bytes."""
         n_bytes = 0
         for path in self.folder.glob(f"[0-9]*/{WEIGHTS}"):
-            with suppress(FileNotFoundError):  # thinned out while counting
+            with suppress(FileNotFoundError):  # deleted meanwhile
                 n_bytes += path.stat().st_size
         return n_bytes
 
     def add(self, step: int, model: Transformer, *, is_asked: bool = False) -> None:
-        """Add the snapshot after a step; one that was asked for is never thinned out.
+        """Add the snapshot after a step; a requested one is never deleted.
 
         Raises:
-            OSError: no room, or the folder cannot be written; the other snapshots are as they were.
+            OSError: the disk is full, or the folder cannot be written; the other snapshots are unchanged.
         """
         with replacing(self._place(step), is_durable=False) as new:
             write_weights(new / WEIGHTS, model)
@@ -80,9 +75,9 @@ class Film:
                 (new / _ASKED).touch()
 
     def thin(self, *, megabytes: int, steps: int) -> None:
-        """Leave out snapshots until the film fits into its size: always that which is closest to its neighbours.
+        """Delete the snapshots closest to their neighbours until the film fits into its size limit.
 
-        The first, the last and those that were asked for stay.
+        The first, the last and requested ones stay.
         """
         while len(snapshots := self.snapshots()) > 2 and self.n_bytes() > megabytes * 1e6:
             free = [i for i in range(1, len(snapshots) - 1) if not (self._place(snapshots[i]) / _ASKED).exists()]
@@ -93,11 +88,11 @@ class Film:
             shutil.rmtree(self._place(snapshots[closest]))
 
     def rewind(self, *, step: int) -> None:
-        """Forget the snapshots after a step, and what a killed process left half done: the run comes by again."""
+        """Delete snapshots after a step, and incomplete ones, which a resumed run makes again."""
         for left_over in self.folder.glob(".*"):
             if left_over.is_file():
                 left_over.unlink()
-            else:  # of a snapshot, which may have been about to be replaced
+            else:  # a snapshot that was being replaced
                 settle(self.folder / left_over.name[1:].partition(".")[0])
         settle(self.now)
         for snapshot in self.snapshots():
@@ -106,29 +101,29 @@ class Film:
         self.heads.rewind(step=step)
 
     def look(self, step: int, model: Transformer) -> None:
-        """Replace `now/` by the weights of this snapshot.
+        """Replace `now/` by the weights after a step.
 
         Raises:
-            OSError: no room, or the folder cannot be written.
+            OSError: the disk is full, or the folder cannot be written.
         """
         with replacing(self.now, is_durable=False) as new:
             write_weights(new / WEIGHTS, model)
             write_json(new / _SNAPSHOT, {"step": step}, is_durable=False)
 
     def step_now(self) -> int | None:
-        """Return the step of which `now/` holds the weights; None before the first look."""
+        """Return the step of the weights in `now/`, or None."""
         values = reading(self.now, lambda place: read_object(place / _SNAPSHOT))
         return None if values is None else int(values["step"])
 
     def load(
         self, step: int, *, device: str | torch.device = "cpu", dtype: str | torch.dtype | None = None
     ) -> tuple[Transformer, Tokenizer]:
-        """Return the model as it was after a step, ready for use, and its tokenizer.
+        """Return the model after a step, in evaluation mode, and its tokenizer.
 
         Raises:
             RunError: there is no such snapshot.
             CheckpointError: it is damaged.
-            ConfigError: a device or precision that is not there.
+            ConfigError: the device or precision does not exist.
         """
         weights = self._place(step) / WEIGHTS
         if not weights.is_file():
@@ -166,10 +161,10 @@ class Film:
 
 
 def planned_snapshots(steps: int, *, snapshot_bytes: int, megabytes: int) -> frozenset[int]:
-    """Return the steps after which a film takes a snapshot: at most a hundred, and as many as there is room for.
+    """Return the steps of the snapshots of a film: at most a hundred, as many as fit into its size limit.
 
-    Their distance grows with the step: m(i) = s * ((1 + steps / s)^(i / n) - 1) with s = sqrt(steps), so that of 2,000
-    steps half of the snapshots lie before step 260. The first is the untrained model, the last the trained one.
+    Their distance grows with the step: m(i) = s * ((1 + steps / s)^(i / n) - 1) with s = sqrt(steps), so with 2,000
+    steps, half of the snapshots are before step 260. The first is the untrained model, the last the trained one.
     """
     n_most = min(_MOST_SNAPSHOTS, int(megabytes * 1e6) // max(1, snapshot_bytes))
     if n_most < 2:
@@ -181,7 +176,7 @@ def planned_snapshots(steps: int, *, snapshot_bytes: int, megabytes: int) -> fro
 
 
 def _spread(step: int, steps: int) -> float:
-    """Return where a step lies on the scale on which planned snapshots are equally far from each other."""
+    """Return the position of a step on the scale on which planned snapshots are evenly spaced."""
     return math.log1p(step / math.sqrt(steps))
 
 

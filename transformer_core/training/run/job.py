@@ -1,4 +1,4 @@
-"""One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
+"""A training job: its folder, data, model, optimizer and progress."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,15 +19,15 @@ from transformer_core.training.run.directory import Progress, RunDirectory, Save
 
 @dataclass(eq=False)
 class Job:
-    """One run at work; `begin` and `go_on` make it, `work` does it."""
+    """A run being trained: from `begin` or `go_on`, for `work`."""
 
-    directory: RunDirectory  # the run's folder
-    corpus: Corpus  # the data
-    tokenizer: Tokenizer  # of the data
+    directory: RunDirectory
+    corpus: Corpus
+    tokenizer: Tokenizer
     model: Transformer  # on its device, trained in place
-    processes: Processes = ALONE  # those that train together; the first alone writes
+    processes: Processes = ALONE  # only the first one writes
     step: int = field(default=0, init=False)  # steps done
-    seconds: float = field(default=0.0, init=False)  # spent by this session and those before it
+    seconds: float = field(default=0.0, init=False)  # of this session and earlier ones
     metrics: Mapping[str, float] = field(default_factory=dict, init=False)  # of the last measurement
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Job:
         )
 
     def probed_batch(self) -> Batch:
-        """Return a batch as the training has them, the same at each call."""
+        """Return a training batch, the same at each call."""
         return next(
             batches_for(
                 self.corpus.train[:N_PROBED],
@@ -64,7 +64,7 @@ class Job:
         return self.step >= self.directory.request.training.steps
 
     def card(self) -> dict[str, Any]:
-        """Return the card of the model as it is now."""
+        """Return the card of the current model."""
         request, architecture = self.directory.request, self.model.config.architecture
         training = request.training
         guidance = {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
@@ -96,10 +96,10 @@ class Job:
         }
 
     def save(self) -> None:
-        """Replace `last/` by the run as it stands.
+        """Replace `last/` by the current state.
 
         Raises:
-            RunError: weights are not finite, there is no room, or the folder cannot be written; `last/` is as it was.
+            RunError: weights are not finite, the disk is full, or the folder cannot be written; `last/` is unchanged.
         """
         if note := note_on_weights(not_finite_weights(self.model)):
             raise RunError(

@@ -1,4 +1,4 @@
-"""What was asked of a run: run.json."""
+"""The request of a run: run.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import HeadlightError
 from transformer_core.training.config import TrainingConfig
 
-_KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
+_KINDS: dict[type, tuple[str, ...]] = {  # types of values in run.json that no configuration checks
     str: ("corpus", "corpus_fingerprint", "preset", "command"),
     int: ("corpus_seed",),
     dict: ("model", "training", "versions"),
@@ -18,7 +18,7 @@ _KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, wher
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a person sets apart from the preset; the names are fields of the configurations."""
+    """Settings that differ from the preset, by field of their configuration."""
 
     model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
     training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
@@ -27,17 +27,17 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What was asked of a run: all that its losses depend on, and what it was made with."""
+    """Everything that the losses of a run depend on."""
 
-    corpus: str  # name, as `load_corpus` takes it
+    corpus: str  # name for `load_corpus`
     corpus_seed: int
-    corpus_fingerprint: str  # sha256 of all pairs
+    corpus_fingerprint: str
     reading: CorpusReading = AS_MADE
-    tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
+    tokenizer_fingerprint: str = ""  # of a foreign tokenizer as saved with the model
     preset: str  # name of the model preset and of its training
     model: ModelConfig
     training: TrainingConfig
-    command: str  # makes the same run again
+    command: str  # reproduces the run
     versions: Mapping[str, str]  # of Python and the packages that the numbers depend on
 
     @classmethod

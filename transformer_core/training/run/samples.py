@@ -1,7 +1,6 @@
-"""Samples of what a decoder writes, drawn at random.
+"""Random samples of a decoder's output.
 
-Always taking the most probable token makes any small language model run in circles, however well it has learnt
-(Holtzman et al. 2020), so that such a sample says nothing of the training.
+Greedy decoding makes any small language model repeat itself, however good it is (Holtzman et al. 2020).
 """
 
 from dataclasses import replace
@@ -20,15 +19,15 @@ _N_TOKENS, _N_CHARACTERS = 24, 80  # about a line of either
 
 @torch.inference_mode()
 def continuation(model: Transformer, tokenizer: Tokenizer, prompt: str) -> str:
-    """Return how a decoder goes on from a prompt; the same for the same weights, and other draws for each prompt.
+    """Return a decoder's continuation of a prompt, seeded by the prompt.
 
     Args:
         model: a decoder in evaluation mode.
         tokenizer: the model's own.
-        prompt: of a long one the end is read, half as many tokens as the model takes.
+        prompt: cut on the left to half the model's maximum length.
 
     Raises:
-        TextError: a prompt without a token that can be read.
+        TextError: the prompt has no known token.
     """
     begin, *text = tokenizer.encode_for(prompt, "decoder_only")
     ids = [begin, *text[-(model.config.max_seq_len // 2) :]]

@@ -1,54 +1,67 @@
-"""How a run stands, as its process says it, and whether that process is still there."""
+"""The status of a run as its process writes it, and whether that process still exists."""
 
 import errno
-import json
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from transformer_core.checkpoints.folder import real_path, write_json
-from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.reasons import reason
-from transformer_core.training.run.locks import acquire
-from transformer_core.training.run.metrics import RecordFile, refuse_what_is_no_file
+from transformer_core.training.run.records import RecordFile, read_object
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
 AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in which a process holds the run
 
 _STATUS, _LOCK, _RESERVE = "status.json", ".lock", ".reserve"
 _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
-_SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
-_CLAIM_SECONDS = 1.0  # for which a claim waits, since readers hold the lock for a moment
-_BEFORE_A_RUN = (  # what one that waited, or was killed before it began, may leave
+_SILENT_SECONDS = 60.0  # a process of another machine that has not written for longer counts as gone
+_CLAIM_SECONDS = 1.0  # a claim waits this long, since readers hold the lock for a moment
+_BEFORE_A_RUN = (  # files left by a run that waited, or was killed before it began
     *(".lock", ".reserve", ".run.json.", ".status.json.", "status.json", "queued.json", "commands"),
 )
-_RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
-_KEPT: dict[Path, FileLock] = {}  # locks of folders that this process has, and no object of it at the moment
+_RESERVE_BYTES = 64 * 1024  # room on the disk for the message that it is full
+_KEPT: dict[Path, FileLock] = {}  # locks held by this process between two objects
+
+
+def acquire(path: Path, *, seconds: float = 0.0) -> FileLock | None:
+    """Return the lock of a file, or None if it is still held after some seconds, also by this process.
+
+    The file is created and stays; the system releases the locks of a process that ends in any way.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    lock = FileLock(path, thread_local=False, preserve_lock_file=True)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        return None
+    return lock
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """How a run stands."""
+    """The contents of status.json.
+
+    Raises:
+        TypeError, ValueError: a field makes no sense.
+    """
 
     state: RunState
     step: int  # steps done
-    pid: int  # the process that wrote this
-    heartbeat: float  # when it did, seconds since 1970 (UTC)
+    pid: int  # of the process that wrote this
+    heartbeat: float  # time of writing, seconds since 1970 (UTC)
     host: str = ""  # the machine of that process
     reason: Message = NO_MESSAGE  # why it waits, stopped or failed
 
     def __post_init__(self) -> None:
-        """Check every field: it comes from a file.
-
-        Raises:
-            TypeError, ValueError: one makes no sense.
-        """
+        """Check every field."""
         if self.state not in get_args(RunState):
             raise ValueError(f"state must be one of {', '.join(get_args(RunState))}; got {self.state!r}")
         for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str)):
@@ -64,11 +77,7 @@ class RunStatus:
 
 
 class WorkDirectory:
-    """The folder of a run or an experiment; one process at a time may claim it, and loses it when it ends.
-
-    Args:
-        path: the folder.
-    """
+    """The folder of a run or an experiment; one process at a time may claim it, until it ends."""
 
     gone = Message(
         "its process ended unexpectedly: it was killed, ran out of memory, or the machine was "
@@ -82,19 +91,19 @@ class WorkDirectory:
         self._last_heartbeat = 0.0
 
     def begin(self, file: str, request: dict[str, Any], *, taken: Message) -> None:
-        """Make the folder, claim it, and write what was asked.
+        """Create the folder, claim it, and write a request to a file in it.
 
         Args:
-            file: takes the request.
-            request: what was asked.
-            taken: the error of a process that is later than another one, with {path}.
+            file: name of the file.
+            request: its contents.
+            taken: the error if another process was faster, with {path}.
 
         Raises:
             RunError: that, or the folder cannot be written.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not self.take() or (self.path / file).exists():  # of two that try at once, one is later
+            if not self.take() or (self.path / file).exists():  # another process was faster
                 self.release()
                 raise RunError(taken, path=self.path)
             write_json(self.path / file, request)
@@ -107,16 +116,14 @@ class WorkDirectory:
 
     @staticmethod
     def refuse_if_taken(path: Path) -> None:
-        """Check that a new run may begin in a folder: it is empty, or does not exist yet.
+        """Check that a new run may begin in a folder.
 
         Raises:
-            RunError: it holds a run, or anything else.
+            RunError: it contains a run, or anything else.
         """
         if path.exists() and not path.is_dir():
             raise RunError("{path} is a file; a run needs a folder", path=path)
-        names = (
-            {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-        )  # once: another may begin meanwhile
+        names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()  # once: another run may begin
         if "run.json" in names:
             raise RunError(
                 "{path} already contains a run; resume it with --resume, or choose another folder", path=path
@@ -125,10 +132,10 @@ class WorkDirectory:
             raise RunError("{path} is not empty and does not contain a run; choose another folder", path=path)
 
     def wait_here(self) -> int:
-        """Make the folder this process's own while it waits for its turn; return the step that is done.
+        """Claim the folder while the run waits for its turn; return its last step.
 
         Raises:
-            RunError: it holds something that is no run, another process works on it, or it cannot be written.
+            RunError: it contains something else, another process works on it, or it cannot be written.
         """
         if not (self.path / "run.json").exists():
             self.refuse_if_taken(self.path)
@@ -147,13 +154,13 @@ class WorkDirectory:
         return 0 if status is None else status.step
 
     def take(self) -> bool:
-        """Take the folder, drop what a killed process left half written, and reserve the room for a last word.
+        """Claim the folder, delete incomplete files, and reserve room for a last message.
 
         Returns:
-            Whether it was taken; False: another process has it.
+            False if another process has claimed it.
 
         Raises:
-            OSError: the folder cannot be written, and is not taken.
+            OSError: the folder cannot be written, and is not claimed.
         """
         lock = _KEPT.pop(real_path(self.path), None) or acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
         if lock is None:
@@ -164,19 +171,19 @@ class WorkDirectory:
                 left_over.unlink()
             reserve = self.path / _RESERVE
             if not reserve.exists() or reserve.stat().st_size < _RESERVE_BYTES:
-                reserve.write_bytes(os.urandom(_RESERVE_BYTES))  # no file system finds a way to store less
+                reserve.write_bytes(os.urandom(_RESERVE_BYTES))  # cannot be compressed
         except OSError:
             self.release()
             raise
         return True
 
     def keep(self) -> None:
-        """Keep the folder for this process, for whichever object takes it next; `release` lets others work on it."""
+        """Keep the claim for the next object of this process; `release` ends it."""
         if self._lock is not None:
             _KEPT[real_path(self.path)], self._lock = self._lock, None
 
     def release(self) -> None:
-        """Let others work on it."""
+        """End the claim."""
         self._lock = _KEPT.pop(real_path(self.path), None) or self._lock
         if self._lock is not None:
             self._lock.release(force=True)
@@ -201,12 +208,12 @@ class WorkDirectory:
         self._last_heartbeat = status.heartbeat
 
     def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
-        """Say that the work goes on; written every two seconds at most."""
+        """Update the time of status.json, at most every two seconds."""
         if time.time() - self._last_heartbeat >= _HEARTBEAT_SECONDS:
             self.write_status(state, step=step, reason=reason)
 
     def status(self) -> RunStatus | None:
-        """Return how the work stands as last written; None before the first time.
+        """Return the status as last written; None before the first time.
 
         Raises:
             RunError: status.json is damaged.
@@ -222,11 +229,11 @@ class WorkDirectory:
             ) from error
 
     def standing(self, *, has_begun: bool = False) -> RunStatus | None:
-        """Return how the work truly stands: where its process is gone it has failed, whatever was written last.
+        """Return the actual status: failed if the process is gone, whatever was written last.
 
         Args:
-            has_begun: what was asked is written down here: without a status, a process is about to write it, or is
-                gone; else nothing may have begun, and there is none.
+            has_begun: whether the request is written: then a missing status is about to be written, or its process is
+                gone. Otherwise there is no status yet.
 
         Raises:
             RunError: status.json is damaged.
@@ -236,12 +243,12 @@ class WorkDirectory:
             return status
         if self._is_held(status):
             return status
-        now = self.status()  # it may have ended in order meanwhile
+        now = self.status()  # it may have ended normally meanwhile
         last = status or RunStatus(state="failed", step=0, pid=0, heartbeat=0.0)
         return replace(last, state="failed", reason=self.gone) if now == status else now
 
     def _is_held(self, status: RunStatus | None) -> bool:
-        """Whether a process works here now: it holds the lock, or cannot be asked here and wrote a moment ago."""
+        """Return whether a process holds the lock, or, if that cannot be tested here, wrote a moment ago."""
         wrote_lately = status is not None and time.time() - status.heartbeat < _SILENT_SECONDS
         if status is not None and status.host not in ("", socket.gethostname()) and wrote_lately:
             return True
@@ -253,48 +260,3 @@ class WorkDirectory:
             return True
         lock.release()
         return False
-
-
-Request = TypeVar("Request")
-
-
-def read_request(path: Path, parse: Callable[[dict[str, Any]], Request], *, missing: Message) -> Request:
-    """Return what a file says that was asked of a run or an experiment.
-
-    Args:
-        path: the file.
-        parse: reads its values.
-        missing: the error where there is no such file, with {path}, the folder.
-
-    Raises:
-        RunError: that, or the file is damaged.
-    """
-    values = read_object(path)
-    if values is None:
-        raise RunError(missing, path=path.parent)
-    try:
-        return parse(values)
-    except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
-        raise RunError(
-            "{path} was written by another version and cannot be used ({error})", path=path, error=error
-        ) from error
-
-
-def read_object(path: Path) -> dict[str, Any] | None:
-    """Return what a JSON file of a run holds, None where there is no such file.
-
-    Raises:
-        RunError: it is damaged, or cannot be read.
-    """
-    refuse_what_is_no_file(path)
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
-        raise RunError("{path} is damaged and cannot be read ({error})", path=path, error=reason(error)) from error
-    except OSError as error:
-        raise RunError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
-    if not isinstance(values, Mapping):
-        raise RunError("{path} is damaged: it does not contain a JSON object", path=path)
-    return dict(values)

@@ -1,4 +1,4 @@
-"""The work of a training process: train, measure, film and save, all of it written to the run directory."""
+"""The work of a training process: train, measure, take snapshots and save, in the run directory."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -22,16 +22,16 @@ from transformer_core.training.run.status import RunState
 
 _MEASURING_PAIRS = Message("evaluating on {n:,} held-out pairs")
 _MEASURING_TEXTS = Message("evaluating on {n:,} held-out texts")
-_LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
+_LOG_SECONDS = 1.0  # slow steps are logged every second, whatever the configuration
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What the model was worth on held-out pairs, or texts, at a step."""
+    """Metrics on held-out pairs or texts at a step."""
 
     step: int
     n_items: int
-    of: Literal["pairs", "texts"]  # what the items are
+    of: Literal["pairs", "texts"]
     metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
 
 
@@ -45,21 +45,20 @@ def work(
     turn: QueueTurn | None = None,
     on_snapshot: Callable[[int], None] = lambda step: None,
 ) -> Iterator[Event]:
-    """Train until all steps are done or a stop is requested; log, measure, film and save on the way.
+    """Train until all steps are done or a stop is requested; log, measure, take snapshots and save on the way.
 
     Args:
         job: from `begin` or `go_on`; changed in place.
-        stop_reason: asked after each step; a text means: save, and stop for that reason.
-        turn: its place among the runs of this machine, which it has waited for; None: it takes one if there is one.
-        on_snapshot: called by the first process after each new snapshot of the film, with its step; what it raises ends
-            the run.
+        stop_reason: called after each step; a text saves and stops the run for that reason.
+        turn: the run's place in the queue; None: it takes a free one if there is one.
+        on_snapshot: called by the first process with the step of each new snapshot; its errors end the run.
 
     Yields:
-        Each step, each measurement.
+        Each step and each measurement.
 
     Raises:
-        RunError: the loss is not a number any more, or has exploded; or nothing can be saved, or there is too little
-            memory. The run's status says the same.
+        RunError: the loss is not finite or has exploded, nothing can be saved, or there is too little memory. The
+            run's status says the same.
     """
     directory = job.directory
     place = turn or (take_place() if job.processes.is_first else None)
@@ -81,7 +80,7 @@ def work(
 def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int], None]) -> Iterator[Event]:
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     directory, first = job.directory, job.processes.is_first
-    unlogged: dict[str, Any] = {}  # the last step, as long as it is not logged
+    unlogged: dict[str, Any] = {}  # the last step until it is logged
     last_logged = perf_counter()
 
     def log() -> None:
@@ -148,7 +147,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
 
 
 def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:
-    """Add this snapshot to the film, within its size."""
+    """Add a snapshot to the film, within its size limit."""
     if job.processes.is_first:
         film, training = job.directory.film, job.directory.request.training
         is_new = job.step not in film.snapshots()
@@ -159,7 +158,7 @@ def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bo
 
 
 def _measure(job: Job) -> Measurement:
-    """Measure on held-out pairs: on all of them at the end, before that on some, spread evenly."""
+    """Measure on held-out items: on all at the end, before that on an even sample."""
     held_out, n_items = job.corpus.held_out, job.directory.request.training.evaluate_pairs
     pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_items)][:n_items]
     kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
@@ -185,15 +184,12 @@ def _measure(job: Job) -> Measurement:
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values that are numbers; a model that has others cannot take its next step, which says why."""
+    """Return the finite values; if others are not, the next step fails with the reason."""
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def _change_rate(job: Job, factor: float) -> None:
-    """Multiply the scheduled learning rate from the next step on, and remember it: the run can be made again.
-
-    Changes that were planned for later are dropped: what is asked last counts.
-    """
+    """Multiply the scheduled learning rate from the next step on, in place of later changes, and record it."""
     request = job.directory.request
     past = (change for change in request.training.rate_changes if change[0] <= job.step)
     changes = (*past, (job.step + 1, factor))
@@ -205,6 +201,6 @@ def _change_rate(job: Job, factor: float) -> None:
 
 
 def _tell(job: Job, state: RunState, *, reason: Message = NO_MESSAGE) -> None:
-    """Write how the run stands; the first process alone does."""
+    """Write the status, in the first process."""
     if job.processes.is_first:
         job.directory.write_status(state, step=job.step, reason=reason)

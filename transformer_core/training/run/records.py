@@ -1,25 +1,23 @@
-"""metrics.jsonl and its like: one JSON object a line, appended to; a torn last line is ignored."""
+"""The JSON files of a run: objects, and records of one line each, such as metrics.jsonl."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BufferedIOBase
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
-from transformer_core.errors import HeadlightError, RunError
+from transformer_core.errors import ConfigError, HeadlightError, Message, RunError
 from transformer_core.reasons import reason
 
-_IN_MEMORY = 8  # bytes that a byte of a line takes once it is read, about
+Request = TypeVar("Request")
+
+_IN_MEMORY = 8  # bytes of memory per byte of a line, about
 
 
 class RecordFile:
-    """A file of records, each of which has a `step`; steps only rise. Thread-safe.
-
-    Args:
-        path: it need not exist.
-    """
+    """A file of records with rising `step`s, one JSON object per line; a torn last line is ignored. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,20 +30,19 @@ class RecordFile:
         return _IN_MEMORY * self._n_bytes
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Append one line; `record` has at least `step`."""
+        """Append a record, which has at least `step`, as one line."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the records, which are not to be changed; a torn last one is left out.
+        """Return the records, not to be changed, without a torn last one.
 
-        What was read before is remembered: another call reads only what was appended since, unless the file was cut or
-        replaced.
+        Later calls read only new lines, unless the file was cut or replaced.
 
         Raises:
-            RunError: another line is damaged, or it cannot be read.
+            RunError: a line is damaged, or the file cannot be read.
         """
-        refuse_what_is_no_file(self.path)
+        _refuse_pipe(self.path)
         with self._lock:
             try:
                 with self.path.open("rb") as file:
@@ -57,7 +54,7 @@ class RecordFile:
             return [*self._records]
 
     def rewind(self, *, step: int) -> None:
-        """Forget what was written after a step, and a torn last line: a run that goes on from there writes it again."""
+        """Delete the records after a step, and a torn last line: a resumed run writes them again."""
         if not self.path.exists():
             return
         lines = _complete_lines(self.path.read_bytes())
@@ -71,9 +68,9 @@ class RecordFile:
         self._inode = -1
 
     def _catch_up(self, file: BufferedIOBase) -> None:
-        """Read on from where the last reading ended, if its first and its last line still stand there; else all anew.
+        """Read new lines if the first and the last known line are unchanged, else the whole file.
 
-        A file that took the place of another one may have its inode, too.
+        A file that replaced another one may have the same inode.
         """
         inode = os.fstat(file.fileno()).st_ino
         is_same = inode == self._inode and file.read(len(self._first_line)) == self._first_line
@@ -107,16 +104,54 @@ class RecordFile:
         return records
 
 
-def refuse_what_is_no_file(path: Path) -> None:
-    """Check that what lies in the place of a run's file is one: of a pipe, reading never ends.
-
-    Raises:
-        RunError: it is not.
-    """
+def _refuse_pipe(path: Path) -> None:
+    """Check that a path is not a pipe or device, of which reading never ends."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise RunError("{path} is damaged: it is not a file", path=path)
 
 
 def _complete_lines(content: bytes) -> list[bytes]:
-    """Return the lines with their ends; one without is torn, and is left out."""
+    """Return the lines with their ends, without a torn last one."""
     return [line + b"\n" for line in content.split(b"\n")[:-1]]
+
+
+def read_request(path: Path, parse: Callable[[dict[str, Any]], Request], *, missing: Message) -> Request:
+    """Return the request of a run or an experiment from its JSON file.
+
+    Args:
+        path: the file.
+        parse: builds the request from its values.
+        missing: the error if there is no such file, with {path}, the folder.
+
+    Raises:
+        RunError: that, or the file is damaged.
+    """
+    values = read_object(path)
+    if values is None:
+        raise RunError(missing, path=path.parent)
+    try:
+        return parse(values)
+    except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
+        raise RunError(
+            "{path} was written by another version and cannot be used ({error})", path=path, error=error
+        ) from error
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the object of a run's JSON file, None if there is no such file.
+
+    Raises:
+        RunError: it is damaged, or cannot be read.
+    """
+    _refuse_pipe(path)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (RecursionError, ValueError) as error:  # nested too deeply; not JSON, or not UTF-8
+        raise RunError("{path} is damaged and cannot be read ({error})", path=path, error=reason(error)) from error
+    except OSError as error:
+        raise RunError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    if not isinstance(values, Mapping):
+        raise RunError("{path} is damaged: it does not contain a JSON object", path=path)
+    return dict(values)

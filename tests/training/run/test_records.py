@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.errors import RunError
-from transformer_core.training.run import metrics
-from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run import records
+from transformer_core.training.run.records import RecordFile
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_torn_line_is_left_out_and_only_new_lines_are_parsed(file: RecordFile,
         parsed.append(line)
         return json.loads(line)
 
-    monkeypatch.setattr(metrics, "json", SimpleNamespace(loads=loads, dumps=json.dumps))
+    monkeypatch.setattr(records, "json", SimpleNamespace(loads=loads, dumps=json.dumps))
     whole = b"".join(b'{"step":%d,"loss":%d}\n' % (step, step * 7) for step in range(9))
     for n_bytes in range(len(whole) + 1):
         file.path.write_bytes(whole[:n_bytes])
