@@ -6,61 +6,46 @@ import re
 import subprocess
 import sys
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import headlight as hl
 import transformer_core as tc
 from tests.conftest import ROOT
 
 
-class HtmlPage(HTMLParser):
-    """The links of an HTML page, and the text of each element that has an id."""
+class HtmlPage(NamedTuple):
+    """An HTML page: its links, its ids, and the text of each section by its id."""
 
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.texts: dict[str, str] = {}  # by id, with the text of inner elements
-        self._open: list[tuple[str, str]] = []  # tag and id
-        self.feed(page.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.links += [link for name in ("href", "src") if (link := values.get(name))]
-        if element := values.get("id") or "":
-            self.texts.setdefault(element, "")
-        if tag in ("section", "div"):
-            self._open.append((tag, element))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("section", "div"):
-            assert self._open.pop()[0] == tag
-
-    def handle_data(self, data: str) -> None:
-        for _, element in self._open:
-            if element:
-                self.texts[element] += data
+    links: list[str]
+    ids: set[str]
+    texts: dict[str, str]
 
 
 @cache
 def parse(page: Path) -> HtmlPage:
     """Parse an HTML page, once."""
-    return HtmlPage(page)
+    html = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    _, *parts = re.split(r'<section id="([^"]+)"', html)
+    texts = [unescape(re.sub(r"<[^>]*>", "", part)) for part in parts]
+    links, ids = (re.findall(rf"\b(?:{name})=[\"']([^\"']+)", html) for name in ("href|src", "id"))
+    return HtmlPage(links, {*ids}, dict(zip(texts[::2], texts[1::2], strict=True)))
 
 
 def broken(page: Path) -> list[str]:
     """Return the links of a page to a missing file, or to a missing id; links to other sites are not checked."""
     problems = []
     for link in parse(page).links:
-        parts = urlsplit(link)
-        if parts.scheme or parts.netloc:
+        scheme, site, path, _, fragment = urlsplit(unescape(link))
+        target = (page.parent / unquote(path)) if path else page
+        if scheme or site or (target.is_file() and not fragment):
             continue
-        target = (page.parent / unquote(parts.path)) if parts.path else page
-        is_page = target.suffix == ".html"
-        if not target.is_file() or (parts.fragment and is_page and parts.fragment not in parse(target).texts):
+        if not target.is_file() or (target.suffix == ".html" and fragment not in parse(target).ids):
             problems.append(f"{page.name}: {link}")
     return problems
 
@@ -81,17 +66,18 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.full
-def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
-    entries = parse(reference / "transformer_core.html")
-    for name in tc.__all__:
-        value = getattr(tc, name)
+@pytest.mark.parametrize("package", [tc, hl], ids=["transformer_core", "headlight"])
+def test_every_public_name_has_its_signature_and_its_docstring(package: ModuleType, reference: Path):
+    entries = parse(reference / f"{package.__name__}.html")
+    for name in package.__all__:
+        value = getattr(package, name)
         if isinstance(value, ModuleType):
             page = value.__name__.replace(".", "/") + ".html"
-            named = {key: getattr(value, key) for key in getattr(value, "__all__", vars(value))}
-            own = {key: of for key, of in named.items() if getattr(of, "__module__", "").startswith(value.__name__)}
+            public = {key: getattr(value, key) for key in getattr(value, "__all__", vars(value))}
+            own = {key: of for key, of in public.items() if getattr(of, "__module__", "").startswith(value.__name__)}
             functions = {key for key, of in own.items() if inspect.isfunction(of) and key[0] != "_"}
             assert page in entries.links
-            assert functions and functions <= set(parse(reference / page).texts)
+            assert functions and functions <= parse(reference / page).ids
             continue
         shown = " ".join(entries.texts[name].split())
         if inspect.isfunction(value) or "__init__" in vars(value):
@@ -100,8 +86,8 @@ def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
         assert inspect.getdoc(value), name
         for word in re.findall(r"\w+", (inspect.getdoc(value) or "").replace("Args:", "Arguments:")):
             assert word in shown, f"{name}: {word}"
-    rooms = {path.relative_to(reference).as_posix() for path in reference.glob("transformer_core/*.html")}
-    assert rooms <= set(entries.links) and len(rooms) > 10
+    modules = {path.relative_to(reference).as_posix() for path in reference.glob(f"{package.__name__}/*.html")}
+    assert modules <= set(entries.links) and len(modules) > 3
 
 
 @pytest.mark.full
