@@ -26,10 +26,10 @@ def store_of(texts: Sequence[Sequence[int]]) -> TokenStore:
     return TokenStore(np.array([token for text in texts for token in text], np.uint16), starts)
 
 
-def steps_by_hand(texts: list[tuple[list[int], bool]], n_silent: int) -> Steps:
+def steps_by_hand(texts: list[tuple[list[int], bool]], n_given: int) -> Steps:
     """Each target beside the token in front of it."""
     return [
-        (row[place - 1], row[place]) for row, is_said in texts if is_said for place in range(1, len(row) - n_silent)
+        (row[place - 1], row[place]) for row, is_target in texts if is_target for place in range(1, len(row) - n_given)
     ]
 
 
@@ -59,13 +59,13 @@ def losses_by_hand(train: Steps, held_out: Steps, vocab_size: int) -> tuple[floa
 @given(texts, texts, st.integers(0, 1), st.integers(1, 7))
 @settings(max_examples=40)
 def test_the_losses_are_those_of_counting_by_hand(
-    train: list[tuple[list[int], bool]], held_out: list[tuple[list[int], bool]], n_silent: int, together: int
+    train: list[tuple[list[int], bool]], held_out: list[tuple[list[int], bool]], n_given: int, together: int
 ):
     parts = [
-        Targets(store_of([row for row, _ in part]), np.array([is_said for _, is_said in part]), n_silent=n_silent)
+        Targets(store_of([row for row, _ in part]), np.array([is_target for _, is_target in part]), n_given=n_given)
         for part in (train, held_out)
     ]
-    counted, judged = (steps_by_hand(part, n_silent) for part in (train, held_out))
+    counted, judged = (steps_by_hand(part, n_given) for part in (train, held_out))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_TOGETHER", together)
         if not counted or not judged:
@@ -81,7 +81,7 @@ def test_of_very_many_some_blocks_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_TOGETHER", 10)
     monkeypatch.setattr(module, "_MOST_COUNTED", 100)
     monkeypatch.setattr(module, "_MOST_JUDGED", 50)
-    part = Targets(store_of([[*range(2, 9)] * 100]), np.array([True]), n_silent=0)
+    part = Targets(store_of([[*range(2, 9)] * 100]), np.array([True]), n_given=0)
     found = baselines(part, part, vocab_size=9)
     assert 50 < found.n_counted <= 100 and 20 < found.n_judged <= 50
     assert found.bigram_loss < 0.2 < 1.9 < found.unigram_loss  # seven tokens in turn: log 7 is 1.95

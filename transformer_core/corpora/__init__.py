@@ -1,4 +1,4 @@
-"""Corpora: made here from a seed or read from files, with what is held out and how an output is judged."""
+"""Corpora: generated, shipped or read from files, with a held-out part and measures that judge outputs."""
 
 import os
 from collections.abc import Mapping
@@ -59,22 +59,20 @@ CORPORA: Mapping[str, GeneratedCorpus] = MappingProxyType(
 
 
 def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -> Corpus:
-    """Return the corpus of that name, or the one that a file or a folder holds.
+    """Return the corpus of that name, or the one in a file or a folder.
 
-    A generated corpus is drawn once, and kept in the cache folder.
+    A generated corpus is drawn once and kept in the cache folder.
 
     Args:
         name: one of `CORPORA`; or a corpus of another package, such as "program:reverse" (see `providers`); or the
             path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such files; or the
             paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus, "./copy" is
             the file.
-        seed: of a generated corpus: which sentences are drawn; what is held out does not depend on it, where
-            combinations decide.
-        reading: what one token is, and of a file what one text is.
+        seed: of the draw of a generated corpus; en-fr and stories are shipped as drawn with seed 0.
+        reading: what one token is, and, for a file, what one text is.
 
     Raises:
-        CorpusError: there is neither a corpus nor a file of that name, the file cannot be read as a corpus, or not as
-            it is wanted.
+        CorpusError: there is neither a corpus nor a file of that name, or it cannot be read in this way.
     """
     if name in CORPORA:
         from transformer_core.corpora.storage.kept_corpora import kept_corpus

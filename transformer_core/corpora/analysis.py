@@ -1,4 +1,4 @@
-"""Computing the statistics of a corpus, and with it all that a training needs before its first step."""
+"""Computing the statistics of a corpus, and with them everything that training needs before its first step."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from transformer_core.text.tokenizer import Tokenizer
 
 _N_FREQUENT, _N_SAMPLES = 20, 10
 _LONGEST_SAMPLE = 300  # characters of a text
-_TOGETHER = 2**20  # tokens that are counted at a time
+_TOGETHER = 2**20  # tokens counted at a time
 
 OnStage = Callable[[str], None]
 """Called when a stage begins, with its name in `analysis_process.STAGES`."""
@@ -38,14 +38,14 @@ def stats_of(
     on_stage: OnStage = lambda stage: None,
     on_progress: OnProgress | None = None,
 ) -> CorpusStats:
-    """Return the statistics of a corpus, made now or kept; corpus, tokenizer and tokens are in the cache folder then.
+    """Return the statistics of a corpus, computed or cached; corpus, tokenizer and tokens are cached, too.
 
     Args:
         name: as `load_corpus` takes it.
         reading: how the corpus is read.
         architecture: of the model; None: an encoder-decoder for pairs, a decoder for texts.
-        on_stage: told what is done next.
-        on_progress: told of pairs or texts that are encoded, and of all, while that goes on.
+        on_stage: called at the beginning of each stage.
+        on_progress: called with the numbers of encoded items and of all items.
 
     Raises:
         CorpusError: there is no such corpus, or such a model cannot learn from it.
@@ -73,12 +73,12 @@ def compute_stats(corpus: Corpus, tokenizer: Tokenizer, architecture: Architectu
     """Return the statistics of a corpus, in little memory however large it is.
 
     Args:
-        corpus: whose.
+        corpus: to analyze.
         tokenizer: its own, from `tokenizer_of`.
-        architecture: of the model that is to learn from it.
+        architecture: of the model.
 
     Raises:
-        CorpusError: such a model cannot learn from it, or it has no token to be said.
+        CorpusError: such a model cannot learn from it, or there is no token to predict.
     """
     refuse_misfit(corpus.train, architecture)
     train, held_out = tokenize(corpus.train, tokenizer), tokenize(corpus.held_out, tokenizer)
@@ -125,7 +125,7 @@ def compute_stats(corpus: Corpus, tokenizer: Tokenizer, architecture: Architectu
 
 
 def _counts(store: TokenStore, tokenizer: Tokenizer) -> NDArray[np.int64]:
-    """Return how often each token is in the texts; <bos> and <eos>, which are around them, are not counted."""
+    """Return how often each token occurs in the texts, without <bos> and <eos> around them."""
     counts = np.zeros(tokenizer.vocab_size, np.int64)
     for first in range(0, len(store.tokens), _TOGETHER):
         counts += np.bincount(store.tokens[first : first + _TOGETHER], minlength=len(counts))
@@ -134,7 +134,7 @@ def _counts(store: TokenStore, tokenizer: Tokenizer) -> NDArray[np.int64]:
 
 
 def _hashes(store: TokenStore) -> NDArray[np.int64]:
-    """Return a number for each text; two texts of one length have the same once in four billion times."""
+    """Return a hash of each text; two texts of one length collide once in four billion times."""
     tokens = store.tokens.data
     return np.fromiter(
         (zlib.crc32(tokens[start:end]) | end - start << 32 for start, end in pairwise(store.starts.data)),
@@ -144,17 +144,17 @@ def _hashes(store: TokenStore) -> NDArray[np.int64]:
 
 
 def targets_of(items: Sequence[Any], store: TokenStore, architecture: Architecture) -> Targets:
-    """Return what a model has to say of a part of a corpus; an encoder, whose tokens are masked, is given <eos>."""
+    """Return the targets of a part of a corpus; an encoder, whose tokens are masked, is given <eos>."""
     texts = joined(items, store)
-    is_said = np.ones(len(texts), np.bool_)
+    is_target = np.ones(len(texts), np.bool_)
     if architecture == "encoder_decoder":
-        is_said[::2] = False
+        is_target[::2] = False
     is_given = architecture == "encoder_only" and not isinstance(items, RunningText)
-    return Targets(texts, is_said, n_silent=1 if is_given else 0)
+    return Targets(texts, is_target, n_given=1 if is_given else 0)
 
 
 def _lengths(corpus: Corpus, *stores: TokenStore) -> Mapping[str, Lengths]:
-    """Return how long the texts of both parts are, each side by itself."""
+    """Return the lengths of the texts of both parts, separately for each side."""
     around = 2  # <bos> and <eos>
     if not corpus.is_pairs:
         return {"text": _length(np.concatenate([store.lengths() - around for store in stores]))}
@@ -175,7 +175,7 @@ def _length(lengths: NDArray[np.int64]) -> Lengths:
 
 
 def _samples(items: Sequence[Pair] | Sequence[Text]) -> tuple[tuple[str, ...], ...]:
-    """Return some items that lie evenly among all, each text cut to what can be read at a glance."""
+    """Return evenly spaced items, each text cut to a readable length."""
     some = items[:: max(1, len(items) // _N_SAMPLES)][:_N_SAMPLES]
     return tuple(tuple(map(_cut, item.texts)) for item in some)
 

@@ -1,9 +1,9 @@
-"""Work that goes on only as long as a client waits for it: a folder through which both sides know of each other.
+"""A process that analyzes a corpus as long as a client waits for it; both communicate through a folder.
 
 ```
-wanted          touched by the waiting client; where it is missing or old, the work ends
-progress.json   how far the work is; written anew each second, so that its age tells whether the process lives
-result.json     what was found
+wanted          touched by the waiting client; when it is missing or old, the process ends
+progress.json   the progress, rewritten every half second; its age shows whether the process is alive
+result.json     the statistics
 ```
 """
 
@@ -31,25 +31,25 @@ STAGES = {
     "counts": Message("counting tokens"),
 }
 
-MOST_SECONDS = 3600.0  # that such work may take
-UNWANTED_SECONDS = 5.0  # without the mark of anybody who waits, after which the work ends
-UNSEEN_SECONDS = 120.0  # since a waiting client was last seen; a browser looks once a minute for a hidden tab
-_TICK = 0.5  # seconds between two looks
-_SILENT_SECONDS = 20.0  # after so long without a word, the process is taken for gone
-_PATIENCE = 5.0  # seconds in which the work may clean up behind itself
+MOST_SECONDS = 3600.0  # of an analysis
+UNWANTED_SECONDS = 5.0  # without a waiting client, after which the process ends
+UNSEEN_SECONDS = 120.0  # after which a client no longer waits; a hidden tab asks once a minute
+_TICK = 0.5  # seconds between two checks
+_SILENT_SECONDS = 20.0  # without progress, after which the process is considered dead
+_PATIENCE = 5.0  # seconds for cleaning up
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far the work is."""
+    """The progress of an analysis."""
 
     stage: str = "begins"  # one of STAGES
     n_done: int = 0
-    n_in_all: int = 0  # 0: nothing is counted in this stage
+    n_in_all: int = 0  # 0: this stage has no count
 
 
 class WatchedFolder:
-    """The folder of such work, as the waiting client sees it."""
+    """The folder of an analysis, as the client sees it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class WatchedFolder:
         self._progress = path / "progress.json"
 
     def want(self) -> None:
-        """Say that a client waits.
+        """Note that a client waits.
 
         Raises:
             OSError: the folder cannot be written.
@@ -67,28 +67,28 @@ class WatchedFolder:
         self.wanted_file.touch()
 
     def give_up(self) -> None:
-        """Wait no more; others who wait say so again in time."""
+        """Stop waiting; other clients note again that they wait."""
         with suppress(OSError):
             self.wanted_file.unlink()
 
     def progress(self) -> Progress:
-        """Return how far the work is."""
+        """Return the latest progress."""
         with suppress(OSError, ValueError, TypeError):
             return Progress(**json.loads(self._progress.read_text(encoding="utf-8")))
         return Progress()
 
     def is_alive(self) -> bool:
-        """Whether a process works here, as far as what it wrote last tells."""
+        """Return True if a process has written progress recently."""
         with suppress(OSError):
             return time.time() - self._progress.stat().st_mtime < _SILENT_SECONDS
         return False
 
     def write_progress(self, progress: Progress) -> None:
-        """Say how far the work is."""
+        """Write the progress."""
         self._write(self._progress, json.dumps(asdict(progress)))
 
     def end(self, result: str | None) -> None:
-        """Say what was found, if anything, and that no process works here any more."""
+        """Write the result, if any, and remove the progress: the process has ended."""
         if result is not None:
             self._write(self.result, result)
         self._progress.unlink(missing_ok=True)
@@ -104,26 +104,26 @@ class WatchedFolder:
 
 
 class CancellableWork:
-    """While this context is open, the process tells how far it is, and is interrupted once nobody waits any more.
+    """While this context is open, the process writes its progress, and is interrupted when no client waits.
 
     Args:
-        folder: of the work.
+        folder: of the analysis.
 
     Raises:
-        CorpusError: the work took too long.
+        CorpusError: it took too long.
         KeyboardInterrupt: no client waits.
     """
 
     def __init__(self, folder: WatchedFolder) -> None:
         self.progress = Progress()
-        self.result: str | None = None  # set by the work when it is done
+        self.result: str | None = None  # set by the analysis
         self._folder = folder
         self._is_over = threading.Event()
         self._is_too_long = False
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Self:
-        with suppress(ValueError):  # it can be set in the main thread alone, where processes of their own work
+        with suppress(ValueError):  # only possible in the main thread, where separate processes run
             signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have told its children to ignore it
         self._folder.write_progress(self.progress)
         self._thread.start()
@@ -141,7 +141,7 @@ class CancellableWork:
             ) from error
 
     def _watch(self) -> None:
-        """Tell how far the work is, and check whether a client still waits."""
+        """Write the progress, and check whether a client still waits."""
         begun = unwanted = time.time()
         while not self._is_over.wait(_TICK):
             now = time.time()
@@ -153,7 +153,7 @@ class CancellableWork:
             self._is_too_long = now - begun > MOST_SECONDS
             if self._is_too_long or now - unwanted > UNWANTED_SECONDS:
                 interrupt_main()
-                if not self._is_over.wait(_PATIENCE):  # inside a library that does not listen
+                if not self._is_over.wait(_PATIENCE):  # inside a library that ignores interrupts
                     sys.stderr.flush()
                     os._exit(2 if self._is_too_long else 130)
                 return

@@ -1,4 +1,4 @@
-"""Batches, the order in which they come, and the place that a run has reached among them."""
+"""Batches, their order, and the position of a run in it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -14,20 +14,20 @@ from torch import Tensor
 from transformer_core.errors import CorpusError
 
 IGNORED = -1
-"""The target where nothing is to be learnt: at padding, and at tokens that are not masked."""
+"""The target at positions without loss: padding, and tokens that are not masked."""
 
-_STRETCH_BATCHES = 16  # batches whose rows are sorted by length together
+_STRETCH_BATCHES = 16  # batches whose rows are sorted by length as one stretch
 
 
 class Batch(NamedTuple):
-    """Some rows as a model takes them, int64, right-padded: `model(*inputs)` gives logits for the targets."""
+    """Rows of model inputs, int64, right-padded: `model(*inputs)` gives logits for the targets."""
 
     inputs: tuple[Int[Tensor, "batch pos"], ...]
-    targets: Int[Tensor, "batch pos"]  # as long as the last input; `IGNORED` where nothing counts
-    antecedents: Bool[Tensor, "batch query key"] | None = None  # of the source: pronouns, and what they stand for
+    targets: Int[Tensor, "batch pos"]  # same shape as the last input; `IGNORED` where there is no loss
+    antecedents: Bool[Tensor, "batch query key"] | None = None  # of the source: from pronouns to their antecedents
 
     def to(self, device: torch.device) -> "Batch":
-        """Return the same rows on a device."""
+        """Return the batch on a device."""
         return self._each(lambda part: part.to(device))
 
     def rows(self, rows: Int[Tensor, " row"]) -> "Batch":
@@ -36,7 +36,7 @@ class Batch(NamedTuple):
 
     @property
     def n_pronouns(self) -> int:
-        """Tokens of the sources that stand for others."""
+        """The number of source tokens that are pronouns."""
         return 0 if self.antecedents is None else int(self.antecedents.any(dim=-1).sum())
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
@@ -46,25 +46,24 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPosition:
-    """Where a run stands in the data."""
+    """The position of a run in the data."""
 
-    epoch: int  # passes over all rows that are complete
-    index: int  # batches taken of this epoch
+    epoch: int  # completed passes over all rows
+    index: int  # batches of this epoch so far
 
 
 class Batches(ABC, Iterator[Batch]):
-    """An endless iterator of batches: each epoch holds every row once, in an order that seed and epoch determine.
+    """An endless iterator of batches: each epoch contains every row once, in an order determined by seed and epoch.
 
-    Rows of like length share a batch, which saves padding, but not only those: an epoch shuffles the rows, sorts each
-    stretch of sixteen batches by length, cuts it into its batches, and shuffles all of these. With the whole epoch
-    sorted, each batch is of one length, and learning goes to and fro between lengths (`copy` after 400 steps: 78 %
-    right; 96 % in stretches of four; 98 % unsorted, with steps that take an eighth longer). The last batch cut may be
-    smaller.
+    Rows of similar length share a batch, which saves padding: an epoch shuffles the rows, sorts each stretch of sixteen
+    batches by length, cuts it into batches, and shuffles all of these. With the whole epoch sorted, each batch has one
+    length, and learning alternates between lengths (`copy` after 400 steps: 78 % correct; 96 % in stretches of four;
+    98 % unsorted, with steps that take an eighth longer). The last batch may be smaller.
 
     Args:
-        n_rows: what there is to make batches of.
-        batch_size: rows a batch.
-        seed: with the epoch, fixes the order.
+        n_rows: number of rows.
+        batch_size: rows per batch.
+        seed: determines, with the epoch, the order.
 
     Source: Vaswani et al. 2017, sec. 5.1 ("batched together by approximate sequence length").
     """
@@ -78,11 +77,11 @@ class Batches(ABC, Iterator[Batch]):
 
     @property
     def batches_per_epoch(self) -> int:
-        """Batches that hold every row once."""
+        """The number of batches per epoch."""
         return -(-self.n_rows // self.batch_size)
 
     def __next__(self) -> Batch:
-        """Return the batch at the position, and move on."""
+        """Return the batch at the position, and advance the position."""
         batch = self._batch(self._rows_of(int(self._batch_order[self.position.index])))
         if self.position.index + 1 < self.batches_per_epoch:
             self.position = BatchPosition(epoch=self.position.epoch, index=self.position.index + 1)
@@ -91,7 +90,7 @@ class Batches(ABC, Iterator[Batch]):
         return batch
 
     def seek(self, position: BatchPosition) -> Self:
-        """Go to a position, so that the next batch is the one that would have come there; return the iterator itself.
+        """Move to a position, so that the next batch is the one at that position; return the iterator itself.
 
         Raises:
             CorpusError: the position does not exist in these data.
@@ -114,7 +113,7 @@ class Batches(ABC, Iterator[Batch]):
 
     @abstractmethod
     def _batch(self, rows: NDArray[np.int64]) -> Batch:
-        """Return the batch of these rows, which is the one at the position."""
+        """Return the batch of these rows, the one at the position."""
 
     def _shuffle(self, *, epoch: int) -> None:
         random = np.random.default_rng((self.seed, epoch))
@@ -122,7 +121,7 @@ class Batches(ABC, Iterator[Batch]):
         self._batch_order = random.permutation(self.batches_per_epoch)
 
     def _rows_of(self, cut: int) -> NDArray[np.int64]:
-        """Return the rows of a batch, by its number among those that the epoch is cut into."""
+        """Return the rows of a batch, by its index before the batches are shuffled."""
         in_stretch = cut % _STRETCH_BATCHES
         start = (cut - in_stretch) * self.batch_size
         rows = self._by_length(self._row_order[start : start + _STRETCH_BATCHES * self.batch_size])

@@ -1,4 +1,4 @@
-"""A corpus as batches: which ones a model learns from is a matter of its architecture."""
+"""A corpus as batches for a model of some architecture."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -42,25 +42,24 @@ def batches_for(
     with_antecedents: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Batches:
-    """Return the batches that a model of some architecture learns from.
+    """Return the batches for training a model of some architecture.
 
-    An encoder-decoder learns to say the target of a pair, a decoder each next token of a text, an encoder those tokens
-    of a text that are masked; of a text with labels, both learn the label of each token.
+    An encoder-decoder learns to predict the target of a pair, a decoder each next token of a text, an encoder the
+    masked tokens of a text; of a text with labels, both learn the label of each token.
 
     Args:
         items: a part of a corpus, in memory or in files.
         tokenizer: the model's own.
         architecture: of the model.
         max_seq_len: tokens that the model takes; longer texts are cut into pieces, longer pairs refused.
-        batch_size: pairs, or pieces of texts, a batch.
-        seed: with the epoch, fixes the order and what is masked.
-        stride: tokens between the beginnings of two windows of a running text that is trained on; None: as many as a
-            window has, so that they lie end to end.
-        with_antecedents: of pairs, whether batches say what pronouns of the source stand for.
-        on_progress: told of pairs or texts that are encoded, and of all, while that goes on.
+        batch_size: pairs, or pieces of texts, per batch.
+        seed: determines, with the epoch, the order and the masks.
+        stride: tokens between the beginnings of two training windows of a running text; None: no overlap.
+        with_antecedents: batches of pairs contain the antecedents of the pronouns in the sources.
+        on_progress: called with the numbers of encoded items and of all items.
 
     Raises:
-        CorpusError: there is nothing to learn from, the architecture needs the other kind of corpus, a pair is too
+        CorpusError: the corpus is empty, the architecture needs the other kind of corpus, a pair is too
             long, or the tokenizer lacks a token that is needed.
     """
     refuse_misfit(items, architecture)
@@ -95,10 +94,10 @@ def batches_for(
 
 
 def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architecture) -> None:
-    """Check that a model of some architecture can learn from a part of a corpus; nothing is tokenized.
+    """Check that a model of some architecture can learn from a part of a corpus, without tokenizing it.
 
     Raises:
-        CorpusError: there is nothing in it, or it is of the other kind: pairs instead of texts, or texts of pairs.
+        CorpusError: it is empty, or of the other kind: pairs instead of texts, or texts instead of pairs.
     """
     if not len(items):
         raise CorpusError("the corpus is empty; it must contain at least one pair or text")
@@ -122,10 +121,10 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
 
 
 def refuse_stride(stride: int | None, items: Sequence[Pair] | Sequence[Text], *, max_seq_len: int) -> None:
-    """Check that a stride is one between windows of a running text, and that no token between two is left out.
+    """Check that a stride applies, and that it skips no token between two windows of a running text.
 
     Raises:
-        CorpusError: it is not.
+        CorpusError: it does not apply, or is too large.
     """
     if stride is None:
         return

@@ -1,4 +1,4 @@
-"""What is wrong with a corpus before it is trained on: too little, too long, the same again and again."""
+"""Checks of a corpus before training: too little text, too long texts, repetitions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,28 +8,28 @@ from transformer_core.corpora.corpus_stats import CorpusStats
 from transformer_core.corpora.storage.pieces import n_windows
 from transformer_core.errors import Message
 
-_FEW_HELD_OUT = 10  # fewer texts, or windows, tell little
-_DETERMINED = 0.05  # nats: below it the token before tells the next one
-_MOST_UNKNOWN = 0.1  # share of the tokens in validation
+_FEW_HELD_OUT = 10  # texts or windows; with fewer, measurements are imprecise
+_DETERMINED = 0.05  # nats; below, the previous token determines the next one
+_MOST_UNKNOWN = 0.1  # share of the held-out tokens
 _MANY_COPIES = 0.5  # share of texts, or pairs
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a person should know before a training."""
+    """Something that one should know before training."""
 
-    sentence: Message  # what it is, why it matters, and what to do
-    is_fatal: bool = False  # the training cannot begin
+    sentence: Message  # what, why it matters, and what to do
+    is_fatal: bool = False  # training cannot begin
 
 
 def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int | None = None) -> list[Finding]:
-    """Return what is wrong with a corpus for some training, the worst first.
+    """Return the problems of a corpus for a training, the worst first.
 
     Args:
         stats: of the corpus.
         max_seq_len: tokens that the model takes.
-        batch_size: pairs, or windows of texts, a step.
-        stride: tokens from one window of a running text to the next; None: a window's length.
+        batch_size: pairs, or windows of texts, per step.
+        stride: tokens from one window of a running text to the next; None: the length of a window.
     """
     long = [*_too_long(stats, max_seq_len)]
     others = (
@@ -41,7 +41,7 @@ def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int 
 
 
 def n_rows(stats: CorpusStats, max_seq_len: int, stride: int | None = None) -> int:
-    """Return how many pairs, or windows of a running text, an epoch has; of texts that may be cut how many at least.
+    """Return the number of pairs or windows per epoch; for texts, which may be split, the least number.
 
     Args:
         stats: of the corpus.
@@ -57,7 +57,7 @@ def n_rows(stats: CorpusStats, max_seq_len: int, stride: int | None = None) -> i
 
 
 def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
-    """Find texts beyond what the model takes: those of pairs are refused, others are cut."""
+    """Yield the texts that are too long for the model: pairs are refused, other texts are split."""
     for side, lengths in stats.lengths.items():
         n_around = 2 if stats.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
         n = lengths.n_above(max_seq_len - n_around)
@@ -92,7 +92,7 @@ def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
 
 
 def _the_same(stats: CorpusStats) -> Iterator[Message]:
-    """Find that there is nothing, or little, to be learnt."""
+    """Yield that there is nothing, or little, to learn."""
     if stats.n_used_tokens == 1:
         token = stats.frequent[0].token
         yield Message(
@@ -134,7 +134,7 @@ def _the_same(stats: CorpusStats) -> Iterator[Message]:
 
 
 def _too_little(stats: CorpusStats, rows: int, max_seq_len: int, batch_size: int) -> Iterator[Message]:
-    """Find that there is too little for a batch, or for a validation."""
+    """Yield that there is too little for a batch, or for measurements."""
     if rows < batch_size:
         yield Message(
             "The training set ({n:,} pairs or windows) is smaller than one batch ({batch_size:,}), "

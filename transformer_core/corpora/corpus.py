@@ -1,4 +1,4 @@
-"""What a corpus is: what to train on, what is kept back, what truly depends on what, and how an output is judged."""
+"""Corpora: training and held-out items, their gold alignments, and the measures that judge outputs."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,24 +11,24 @@ from transformer_core.errors import CorpusError, Message
 Alignment = tuple[tuple[int, ...], ...]
 """For each unit, in order, the units that it truly depends on, ascending; an empty tuple: on nothing in the text.
 
-A unit is what the corpus's own tokenizer makes one token of, a character or a word; special tokens are not counted.
+A unit is one token of the corpus's own tokenizer, a character or a word; special tokens do not count.
 """
 
 
 Antecedents = tuple[tuple[int, int], ...]
-"""Each pronoun of a source with each noun that it stands for, as places of words, ascending.
+"""Each pronoun of a source with each noun that it stands for, as word indices, ascending.
 
-Words are those that the word tokenizer makes of the source, from 0 on, whatever tokenizer is used.
+Words are tokens of the word tokenizer, counted from 0, whatever tokenizer is used.
 """
 
 
 TokenizerKind = Literal["word", "character", "byte_bpe"]
-"""What one token is; byte_bpe: some bytes that often come together."""
+"""What one token is; byte_bpe: bytes that often occur together."""
 
 BETWEEN = "|"
-"""What is between the paths of several files in the name of one corpus."""
+"""The separator of several paths in the name of one corpus."""
 
-_SHARED = {  # by whether it is pairs
+_SHARED = {  # by is_pairs
     True: Message(
         "{name}: {n} sources are both in the training and in the held-out data, for example "
         "{example!r}; each must be in only one of them."
@@ -42,12 +42,12 @@ _SHARED = {  # by whether it is pairs
 
 @dataclass(frozen=True)
 class Pair:
-    """A text and the text that the model shall turn it into; pairs of equal texts are equal."""
+    """A source text and its target; pairs of equal texts are equal."""
 
     source: str
     target: str
-    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each target unit: source units
-    antecedents: Antecedents | None = field(default=None, compare=False, repr=False)  # None: nothing is known of them
+    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each target unit, in source units
+    antecedents: Antecedents | None = field(default=None, compare=False, repr=False)  # None: unknown
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -55,16 +55,16 @@ class Pair:
         return (self.source, self.target)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both texts are the same, whatever class of pair each is."""
+        """Return True if both texts are the same."""
         return isinstance(other, Pair) and (self.source, self.target) == (other.source, other.target)
 
 
 @dataclass(frozen=True)
 class Text:
-    """One text, to learn each next token of, or tokens that are masked."""
+    """One text, for learning each next token or masked tokens."""
 
     text: str
-    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each unit: others of this text
+    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each unit: other units
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -73,32 +73,32 @@ class Text:
 
     @property
     def determined(self) -> tuple[int, ...]:
-        """The units that others determine, ascending: the ones that a model can be expected to get right."""
+        """The units that others determine, ascending: those that a model can be expected to predict."""
         return tuple(unit for unit, sources in enumerate(self.alignment or ()) if sources)
 
 
 @dataclass(frozen=True)
 class Labelled(Text):
-    """A text with a label for each unit: a model learns to say the labels, each at the position of its unit."""
+    """A text with a label for each unit: a model learns to predict each label at the position of its unit."""
 
     labels: tuple[str, ...] = ()  # tokens of the vocabulary, one for each unit of the text
 
 
 Measure = Callable[[Pair, str], bool | None]
-"""Given a pair and the model's output text: is the output right in this respect? None: the measure does not apply.
+"""Given a pair and the model's output text: is the output correct in this respect? None: the measure does not apply.
 
-The target is given as the tokenizer writes it, as the output is: words lose capitals and some spaces.
+Target and output are both as the tokenizer decodes them: words lose capitals and some spaces.
 """
 
 TextMeasure = Callable[[Text, str], bool | None]
-"""Given a held-out text and what the model wrote after `prompt_of` of it: is that right in this respect?
+"""Given a held-out text and the model's continuation of its prompt: is that correct in this respect?
 
-The prompt is not part of what it wrote. None: the measure does not apply.
+The prompt is not part of the continuation. None: the measure does not apply.
 """
 
 
 def first_half(text: Text) -> str:
-    """The beginning of a text, up to the end of the word in which its middle lies."""
+    """Return the beginning of a text, up to the end of the word in its middle."""
     middle = len(text.text) // 2
     end = next((i for i in range(middle, len(text.text)) if text.text[i].isspace()), len(text.text))
     return text.text[:end]
@@ -106,37 +106,36 @@ def first_half(text: Text) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Pairs, or texts, for training and others held out, with what a page and a measurement need to know of them.
+    """Pairs or texts for training, held-out ones, and everything that pages and measurements need to know of them.
 
-    How well a model does is measured in three ways. *Pairs*: exact match, and `measures` judge what it makes of each
-    source. *Texts*:
-    `text_measures` judge what it writes after the prompt that `prompt_of` cuts from each held-out text. *Texts with an
-    alignment*: without any measure, its prediction of each unit in `Text.determined` is right or wrong.
+    A model is measured in three ways. *Pairs*: exact match, and `measures` judge its output for each source. *Texts*:
+    `text_measures` judge its continuation of the prompt that `prompt_of` cuts from each held-out text. *Texts with an
+    alignment*: without any measure, its predictions of the units in `Text.determined` are correct or wrong.
 
     Args:
-        train: all `Pair` or all `Text`: a tuple, or a sequence that reads its items when they are asked for.
-        held_out: the same, nothing of it in `train`; for tuples this is checked.
-        known_fingerprint: for a corpus whose items are not in memory: the fingerprint that its reader gives it.
+        train: all `Pair` or all `Text`: a tuple, or a sequence that reads its items on access.
+        held_out: the same, disjoint from `train`; for tuples this is checked.
+        known_fingerprint: the fingerprint, for a corpus whose items are not in memory.
 
     Raises:
-        CorpusError: something is both in training and held out, or pairs and texts are mixed.
+        CorpusError: an item is both in the training and in the held-out part, or pairs and texts are mixed.
     """
 
-    name: str  # as `load_corpus` knows it
+    name: str  # as `load_corpus` takes it
     title: str  # for the screen
     description: Message  # one or two sentences
-    train: Sequence[Any] = ()  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
+    train: Sequence[Any] = ()  # Sequence[Pair] or Sequence[Text], see `is_pairs`
     held_out: Sequence[Any] = ()  # the same
     examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
-    fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for a model that fills them in
+    fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for an encoder
     tokenizer_kind: TokenizerKind
-    vocab_size: int = 30_000  # tokens of its tokenizer at most
-    tokenizer_source: str = ""  # in place of both, a tokenizer from elsewhere: its folder, or its id on the Hub
-    words: tuple[str, ...] = ()  # in place of all three, the vocabulary, in order, after the special tokens
-    measures: Mapping[str, Measure] = field(default_factory=dict)  # of pairs, beside exact match
+    vocab_size: int = 30_000  # of its tokenizer, at most
+    tokenizer_source: str = ""  # in place of both: a tokenizer from elsewhere, its folder or its id on the Hub
+    words: tuple[str, ...] = ()  # in place of all three: the vocabulary in order, after the special tokens
+    measures: Mapping[str, Measure] = field(default_factory=dict)  # of pairs, besides exact match
     text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
-    prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text that a model is to continue
-    known_fingerprint: str = ""  # 64 hexadecimal digits, or "": `fingerprint` is worked out from the items
+    prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text, which a model continues
+    known_fingerprint: str = ""  # 64 hexadecimal digits; "": `fingerprint` is computed from the items
 
     def __post_init__(self) -> None:
         kind = Pair if self.is_pairs else Text
@@ -150,7 +149,7 @@ class Corpus:
 
     @property
     def is_pairs(self) -> bool:
-        """Whether `train` and `held_out` hold pairs; else they hold texts."""
+        """True if `train` and `held_out` hold pairs; otherwise they hold texts."""
         some = self.train if len(self.train) else self.held_out
         return not len(some) or isinstance(some[0], Pair)
 
@@ -167,17 +166,17 @@ class Corpus:
         return digest.hexdigest()
 
     def examples_for(self, architecture: Architecture) -> tuple[str, ...]:
-        """Return good texts to give to a model: with gaps where it fills them in."""
+        """Return good inputs of a model: texts with gaps for an encoder."""
         return self.fill_in_examples if architecture == "encoder_only" and self.fill_in_examples else self.examples
 
     def training_texts(self) -> Iterator[str]:
-        """Yield every text to train on, of a pair its source, then its target: what a tokenizer is made from."""
+        """Yield every training text, of a pair its source and its target; a tokenizer is trained on them."""
         for item in self.train:
             yield from item.texts
 
 
 def _written(item: Pair | Text) -> str:
-    """An item as its fingerprint reads it; a text may hold line breaks, so its length goes before it."""
+    """Return an item as the fingerprint reads it; a text may contain line breaks, so its length precedes it."""
     if isinstance(item, Pair):
         return f"{item.source}\t{item.target}\n"
     labels = "".join(f"\t{label}" for label in item.labels) if isinstance(item, Labelled) else ""

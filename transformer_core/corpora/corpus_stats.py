@@ -1,4 +1,4 @@
-"""Statistics of a corpus: what a person wants to know of it before training, kept so that it is there at once."""
+"""Statistics of a corpus, cached: what one wants to know before training."""
 
 import json
 import platform
@@ -21,32 +21,32 @@ from transformer_core.reasons import reason
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """How long texts are, in tokens, <bos> and <eos> not counted."""
+    """Lengths of texts, in tokens without <bos> and <eos>."""
 
     median: int
-    percentile_95: int  # 95 of 100 texts are as long, or shorter
+    percentile_95: int  # 95 of 100 texts are at most this long
     longest: int
-    counts: tuple[tuple[int, int], ...] = ()  # each length that occurs, ascending, and how many texts have it
+    counts: tuple[tuple[int, int], ...] = ()  # each length, ascending, and the number of texts that have it
 
     def n_above(self, length: int) -> int:
-        """Count the texts that are longer."""
+        """Return the number of longer texts."""
         return sum(count for of, count in self.counts if of > length)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frequency:
-    """A token, and how often it is there."""
+    """A token and the number of its occurrences."""
 
-    token: str  # as labels have it
+    token: str  # as in labels
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusStats:
-    """What a corpus is, as one kind of model reads it; baselines.py says how the two losses are defined.
+    """A corpus as one kind of model reads it; baselines.py defines the two losses.
 
-    A model whose held-out loss is not below `unigram_loss` has learnt no more than how frequent tokens are; one that is
-    not below `bigram_loss`, no more than what usually follows the token before.
+    A model whose held-out loss is not below `unigram_loss` has only learnt token frequencies; one that is not below
+    `bigram_loss`, only what usually follows the previous token.
     """
 
     name: str
@@ -54,24 +54,24 @@ class CorpusStats:
     description: Message
     fingerprint: str  # of the corpus
     architecture: Architecture  # of the model that reads it
-    items: Literal["pairs", "texts", "stretches"]  # what is counted; stretches are about 1,000 bytes of a running text
+    items: Literal["pairs", "texts", "stretches"]  # a stretch is about 1,000 bytes of a running text
     n_train: int  # items
     n_held_out: int  # items
-    n_train_tokens: int  # <bos> and <eos> not counted; of pairs, of both sides
+    n_train_tokens: int  # without <bos> and <eos>; of pairs, of both sides
     n_held_out_tokens: int  # the same
-    n_used_tokens: int  # tokens of the vocabulary that occur in what is trained on
-    n_different: int  # texts of the training that differ, of pairs targets; of a running text stretches
-    n_copied: int  # pairs of the training whose target is their source
+    n_used_tokens: int  # tokens of the vocabulary that occur in the training part
+    n_different: int  # distinct training texts; of pairs, targets; of a running text, stretches
+    n_copied: int  # training pairs whose target equals the source
     tokenizer_kind: Literal["word", "character", "byte_bpe", "foreign"]
     vocab_size: int
-    lengths: Mapping[str, Lengths]  # of "source" and "target", or of "text"; of a running text of nothing
-    frequent: tuple[Frequency, ...]  # the most frequent tokens of the training, the first one most
-    unknown_share: float  # of the held-out tokens, those that stand for what has no token of its own; in [0, 1]
+    lengths: Mapping[str, Lengths]  # of "source" and "target", or of "text"; empty for a running text
+    frequent: tuple[Frequency, ...]  # the most frequent training tokens, in descending order
+    unknown_share: float  # of <unk> among the held-out tokens, in [0, 1]
     unigram_loss: float  # nats per held-out target, of the unigram baseline
     bigram_loss: float  # nats per held-out target, of the bigram baseline
-    n_counted: int  # targets of the training that both rest on
+    n_counted: int  # training targets that both are estimated from
     n_judged: int  # held-out targets that both are means of
-    samples: tuple[tuple[str, ...], ...]  # some items of the training, from all over it: source and target, or a text
+    samples: tuple[tuple[str, ...], ...]  # evenly spaced training items: source and target, or a text
 
     def to_json(self) -> str:
         """Return the statistics as JSON, which `from_json` reads."""
@@ -97,9 +97,9 @@ def _lengths(values: Mapping[str, Any]) -> Lengths:
 
 
 def kept_stats(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusStats | None:
-    """Return the statistics of a corpus if it was made before, and the corpus is still the same; nothing is made.
+    """Return the cached statistics of a corpus, or None if there are none or the corpus has changed.
 
-    A generated corpus is known by its name, files by their paths, sizes and times; they are not read.
+    A generated corpus is identified by its name, files by their paths, sizes and times; they are not read.
 
     Args:
         name: as `load_corpus` takes it.
@@ -114,7 +114,7 @@ def kept_stats(name: str, reading: CorpusReading, architecture: Architecture) ->
 
 
 def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> list[str]:
-    """Return all that the statistics depend on.
+    """Return everything that the statistics depend on.
 
     Raises:
         CorpusError: there is no such corpus, or its files may not be read.

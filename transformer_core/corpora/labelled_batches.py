@@ -1,4 +1,4 @@
-"""Texts with labels as batches: what a model learns to say at each token is that token's label."""
+"""Texts with labels as batches: the target of each token is its label."""
 
 from collections.abc import Sequence
 
@@ -22,15 +22,15 @@ class LabelledBatches(Batches):
     """Batches for a decoder or an encoder: inputs <bos>, text, of an encoder <eos>; targets the labels of the text.
 
     Args:
-        texts: what to make batches of.
-        tokenizer: turns them into tokens; each unit of a text and each label is one token.
+        texts: to make batches of.
+        tokenizer: each unit of a text and each label is one token.
         architecture: of the model.
         max_seq_len: tokens that a model takes, <bos> and <eos> included.
-        batch_size: texts a batch.
-        seed: with the epoch, fixes the order.
+        batch_size: texts per batch.
+        seed: determines, with the epoch, the order.
 
     Raises:
-        CorpusError: a text that is too long, or that the tokenizer does not cut into as many tokens as it has labels.
+        CorpusError: a text is too long, or does not have one token for each label.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ def batch_of(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Arch
     """Return texts as one batch, in their order.
 
     Raises:
-        CorpusError: as `with_targets`; or the tokenizer has no token that fills up a row.
+        CorpusError: as `with_targets`; or the tokenizer has no padding token.
     """
     fillers = special_token(tokenizer.pad_id, "fills up a sequence"), IGNORED
     tokens, targets = (
@@ -80,10 +80,10 @@ def batch_of(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Arch
 
 
 def with_targets(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Architecture) -> list[Row]:
-    """Return each text as a model reads it, with the targets.
+    """Return each text as a model reads it, with its targets.
 
     Raises:
-        CorpusError: the tokenizer does not cut a text into as many tokens as it has labels, or lacks a label.
+        CorpusError: a text does not have one token for each label, or the tokenizer lacks a label.
     """
     ids = {word: i for i, word in enumerate(tokenizer.tokens(range(tokenizer.vocab_size)))}
     begin = (special_token(tokenizer.bos_id, "begins a text"),)

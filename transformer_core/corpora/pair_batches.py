@@ -1,4 +1,4 @@
-"""Pairs as batches, for an encoder-decoder, which reads the source and says the target token by token."""
+"""Pairs as batches, for an encoder-decoder, which reads the source and predicts the target token by token."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -17,7 +17,7 @@ from transformer_core.errors import CorpusError, Message
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
-_TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
+_TOO_LONG = {  # by whether the pairs are in files, and whether it is the target
     (False, False): Message(
         "the source on line {line:,} has {n:,} tokens, including <eos>, and the model takes at "
         "most {most:,}; shorten that line, or raise max_seq_len"
@@ -38,14 +38,14 @@ _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
 
 
 class EncodedPairs:
-    """Pairs as tokens, from which any of them make a batch at once.
+    """Pairs as tokens, ready to form batches.
 
     Args:
-        pairs: what to encode.
-        tokenizer: turns text into tokens, and says which of them begin, end and fill up a sequence.
+        pairs: to encode.
+        tokenizer: with tokens that begin, end and pad a sequence.
         max_seq_len: tokens that a model takes, <bos> or <eos> included.
-        with_antecedents: whether batches say which token of a source stands for which, as the pairs know it.
-        on_progress: told of pairs that are encoded, and of all.
+        with_antecedents: batches contain the antecedents of the pronouns in the sources.
+        on_progress: called with the numbers of encoded pairs and of all pairs.
 
     Raises:
         CorpusError: there are no pairs, or one is too long; the message names its line, counted from 1.
@@ -64,7 +64,7 @@ class EncodedPairs:
             raise CorpusError("the corpus has no sentence pairs; it must contain at least one")
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
         self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
-        # a source is read without its <bos>, and of a target <bos> and <eos> are never seen together
+        # a source is read without <bos>; a target has either <bos> or <eos>
         lengths = self.store.lengths() - 1
         if lengths.max() > max_seq_len:
             side = int(np.argmax(lengths > max_seq_len))
@@ -75,7 +75,7 @@ class EncodedPairs:
         self._antecedents = self._on_tokens(pairs, tokenizer) if with_antecedents else None
 
     def __len__(self) -> int:
-        """Count the pairs."""
+        """Return the number of pairs."""
         return len(self.store) // 2
 
     def by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,7 +83,7 @@ class EncodedPairs:
         return rows[np.lexsort((self.store.lengths(2 * rows + 1), self.store.lengths(2 * rows)))]
 
     def batch(self, rows: NDArray[np.int64]) -> Batch:
-        """Return the pairs of these rows: inputs source, <eos> and <bos>, target; targets target, <eos>."""
+        """Return the batch of these rows: inputs (source, <eos>) and (<bos>, target); targets (target, <eos>)."""
         store, source, target = self.store, 2 * rows, 2 * rows + 1
         source_lengths, target_lengths = store.lengths(source) - 1, store.lengths(target) - 1
         src = store.padded(store.starts[source] + 1, source_lengths, self.pad_id)
@@ -92,7 +92,7 @@ class EncodedPairs:
         return Batch((src, tgt), targets, None if self._antecedents is None else self._among(rows, src.shape[1]))
 
     def _on_tokens(self, pairs: Sequence[Pair], tokenizer: Tokenizer) -> list[NDArray[np.int64]]:
-        """Return for each pair the places [link, 2] of the tokens of pronouns and of what they stand for."""
+        """Return for each pair the positions [link, 2] of the tokens of pronouns and of their antecedents."""
         store, links = self.store, []
         for row, pair in enumerate(pairs):
             token_links: list[tuple[int, int]] = []
@@ -104,7 +104,7 @@ class EncodedPairs:
         return links
 
     def _among(self, rows: NDArray[np.int64], n_tokens: int) -> Bool[Tensor, "batch query key"]:
-        """Return where in the sources of some rows a pronoun meets what it stands for."""
+        """Return a mask of the sources of some rows, True from pronouns to their antecedents."""
         assert self._antecedents is not None, "the pairs were encoded with antecedents"
         cells = torch.zeros(len(rows), n_tokens, n_tokens, dtype=torch.bool)
         for place, row in enumerate(rows):
@@ -118,8 +118,8 @@ class PairBatches(Batches):
 
     Args:
         pairs: encoded pairs.
-        batch_size: pairs a batch.
-        seed: with the epoch, fixes the order.
+        batch_size: pairs per batch.
+        seed: determines, with the epoch, the order.
     """
 
     def __init__(self, pairs: EncodedPairs, *, batch_size: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Corpora of other packages: a name such as "program:reverse" is loaded by whoever registered its prefix."""
+"""Corpora of other packages: a name such as "program:reverse" is loaded by the package that registered its prefix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -14,27 +14,27 @@ Header = Literal["auto", "yes", "no"]
 # The special tokens, of bytes one for each, and one more.
 _FEWEST_TOKENS: dict[TokenizerKind, int] = {"word": 6, "character": 6, "byte_bpe": 262}
 _MOST_TOKENS = 1_000_000
-# Of a generated corpus: all words, all characters, or enough for most words to be one token.
+# For a generated corpus: all words, all characters, or enough for most words to be one token.
 _USUAL_TOKENS: dict[TokenizerKind, int] = {"word": 30_000, "character": 30_000, "byte_bpe": 1_000}
-_N_TRIED = 20  # right answers on which a measure is tried
+_N_TRIED = 20  # correct answers on which a measure is tried
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusReading:
-    """What a person chooses about the reading of a corpus; "auto" is what the corpus is made for.
+    """How to read a corpus; "auto" is what suits the corpus.
 
     Raises:
-        CorpusError: a field that makes no sense; the message says which and what is allowed.
+        CorpusError: a field is invalid; the message names it and what is allowed.
     """
 
     tokens: str = "auto"  # one of MadeHere (of files: byte_bpe), or a tokenizer's folder or Hub id, with a "/" in it
     division: Divided = "auto"  # of a text file; a stream is one running text, whose last tenth is held out
-    vocab_size: int | None = None  # tokens at most, the special ones included; None: as many as suit the corpus
-    skip_bad_lines: bool = False  # of a table: leave out lines that hold no pair or text, in place of refusing the file
-    text_column: str = ""  # of a table: where the text is; "a+b": both, each on a line of its own; "": by usual names
-    source_column: str = ""  # of a table of pairs, or of parallel files (en, fr): where the source is
-    target_column: str = ""  # and the target
-    header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it looks so, or is asked for
+    vocab_size: int | None = None  # at most, including special tokens; None: what suits the corpus
+    skip_bad_lines: bool = False  # of a table: skip lines without a pair or text instead of refusing the file
+    text_column: str = ""  # of a table, with the text; "a+b": both, each on its own line; "": by usual names
+    source_column: str = ""  # of a table of pairs, or of parallel files (en, fr), with the source
+    target_column: str = ""  # with the target
+    header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it seems to
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -95,19 +95,19 @@ class CorpusReading:
 
     @property
     def kind(self) -> TokenizerKind | None:
-        """What one token is; None: what the corpus is made for, or what a tokenizer from elsewhere makes it."""
+        """What one token is; None: what suits the corpus, or defined by a tokenizer from elsewhere."""
         return cast(TokenizerKind, self.tokens) if self.tokens in get_args(TokenizerKind) else None
 
     @property
     def tokenizer_source(self) -> str:
-        """The folder, or the id on the Hub, of a tokenizer from elsewhere; "": one is made here."""
+        """The folder, or the id on the Hub, of a tokenizer from elsewhere; "" for the corpus's own."""
         return "" if self.tokens in get_args(MadeHere) else self.tokens
 
     def refuse_table(self, name: str) -> None:
-        """Check that nothing is chosen that only tables have.
+        """Check that no option is set that only applies to tables.
 
         Raises:
-            CorpusError: lines are to be skipped, or columns or a header are named.
+            CorpusError: lines are to be skipped, or columns or a header are given.
         """
         chosen = [
             field
@@ -123,7 +123,7 @@ class CorpusReading:
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
-        """Return how many tokens of a kind there may be, where so many are usual.
+        """Return the largest vocabulary size for a kind of tokens, `usual` by default.
 
         Raises:
             CorpusError: the kind needs more.
@@ -141,22 +141,21 @@ class CorpusReading:
 
 
 AS_MADE = CorpusReading()
-"""What the corpus is made for."""
+"""What suits the corpus."""
 
 
 def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
-    """Return a generated corpus as somebody wants to read it.
+    """Return a generated corpus with other tokens.
 
-    With other tokens than its own it has no alignments, which count in those, and only the measures that take the right
-    answer for right when it is written in such tokens: words lose capitals, and some of the spaces.
+    It then has no alignments, which count in its own tokens, and only the measures that still accept the correct
+    answers when these are decoded from such tokens: words lose capitals and some spaces.
 
     Args:
-        corpus: made from a seed.
-        reading: what is wanted.
+        corpus: generated.
+        reading: how to read it.
 
     Raises:
-        CorpusError: it is no text file, whose division could be chosen or whose lines could be skipped; or its
-            answers cannot be written in words.
+        CorpusError: an option only applies to files, or the answers cannot be written in words.
     """
     reading.refuse_table(corpus.name)
     if reading.division != "auto":
@@ -175,15 +174,12 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     kind = reading.kind or corpus.tokenizer_kind
     if kind == corpus.tokenizer_kind:
         return replace(corpus, vocab_size=reading.vocab_size_of(kind, corpus.vocab_size))
-    sound = corpus
-    if kind == "word":
-        sound = replace(
-            corpus,
-            measures=_that_know_what_is_right(corpus) if corpus.is_pairs else corpus.measures,
-            text_measures=corpus.text_measures if corpus.is_pairs else _that_know_what_is_right(corpus),
-        )
+    if kind == "word" and corpus.is_pairs:
+        corpus = replace(corpus, measures=_measures_for_words(corpus))
+    elif kind == "word":
+        corpus = replace(corpus, text_measures=_measures_for_words(corpus))
     return replace(
-        sound,
+        corpus,
         tokenizer_kind=kind,
         vocab_size=reading.vocab_size_of(kind, _USUAL_TOKENS[kind]),
         train=_without_alignments(corpus.train),
@@ -192,18 +188,18 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
 
 
 def _without_alignments(items: Sequence[Any]) -> Sequence[Any]:
-    from transformer_core.corpora.storage.kept_items import KeptItems  # it needs numpy, which is slow to load
+    from transformer_core.corpora.storage.kept_items import KeptItems  # numpy is slow to import
 
     if isinstance(items, KeptItems):
         return items.without_alignments()
     return tuple(replace(item, alignment=None) for item in items)
 
 
-def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
-    """Return the measures by which right answers are right when they are written in words.
+def _measures_for_words(corpus: Corpus) -> dict[str, Any]:
+    """Return the measures that accept the correct answers when these are tokenized into words.
 
     Raises:
-        CorpusError: no answer of a pair would look right.
+        CorpusError: the answer of a pair would be decoded differently.
     """
     from transformer_core.text.tokenizer import train_tokenizer
 
@@ -214,18 +210,18 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
     tokenizer = train_tokenizer(answers, kind="word")
     written = [tokenizer.decode(ids) for ids in tokenizer.encode_batch(answers)]
     measures = corpus.measures if corpus.is_pairs else corpus.text_measures
-    sound = {
+    valid = {
         name: measure
         for name, measure in measures.items()
         if all(measure(item, answer) is not False for item, answer in zip(held_out, written, strict=True))
     }
     if corpus.is_pairs and written != answers:
-        right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
+        answer, decoded = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
         raise CorpusError(
             "{name} cannot be tokenized into words: {right!r} would be decoded as {wrong!r}; choose "
             "character or byte_bpe as tokens",
             name=corpus.name,
-            right=right,
-            wrong=wrong,
+            right=answer,
+            wrong=decoded,
         )
-    return sound
+    return valid

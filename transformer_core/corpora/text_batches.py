@@ -1,4 +1,4 @@
-"""Texts as batches: for a decoder, which says each next token, and for an encoder, which guesses masked ones."""
+"""Texts as batches: for a decoder, which predicts each next token, and for an encoder, which predicts masked ones."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -13,30 +13,30 @@ from transformer_core.corpora.storage.pieces import pieces_of
 from transformer_core.corpora.storage.token_store import OnProgress, special_token
 from transformer_core.text.tokenizer import Tokenizer
 
-_BEGINNINGS = 1 / 16  # share of the windows of a running text whose first token gives way to <bos>
+_BEGINNINGS = 1 / 16  # share of the windows of a running text whose first token is replaced by <bos>
 
-CHOSEN = 0.15  # of the tokens of a row
-MASKED, RANDOM = 0.8, 0.1  # of the chosen ones: what becomes <mask>, and what becomes any token; the rest stays
+CHOSEN = 0.15  # share of the tokens of a row
+MASKED, RANDOM = 0.8, 0.1  # of those, the shares replaced by <mask>, and by any token; the rest stays
 
 
 class TextBatches(Batches):
     """Batches of pieces of texts.
 
     Args:
-        texts: what to make batches of.
+        texts: to make batches of.
         tokenizer: turns them into tokens.
         max_seq_len: tokens that a model takes, <bos> and <eos> included.
-        batch_size: pieces a batch.
-        seed: with the epoch, fixes the order, where the windows of a running text begin, and what is masked.
-        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
-        on_progress: told of texts that are encoded, and of all.
+        batch_size: pieces per batch.
+        seed: determines, with the epoch, the order, the first window of a running text, and the masks.
+        stride: tokens between the beginnings of two windows of a running text; None: no overlap.
+        on_progress: called with the numbers of encoded texts and of all texts.
 
     Raises:
-        CorpusError: there are no texts with a token to learn, or the tokenizer lacks a special token that is needed.
+        CorpusError: there is no token to learn, or the tokenizer lacks a special token.
     """
 
-    n_given: int  # tokens of each input that are never learnt: <bos> and <eos>
-    n_around: int  # tokens that a piece sees besides those that it brings
+    n_given: int  # tokens of each input that are never targets: <bos> and <eos>
+    n_around: int  # context tokens of a piece, which are not counted as its own
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class TextBatches(Batches):
 
     @abstractmethod
     def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
-        """Remember the special tokens that batches need."""
+        """Store the special tokens that batches need."""
 
     def _by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.pieces.by_length(rows)
@@ -68,23 +68,23 @@ class TextBatches(Batches):
         self.pieces.move(np.random.default_rng(np.random.SeedSequence((self.seed, epoch)).spawn(1)[0]))
 
     def _random(self) -> np.random.Generator:
-        """Return the random numbers of the batch at the position: always the same, and no other batch's."""
-        # one more than the index: numpy takes (seed, epoch, 0) for (seed, epoch), which orders the epoch
+        """Return the random generator of the batch at the position: reproducible, and unlike any other batch's."""
+        # index + 1: numpy treats (seed, epoch, 0) as (seed, epoch), which orders the epoch
         return np.random.default_rng((self.seed, self.position.epoch, self.position.index + 1))
 
 
 class NextTokenBatches(TextBatches):
-    """Batches for a decoder: inputs <bos>, text; targets text, <eos>; a long text in pieces that go on from each other.
+    """Batches for a decoder: inputs <bos>, text; targets text, <eos>; a long text in consecutive pieces.
 
-    A running text has neither token: the targets are the text, shifted by one. But a model is asked to go on from a
-    beginning, and is given <bos> then; so that it knows this token, one window in sixteen that it *learns* from begins
-    with <bos> in place of its first token. In windows that it is measured on, none does.
+    A running text has neither token: the targets are the text, shifted by one. But a prompt begins with <bos>; for a
+    model to know this token, one *training* window in sixteen begins with <bos> in place of its first token. Windows of
+    measurements do not.
     """
 
     n_given, n_around = 0, 1
 
     def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
-        # what is on its right a decoder never sees, so that any token can fill up a row
+        # a decoder never sees what follows, so any token can serve as padding
         filler = tokenizer.eos_id if tokenizer.pad_id is None else tokenizer.pad_id
         self.pad_id = special_token(filler, "fills up a sequence")
         self.bos_id = special_token(tokenizer.bos_id, "begins a text")
@@ -101,9 +101,9 @@ class NextTokenBatches(TextBatches):
 class MaskedBatches(TextBatches):
     """Batches for an encoder: inputs <bos>, text, <eos>, some tokens masked; targets those tokens.
 
-    What is masked depends on seed, epoch and place in the epoch alone, so each epoch masks others, and a run that goes
-    on from a position sees what it would have seen. A long text is cut into pieces, each with a <bos> and an <eos>, and
-    so is a running text: an encoder is never given a text without them.
+    The masks depend only on seed, epoch and index in the epoch, so each epoch has other masks, and a resumed run sees
+    the batches that an uninterrupted one would see. A long text is cut into pieces, each with a <bos> and an <eos>, and
+    so is a running text: an encoder never reads a text without them.
     """
 
     n_given, n_around = 2, 2
@@ -143,14 +143,14 @@ def masked(
     """Choose 15 % of the tokens of each row, one at least: 80 % of them are masked, 10 % become another, 10 % stay.
 
     Args:
-        tokens: [batch, pos], left as they are.
-        is_text: [batch, pos], True where a token may be chosen: not at <bos>, <eos> and padding. One a row at least.
+        tokens: [batch, pos], not modified.
+        is_text: [batch, pos], True where a token may be chosen: not at <bos>, <eos> and padding. At least one per row.
         mask_id: the mask token.
-        ordinary: the tokens that a random one is drawn from: all but the special ones.
-        random: where the random numbers come from.
+        ordinary: the tokens to draw a random one from: all but the special ones.
+        random: the random generator.
 
     Returns:
-        What the model sees, and the targets: the tokens themselves at chosen places, `IGNORED` elsewhere.
+        The input of the model, and the targets: the tokens at chosen positions, `IGNORED` elsewhere.
 
     Source: Devlin et al. 2019, sec. 3.1 and app. A.1.
     Differs: a token becomes a random one *other than special ones*, which in BERT's code can be any of the vocabulary.

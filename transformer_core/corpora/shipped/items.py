@@ -76,7 +76,7 @@ def item_of(values: Values) -> Pair | Text:
 
 
 def values_of(item: Pair | Text) -> Values:
-    """Return what the line of an item holds; `item_of` reads it."""
+    """Return the values in the line of an item; `item_of` reads them."""
     if isinstance(item, Text):
         return {"text": item.text}
     return {

@@ -8,7 +8,7 @@ from transformer_core.errors import Message
 
 MAX_DIGITS = 4  # of each of the two numbers
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
-LONG_CARRIES = 0.2  # share of sums that are drawn so that a carry runs on; by chance, long ones are rare
+LONG_CARRIES = 0.2  # share of sums drawn with a long carry, which is rare by chance
 
 
 def add(first: int, second: int) -> Pair:
@@ -20,10 +20,9 @@ def add(first: int, second: int) -> Pair:
 def align_sum(source: str, target: str) -> Alignment:
     """Return, for each digit of a sum, the digits of the two numbers that it truly depends on.
 
-    Those are the digits of its own column, one or two, and those of each column to the right that sends it a carry: the
-    next one if it carries, the one after if that carry came from there, and so on. A column whose digits make 10 or
-    more by themselves carries whatever comes from its right, and ends the row. That a column does *not* carry is not
-    counted.
+    Those are the one or two digits of the same column, and those of each column to the right that contributes a carry:
+    the next one if it carries, the one after if that carry came from there, and so on. A column whose digits alone make
+    10 or more carries in any case, and ends the chain. That a column does *not* carry is not counted.
 
     Args:
         source: two numbers with "+" between them.
@@ -31,7 +30,7 @@ def align_sum(source: str, target: str) -> Alignment:
     """
     plus = source.index("+")
     sources: list[tuple[int, ...]] = []
-    came_from: list[int] = []  # the digits that the carry into a column comes from; empty: none comes
+    came_from: list[int] = []  # the digits that cause the carry into a column; empty: no carry
     for column in range(len(target)):  # from the right
         first, second = plus - 1 - column, len(source) - 1 - column
         own = [place for place, begin in ((first, 0), (second, plus + 1)) if place >= begin]
@@ -43,26 +42,26 @@ def align_sum(source: str, target: str) -> Alignment:
 
 
 def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Draw sums of two numbers of 1 to 4 digits; of "12+7" and "7+12" there is only one."""
+    """Draw sums of two numbers of 1 to 4 digits, only one of "12+7" and "7+12"."""
     rng = random.Random(seed)
     drawn = draw_distinct(lambda: _draw_numbers(rng), N_TRAIN + N_HELD_OUT, key=lambda numbers: tuple(sorted(numbers)))
-    rng.shuffle(drawn)  # small numbers come early, and belong to both parts
+    rng.shuffle(drawn)  # small numbers come first, but belong in both parts
     pairs = [add(first, second) for first, second in drawn]
     return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
 
 
 def _draw_numbers(rng: random.Random) -> tuple[int, int]:
-    """Draw two numbers; each count of digits is equally likely."""
+    """Draw two numbers; each number of digits is equally likely."""
     first = _number(rng, MAX_DIGITS)
     if rng.random() >= LONG_CARRIES:
         return first, _number(rng, MAX_DIGITS)
-    n_columns = rng.randint(1, MAX_DIGITS)  # in the lowest of these the carry begins, and it runs through the others
+    n_columns = rng.randint(1, MAX_DIGITS)  # the carry begins in the lowest and runs through the others
     unit = 10**n_columns
     return first, unit * _number(rng, MAX_DIGITS - n_columns) + (rng.randrange(10) - first) % unit
 
 
 def _number(rng: random.Random, max_digits: int) -> int:
-    """Draw a number of at most so many digits; of none: 0."""
+    """Draw a number of at most `max_digits` digits; of none: 0."""
     n_digits = rng.randint(min(1, max_digits), max_digits)
     return rng.randrange(10 ** (n_digits - 1) if n_digits > 1 else 0, 10**n_digits)
 

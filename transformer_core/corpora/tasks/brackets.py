@@ -7,12 +7,12 @@ from transformer_core.corpora.generated import GeneratedCorpus, draw_distinct
 from transformer_core.errors import Message
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
-MAX_OPEN, MAX_LENGTH = 8, 16  # brackets open at the same time, characters of a source
+MAX_OPEN, MAX_LENGTH = 8, 16  # simultaneously open brackets, characters of a source
 N_TRAIN, N_HELD_OUT = 20_000, 1_000  # pairs
 
 
 def close(source: str) -> Pair:
-    """Return a beginning and what closes it; each closing bracket is aligned with the bracket that it closes."""
+    """Return open brackets with the closing ones; each closing bracket is aligned with its opening one."""
     still_open: list[int] = []  # places
     for place, bracket in enumerate(source):
         if bracket in CLOSING:
@@ -24,16 +24,16 @@ def close(source: str) -> Pair:
 
 
 def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Draw beginnings with brackets left open, with the brackets that close them, the last one opened first."""
+    """Draw sequences with open brackets, and the brackets that close them, the last opened first."""
     rng = random.Random(seed)
     sources = draw_distinct(lambda: _draw_source(rng), N_TRAIN + N_HELD_OUT, key=str)
-    rng.shuffle(sources)  # short ones come early, and belong to both parts
+    rng.shuffle(sources)  # short ones come first, but belong in both parts
     pairs = [close(source) for source in sources]
     return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
 
 
 def _draw_source(rng: random.Random) -> str:
-    """Draw a beginning of 1 to 16 brackets with 1 to 8 of them left open."""
+    """Draw 1 to 16 brackets of which 1 to 8 are left open."""
     length = rng.randint(1, MAX_LENGTH)
     source, still_open = "", ""
     for place in range(length):

@@ -1,4 +1,4 @@
-"""The ways of writing a date that the corpus `dates` knows, and which characters of each determine which digit.
+"""The date formats of the corpus `dates`, and which characters of each determine which digit.
 
 A format is its text with fields in braces:
 
@@ -10,8 +10,8 @@ A format is its text with fields in braces:
 | {d}, {dd}, {nth}, {day} | 4, 04, 4th, fourth |
 | {weekday}, {wkd} | Sunday, Sun |
 
-Where day and month are both numbers, what stands between them tells the order: with dots and dashes the day is first,
-with slashes the month, unless the first number is more than 12; a year in front is followed by the month.
+Where day and month are both numbers, the separator determines the order: with dots and dashes the day is first, with
+slashes the month, unless the first number is more than 12; a leading year is followed by the month.
 """
 
 import datetime
@@ -107,7 +107,7 @@ _PART = {
     **dict.fromkeys(("year", "yy"), "y"),
     **dict.fromkeys(("month", "mon", "mon.", "m", "mm"), "m"),
     **dict.fromkeys(("d", "dd", "nth", "day"), "d"),
-    **dict.fromkeys(("weekday", "wkd"), ""),  # follows from the rest, and so determines nothing
+    **dict.fromkeys(("weekday", "wkd"), ""),  # follows from the rest, so it determines nothing
 }
 
 
@@ -119,7 +119,7 @@ class WrittenDate(NamedTuple):
 
 
 def fits(form: str, date: datetime.date) -> bool:
-    """Whether a date can be written in a format and read back from it."""
+    """Return True if a date can be written in a format and read back."""
     if "{yy}" in form and date.year not in TWO_DIGIT_YEARS:
         return False
     return form not in DAY_FIRST_BECAUSE_OVER_12 or date.day > 12
@@ -129,9 +129,9 @@ def write_date(form: str, date: datetime.date) -> WrittenDate:
     """Write a date in a format.
 
     A digit of the ISO date is determined by the digit that stands for it; a digit that is not written ("7" for "07") by
-    the one that is; the century after a two-digit year by its first digit, by both if that is a 6; month and day by
-    all letters of their name, the day in two words ("twenty-first") by a word each. "th", dots and weekdays determine
-    nothing. That the *order* of day and month follows from what stands between them is not counted.
+    the one that is; the century of a two-digit year by its first digit, by both if that is a 6; month and day by all
+    letters of their name, the day in two words ("twenty-first") by one word each. "th", dots and weekdays determine
+    nothing. That the *order* of day and month follows from the separator is not counted.
     """
     fields = _fields(date)
     text = ""
@@ -147,13 +147,13 @@ def write_date(form: str, date: datetime.date) -> WrittenDate:
 
 @cache
 def _pieces(form: str) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a format, each after the text in front of it; every format ends with a field."""
+    """Return the fields of a format, each with the text before it; every format ends with a field."""
     pieces = _FIELD.split(form)
     return tuple(zip(pieces[::2], pieces[1::2], strict=False))
 
 
 def _fields(date: datetime.date) -> dict[str, str]:
-    """Return every field of a date as it is written."""
+    """Return every field of a date as text."""
     month, weekday = MONTHS[date.month - 1], WEEKDAYS[date.weekday()]
     dotted = {"May": "May", "September": "Sept."}.get(month, f"{month[:3]}.")
     return {
@@ -179,7 +179,7 @@ def ordinal_suffix(number: int) -> str:
 
 
 def _determined(written: str, n_digits: int) -> list[tuple[int, ...]]:
-    """Return, for each of so many digits, the characters of a written field that determine it."""
+    """Return, for each of `n_digits` digits, the characters of a field that determine it."""
     if not n_digits:
         return []
     digits = [i for i, character in enumerate(written) if character.isdigit()]

@@ -1,4 +1,4 @@
-"""Dates as people write them, and the same in ISO 8601: "July 4th, 1976" gives "1976-07-04"."""
+"""Dates in common formats, and the same in ISO 8601: "July 4th, 1976" gives "1976-07-04"."""
 
 import datetime
 import hashlib
@@ -12,19 +12,19 @@ from transformer_core.errors import Message
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
-HELD_OUT_SHARE = 20  # one date in so many is held out, in whatever format
+HELD_OUT_SHARE = 20  # one of this many dates is held out, in every format
 CASES = {"as usual": 8, "lower": 3, "upper": 1}  # relative frequencies
 
 
 @cache
 def is_held_out(date: datetime.date) -> bool:
-    """Whether a date is held out, by a hash of it: the same on every machine and for every seed."""
+    """Return True if a date is held out, by a hash of it: independent of machine and seed."""
     digest = hashlib.sha256(date.isoformat().encode()).digest()
     return int.from_bytes(digest[:4]) % HELD_OUT_SHARE == 0
 
 
 def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Draw the dates of both parts; which ones are held out is the same for every seed."""
+    """Draw the dates of both parts; the held-out dates are the same for every seed."""
     rng = random.Random(seed)
     train = draw_distinct(lambda: _draw_pair(rng, held_out=False), N_TRAIN, key=lambda pair: pair.source)
     held_out = draw_distinct(lambda: _draw_pair(rng, held_out=True), N_HELD_OUT, key=lambda pair: pair.source)
@@ -32,7 +32,7 @@ def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
 
 
 def _draw_pair(rng: random.Random, *, held_out: bool) -> Pair:
-    """Draw a date of one of the two parts, and a format that it can be written in."""
+    """Draw a date of one of the two parts in a format that fits."""
     date = datetime.date.fromordinal(rng.randint(FIRST.toordinal(), LAST.toordinal()))
     while is_held_out(date) != held_out:
         date = datetime.date.fromordinal(rng.randint(FIRST.toordinal(), LAST.toordinal()))

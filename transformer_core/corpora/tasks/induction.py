@@ -1,8 +1,8 @@
-"""Random words, and then the same words again: the second copy can be predicted from the first.
+"""Random words, repeated: the second copy can be predicted from the first.
 
-The first copy cannot be guessed. From the second copy on, the word after the one that was just read is the one that
-came after it before; a head that looks there is an induction head (Olsson et al. 2022). The words are random, and the
-copies begin anywhere and are of any length, so that neither words nor positions alone tell anything.
+The first copy is unpredictable. In the second copy, the next word is the one that followed the current word before; a
+head that attends there is an induction head (Olsson et al. 2022). The words are random, and the copies begin anywhere
+and are of any length, so neither words nor positions alone help.
 """
 
 import random
@@ -21,18 +21,18 @@ WORDS = tuple(
     """.split()
 )
 MAX_WORDS = 60  # of one text
-MAX_AHEAD = 8  # words in front of the first copy that never come again
-MIN_REPEATED = 4  # words that are repeated
+MAX_AHEAD = 8  # words before the first copy, never repeated
+MIN_REPEATED = 4  # words of a copy
 N_TRAIN, N_HELD_OUT = 20_000, 1_000  # texts
 
 
 def align_repetition(words: list[str]) -> Alignment:
-    """Return, for each word, the earlier places that it is copied from.
+    """Return, for each word, the earlier positions that it is copied from.
 
-    The word at place t is copied from a place p before t if the same word stands at p, and at p - 1 the word that also
-    stands at t - 1: it is what came next the last time. The second copy has one such place, the third copy two. None
-    determines a word when it comes for the first time, nor the first word of the second copy: nothing tells that it
-    begins. To predict the word at t, a model is at t - 1 and looks at the places named for t.
+    The word at position t is copied from a position p before t if p has the same word, and p - 1 has the word at t - 1:
+    it is what followed last time. A word of the second copy has one such position, of the third copy two. The first
+    occurrence of a word has none, nor has the first word of the second copy, whose begin is unpredictable. To predict
+    the word at t, a model at t - 1 attends to the positions of t.
 
     Args:
         words: of one text, all of one copy different.
@@ -47,14 +47,14 @@ def align_repetition(words: list[str]) -> Alignment:
 
 
 def up_to_the_repetition(text: Text) -> str:
-    """Return the text up to and with the first two words of the second copy: from there on, it can be known."""
+    """Return the text through the first two words of the second copy: the rest is predictable."""
     words = text.text.split()
     begin = next(place for place, word in enumerate(words) if word in words[:place])
     return " ".join(words[: begin + 2])
 
 
 def continued(text: Text, output: str) -> bool:
-    """Whether a continuation of `up_to_the_repetition` goes on as the second copy does, to its end."""
+    """Return True if a continuation of `up_to_the_repetition` matches the second copy to its end."""
     words, known = text.text.split(), len(up_to_the_repetition(text).split())
     begin = known - 2  # of the second copy
     end = 2 * begin - words.index(words[begin])
@@ -69,7 +69,7 @@ def _draw(seed: int) -> tuple[list[Text], list[Text]]:
 
 
 def _draw_text(rng: random.Random) -> Text:
-    """Draw some words, all different; those after the first few are said two or three times."""
+    """Draw some words, all different; those after the first few are repeated once or twice."""
     n_copies = rng.choice((2, 2, 3))
     n_ahead = rng.randint(0, MAX_AHEAD)
     n_repeated = rng.randint(MIN_REPEATED, (MAX_WORDS - n_ahead) // n_copies)

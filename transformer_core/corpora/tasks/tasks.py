@@ -1,7 +1,7 @@
-"""The simplest sequence tasks: repeat the letters, turn them round, put them into order.
+"""The simplest sequence tasks: copy the letters, reverse them, sort them.
 
-Each letter of the output is one letter of the input, so it is known beforehand where attention ought to look: `copy`
-along the diagonal, `reverse` along the anti-diagonal, `sort` wherever the letter stands.
+Each letter of the output is one letter of the input, so it is known in advance where attention should be: `copy` along
+the diagonal, `reverse` along the anti-diagonal, `sort` at the position of the letter.
 """
 
 import random
@@ -27,18 +27,18 @@ def _backwards(letters: str) -> Sequence[int]:
 
 
 def _by_alphabet(letters: str) -> Sequence[int]:
-    """Equal letters keep their order; the alignment names a letter itself, not those that it was compared with."""
+    """Equal letters keep their order; the alignment has the letter itself, not those that it was compared with."""
     return sorted(range(len(letters)), key=letters.__getitem__)  # stable
 
 
 ORDERS: Mapping[str, Callable[[str], Sequence[int]]] = MappingProxyType(
     {"copy": _as_given, "reverse": _backwards, "sort": _by_alphabet}
 )
-"""By task: the places of a source in the order in which they come out."""
+"""By task: the positions of the source in the order of the target."""
 
 
 def pair_of(task: str, letters: str) -> Pair:
-    """Return letters of any number with what a task makes of them.
+    """Return any letters with the output of a task.
 
     Args:
         task: a name in `ORDERS`.
@@ -65,7 +65,7 @@ def _task(name: str, description: Message) -> GeneratedCorpus:
             title=name.capitalize(),
             description=description,
             examples=("dacb", "cabbage", "abababab", "mnop", "abcdefghijkl"),
-            tokenizer_kind="character",  # the word kind writes a capital in front, which is not in the task
+            tokenizer_kind="character",  # the word kind adds a capital letter
         ),
         draw=partial(_pairs, name),
     )

@@ -1,8 +1,8 @@
 """Short stories from a grammar: with characters, places, things, cause and consequence.
 
-The words are in words.txt and lexicon.py, what can happen in deeds.txt and world.py, how it is told in wording.py.
-reading.py, with patterns.py, references.py and discourse.py, judges the stories that a model writes. `grammars.stories`
-plans and tells them.
+words.txt and lexicon.py contain the words, deeds.txt and world.py the possible events, wording.py the notation of their
+wordings. reading.py, with patterns.py, references.py and discourse.py, judges the stories that a model writes.
+`grammars.stories` plans and tells stories.
 """
 
 import re

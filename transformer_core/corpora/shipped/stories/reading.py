@@ -1,4 +1,4 @@
-"""A reader who knows the grammar and the laws of the world, but not the plots: what is incoherent in a story?
+"""A reader who knows the grammar and the laws of the world, but not the plots, finds what is incoherent in a story.
 
 Each sentence is read as an event: its names and pronouns are resolved, the event is checked against the state of the
 world, and the world is changed accordingly; at the end, nothing may be left open. A text is never compared with
@@ -31,7 +31,7 @@ _PROPER = frozenset((*CHILDREN, *FORMS["call"].values(), "Sunday", "Sundays", "I
 
 
 def faults(text: str) -> list[str]:
-    """Return what is incoherent in a text that is read as a story; an empty list for a good one.
+    """Return the faults of a text that is read as a story; an empty list for a coherent one.
 
     Args:
         text: a whole story, such as a model wrote.
@@ -67,7 +67,7 @@ def is_grammatical(text: str) -> bool:
 
 
 def surface_faults(text: str) -> Iterator[str]:
-    """Yield what is wrong with marks, capitals and words, a sentence each."""
+    """Yield the faults of marks, capitals and words, a sentence each."""
     if text.count('"') % 2:
         yield "a quotation mark has no partner"
     if not re.search(r'[.!?]"?$', text):

@@ -1,7 +1,7 @@
 """The world of a story: what is true at a moment, and what each event needs and changes.
 
 A fact is a tuple of words, ("has", "Mia", "ball"). A deed, one kind of event, names roles by single letters: one that
-needs "has A x" is possible only while whoever plays A has whatever plays x; it makes `gives` true and `ends` false.
+needs "has A x" is possible only while the player of A has the player of x; it makes `gives` true and `ends` false.
 What is always true (a ball is a toy, a dog eats bones) is in lexicon.py, and is needed like any other fact.
 """
 
@@ -37,7 +37,7 @@ OPEN = {
 
 @dataclass(frozen=True, kw_only=True)
 class Deed:
-    """A kind of event: when it is possible, what it changes, and how it is told."""
+    """A kind of event: when it is possible, what it changes, and its wordings."""
 
     name: str
     needs: tuple[Fact, ...]  # must be true; single letters are roles
@@ -107,7 +107,7 @@ class World:
         return None
 
     def obstacles(self, deed: Deed, roles: Mapping[str, str]) -> list[Fact]:
-        """Return what makes a deed impossible: missing facts, and, after "not", facts that must not be true."""
+        """Return the facts that a deed lacks, and, after "not", the facts that prevent it."""
         unmet: list[Fact] = [("not", "happened", deed.name)] if ("happened", deed.name) in self.facts else []
         unmet += [fact for need in deed.needs if not self.holds(fact := in_roles(need, roles))]
         unmet += [("not", *fact) for bar in deed.forbids if self.holds(fact := in_roles(bar, roles))]
@@ -122,5 +122,5 @@ class World:
             self.facts.add(in_roles(fact, roles))
 
     def loose_ends(self) -> list[str]:
-        """Return what is still open, a sentence each."""
+        """Return the open ends, a sentence each."""
         return [OPEN[fact[0]].format(*fact[1:]) for fact in sorted(self.facts) if fact[0] in OPEN]
