@@ -13,26 +13,26 @@ Differs: they follow one stack; the way from decoder to source through cross-att
     same two rules.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import maximum_flow  # type: ignore[import-untyped]
 
-from transformer_core.errors import mark
+from transformer_core.model.masks import causal_mask
+
+if TYPE_CHECKING:
+    from headlight.analysis.trace.model_run import ModelRun
 
 RESIDUAL = 0.5  # of a position's new state, the share that it had before; Abnar and Zuidema 2020, eq. (1)
 
-ROLLOUT_ASSUMES = mark(
-    "Rollout averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores "
-    "feed-forward layers and value norms: it tracks attention, not what the model computes from it."
-)
-FLOW_ASSUMES = mark(
-    "Flow averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores feed-forward "
-    "layers and value norms. It is the maximum flow from each token on its own, so a row can sum to more than 1."
-)
+Method = Literal["rollout", "flow"]
+Where = Literal["source", "target"]
+
+MOST_TOKENS: Mapping[str, int] = {"rollout": 512, "flow": 96}  # flow is computed for every pair of tokens
 
 _UNITS = 1 << 30  # of flow in a weight of 1: scipy counts in whole numbers below 2^31
 
@@ -201,3 +201,59 @@ def _mixed(patterns: Float[np.ndarray, "layer *head pos pos"], residual: float) 
     """Return A = r I + (1 - r) W of each layer."""
     eye = np.eye(patterns.shape[-1], dtype=patterns.dtype)
     return residual * eye + (1 - residual) * _mean_head(patterns)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """The final states of one side, and what of them may have come from the tokens of a side."""
+
+    of: Where
+    side: Where
+    values: Float[np.ndarray, "query key"]  # in [0, 1]
+    mask: Bool[np.ndarray, "query key"]  # True: there is a way from this token
+
+
+def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
+    """Return where final states may have come from, by the patterns of all layers.
+
+    Of the encoder, of the decoder, and of the decoder from the source: each that the model has.
+
+    Args:
+        model_run: of a short text.
+        method: "rollout" multiplies the layers, "flow" asks how much could come through; see `rollout`.
+
+    Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
+    """
+    means = {
+        name: attention_maps.mean_by_layer.astype(np.float64)
+        for name, attention_maps in model_run.attention_maps.items()
+    }
+    parts = []
+    if "encoder" in means:
+        parts.append(_of_one_stack(means["encoder"], "source", method))
+    if "cross" in means:
+        stacks = means["encoder"], means["decoder"], means["cross"]
+        if method == "rollout":
+            by_layer = rollout_to_source(*stacks)
+            source, target = by_layer.source[-1], by_layer.target[-1]
+        else:
+            rows = [flow_to_source(*stacks, query) for query in range(stacks[1].shape[1])]
+            source, target = np.stack([row.source for row in rows]), np.stack([row.target for row in rows])
+        parts.append(_part("target", "source", source, is_causal=False))
+        parts.append(_part("target", "target", target, is_causal=True))
+    elif "decoder" in means:
+        parts.append(_of_one_stack(means["decoder"], "target", method))
+    return tuple(parts)
+
+
+def _of_one_stack(mean: Float[np.ndarray, "layer query key"], side: Where, method: Method) -> Part:
+    if method == "rollout":
+        values = rollout(mean)[-1]
+    else:
+        values = np.stack([flow(mean, query) for query in range(mean.shape[1])])
+    return _part(side, side, values, is_causal=side == "target")
+
+
+def _part(of: Where, side: Where, values: Float[np.ndarray, "query key"], *, is_causal: bool) -> Part:
+    mask = causal_mask(len(values)).numpy() if is_causal else np.ones(values.shape, dtype=bool)
+    return Part(of=of, side=side, values=values.clip(0, 1), mask=mask)

@@ -1,22 +1,13 @@
 """The scores of a head by what they come from: the parts of the model that wrote into its queries and keys."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.errors import Message
-
 SourceKind = Literal["token", "position", "segment", "head", "feed_forward", "bias"]
-
-_WORDS: Mapping[SourceKind, Message] = {
-    "token": Message("token"),
-    "position": Message("position"),
-    "segment": Message("segment"),
-    "bias": Message("biases"),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,16 +18,6 @@ class SourceName:
     layer: int | None = None  # of heads and feed-forward networks
     head: int | None = None  # of heads
     attention: str | None = None  # of heads: "encoder", "decoder" or "cross"
-
-    def label(self) -> Message:
-        """Return the name in words."""
-        if self.kind == "head" and self.attention == "cross":
-            return Message("cross-attention L{layer}.H{head}", layer=self.layer, head=self.head)
-        if self.kind == "head":
-            return Message("L{layer}.H{head}", layer=self.layer, head=self.head)
-        if self.kind == "feed_forward":
-            return Message("L{layer} feed-forward", layer=self.layer)
-        return _WORDS[self.kind]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

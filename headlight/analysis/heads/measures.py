@@ -4,10 +4,12 @@ Chance is what the same weights would get over the same texts with their tokens 
 far a head is above that.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 ENTROPIES = ("entropy", "relative_entropy")  # the fields of `HeadMeasures` that are plain numbers
@@ -25,6 +27,24 @@ class HeadName(NamedTuple):
         """Return the head as it is called on the screen."""
         attention = Message(ATTENTIONS[self.attention].title)
         return Message("{attention} L{layer}.H{head}", attention=attention, layer=self.layer, head=self.head)
+
+
+def heads_of(config: ModelConfig) -> tuple[HeadName, ...]:
+    """Return all heads of a model, attention by attention."""
+    return tuple(
+        HeadName(name, layer, head)
+        for name, attention in attentions_of(config).items()
+        for layer in range(attention.n_layers(config))
+        for head in range(config.n_heads)
+    )
+
+
+def by_layer(heads: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], tuple[int, ...]]:
+    """Return the heads of each attention and layer, in the given order."""
+    layers: dict[tuple[str, int], tuple[int, ...]] = {}
+    for attention, layer, head in heads:
+        layers[attention, layer] = (*layers.get((attention, layer), ()), head)
+    return layers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,9 @@ read it: the queries, keys and values of each head, each feed-forward network, a
 sender's term is replaced in what this receiver reads, before its normalization; all other receivers read the stream
 unchanged. Everything after that is recomputed, and nothing is linearised.
 
+>>> changes = path_patching(model, tokenizer, text, other_text, receivers=["decoder.blocks.1.self_attn.hook_k"])
+>>> max(changes, key=lambda sender: abs(changes[sender]))
+
 >>> circuit = {edge for edge in edges(model.config) if is_part(edge)}
 >>> logits = run_with_edges(model, [tokens], ablated=set(edges(model.config)) - circuit, other=[other_tokens])
 
@@ -14,13 +17,17 @@ al. 2023, "Localizing model behavior with path patching", for the method; Conmy 
 edges.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from headlight.analysis.interventions.base import read_base
+from headlight.analysis.interventions.effect import Metric
+from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
@@ -28,6 +35,7 @@ from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Given, Tokenizer
 
 Inputs = Sequence[Int[Tensor, "_ _"]]
 """What a model reads, [batch, pos]: one text, or source and target."""
@@ -75,6 +83,74 @@ def edges(config: ModelConfig) -> tuple[Edge, ...]:
         for receiver in reading.receivers
         for sender in reading.senders
     )
+
+
+def path_patching(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: Given | Sequence[Sequence[int]],
+    other: Given | Sequence[Sequence[int]],
+    *,
+    senders: Iterable[Node | str] | None = None,
+    receivers: Iterable[Node | str] = (LOGITS,),
+    metric: Metric | None = None,
+) -> dict[Node, float]:
+    """Return how much each sender changes a metric through its edges to some receivers, and through nothing else.
+
+    The output of each text's run is that of `text` (teacher-forced). Cost: two to four forward passes per sender.
+
+    Args:
+        model: in evaluation mode, pre-norm or without normalization.
+        tokenizer: the model's own.
+        text: whose run is changed; or its token ids, as `ModelRun.inputs` has them.
+        other: from which the edges take their senders' terms, in the same form and with as many tokens.
+        senders: nodes, or sites for all nodes there; None: all that these receivers read.
+        receivers: nodes, or sites for all nodes there.
+        metric: what is measured; None: `read_base(model, tokenizer, text).metric()`, which token ids do not have.
+
+    Returns:
+        by sender, in the order of the forward pass: the metric with its edges patched, minus without, in nats.
+
+    Raises:
+        ConfigError: the model is post-norm, or has no such sender or receiver; texts of different lengths; or token ids
+            without a metric.
+        TextError: a text that the model cannot read.
+    """
+    everything = edges(model.config)
+    to = _chosen(receivers, {edge.receiver for edge in everything})
+    read = [edge for edge in everything if edge.receiver in to]
+    if senders is not None:
+        of = _chosen(senders, {edge.sender for edge in read})
+        read = [edge for edge in read if edge.sender in of]
+    if isinstance(text, str) or isinstance(text[0], str):
+        base = read_base(model, tokenizer, text)  # type: ignore[arg-type]
+        metric = metric or base.metric()
+        text, other = base.run.inputs, SourceRuns(model, tokenizer).run(other, "same", here=base.run).inputs  # type: ignore[arg-type]
+    if metric is None:
+        raise ConfigError("token ids have no metric of their own; give the metric to measure")
+    device = next(model.parameters()).device
+    here, there = ([torch.tensor([ids], device=device) for ids in run] for run in (text, other))
+
+    def measured(ablated: Collection[Edge]) -> float:
+        return metric.of(run_with_edges(model, here, ablated=ablated, other=there)[0, metric.position].float())
+
+    with torch.no_grad():
+        unchanged = measured(())
+        return {
+            sender: measured([edge for edge in read if edge.sender == sender]) - unchanged
+            for sender in dict.fromkeys(edge.sender for edge in everything if edge in read)
+        }
+
+
+def _chosen(named: Iterable[Node | str], there: Collection[Node]) -> set[Node]:
+    """Return the nodes that are named, one by one or by their sites."""
+    chosen = set[Node]()
+    for one in named:
+        nodes = {node for node in there if one in (node, node.site)}
+        if not nodes:
+            raise ConfigError("there is no edge from or to {node} here; see edges(config)", node=str(one))
+        chosen |= nodes
+    return chosen
 
 
 def run_with_edges(

@@ -5,23 +5,133 @@ into the run of the side with il is *denoising* for elle (are these heads suffic
 *noising* for il (are their own values necessary for il?). Both directions are reported: to elle, and to il.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.pronouns.pair_batch import PairBatch
-from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
-from transformer_core.config import ModelConfig
+from headlight.analysis.heads.measures import HeadName, by_layer
+from headlight.analysis.trace.attentions import ATTENTIONS
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.decoding.greedy import greedy_decode, until_end
+from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import Intervention, intervene
-from transformer_core.instrument.sites import Site
+from transformer_core.instrument.interventions import patch
 from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairBatch:
+    """n minimal pairs as 2 n rows: row i is the masculine side of pair i, and row n + i its feminine side."""
+
+    pairs: tuple[MinimalPair, ...]
+    src: Int[Tensor, "row src"]  # English and <eos>, padded on the right
+    tgt: Int[Tensor, "row tgt"]  # <bos> and the French before the pronoun, padded; the same for both sides of a pair
+    own: Int[Tensor, " row"]  # token of the pronoun of this side
+    other: Int[Tensor, " row"]  # token of the pronoun of the other side
+    translations: tuple[tuple[int, ...], ...]  # [row], tokens of the whole French sentence, <eos> included
+    forced: tuple[tuple[int, ...], ...]  # [row], the same if the pronoun were the other one
+    roles: Mapping[str, Bool[Tensor, "row pos"]]  # "pronoun", over src; "prediction" of the pronoun, over tgt
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs."""
+        return len(self.pairs)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The side of each row."""
+        return (*(pair.masculine for pair in self.pairs), *(pair.feminine for pair in self.pairs))
+
+    @property
+    def partners(self) -> Int[Tensor, " row"]:
+        """The row of the other side of the same pair."""
+        return torch.arange(2 * self.n_pairs, device=self.src.device).roll(self.n_pairs)
+
+    @property
+    def predicts(self) -> Int[Tensor, " row"]:
+        """The position of tgt whose output is the pronoun."""
+        return self.roles["prediction"].int().argmax(dim=-1)
+
+
+def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[MinimalPair]) -> PairBatch:
+    """Return minimal pairs as tokens.
+
+    Args:
+        model: an encoder-decoder; the batch is made for its device.
+        tokenizer: the model's own.
+        pairs: at least one.
+
+    Raises:
+        TextError: no pairs, or a model or tokenizer with which the words of a pair cannot be found.
+    """
+    il_elle = tokenizer.encode("il elle") if tokenizer.kind == "word" else []
+    if model.config.architecture != "encoder_decoder" or len(set(il_elle)) < 2:
+        raise TextError(
+            "minimal pairs need a model that translates English to French, with a word tokenizer; choose "
+            "checkpoints/en-fr, or a model that was trained on en-fr"
+        )
+    if not pairs:
+        raise TextError("there are no minimal pairs to run; draw at least one")
+    sides = [*(pair.masculine for pair in pairs), *(pair.feminine for pair in pairs)]
+    sources = [tokenizer.encode(side.pair.source, eos=True) for side in sides]
+    translations = [tuple(tokenizer.encode(side.pair.target, eos=True)) for side in sides]
+    forced = [tuple(tokenizer.encode(side.forced, eos=True)) for side in sides]
+    first = [_first_difference(one, other) for one, other in zip(translations, forced, strict=True)]
+    prefixes = [
+        [*tokenizer.encode("", bos=True), *translation[:n]] for translation, n in zip(translations, first, strict=True)
+    ]
+    src, tgt = _padded(sources, model), _padded(prefixes, model)
+    pronouns = [place for side in sides for place, _ in side.pair.antecedents or ()]
+    roles = {
+        role: torch.arange(tokens.shape[1], device=tokens.device) == torch.tensor(places, device=tokens.device)[:, None]
+        for role, tokens, places in (("pronoun", src, pronouns), ("prediction", tgt, first))
+    }
+    return PairBatch(
+        pairs=tuple(pairs),
+        src=src,
+        tgt=tgt,
+        own=torch.tensor([one[n] for one, n in zip(translations, first, strict=True)], device=tgt.device),
+        other=torch.tensor([one[n] for one, n in zip(forced, first, strict=True)], device=tgt.device),
+        translations=tuple(translations),
+        forced=tuple(forced),
+        roles=roles,
+    )
+
+
+def right_on_both_sides(model: Transformer, batch: PairBatch) -> tuple[MinimalPair, ...]:
+    """Return the pairs of which greedy decoding writes both translations word for word.
+
+    Args:
+        model: in evaluation mode.
+        batch: the pairs.
+    """
+    is_right = [one == other for one, other in zip(free_translations(model, batch), batch.translations, strict=True)]
+    both = zip(batch.pairs, is_right[: batch.n_pairs], is_right[batch.n_pairs :], strict=True)
+    return tuple(pair for pair, masculine, feminine in both if masculine and feminine)
+
+
+def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, ...], ...]:
+    """Return what greedy decoding makes of each row's source: tokens after <bos>, with <eos> where it was written."""
+    longest = max(map(len, batch.translations)) + 1  # longer is wrong, whatever comes
+    written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
+    return tuple(tuple(until_end(row, model.config)) for row in written)
+
+
+def _first_difference(one: Sequence[int], other: Sequence[int]) -> int:
+    return next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+def _padded(rows: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "row pos"]:
+    longest, filler = max(map(len, rows)), model.config.pad_id or 0
+    padded = [[*row, *[filler] * (longest - len(row))] for row in rows]
+    return torch.tensor(padded, device=next(model.parameters()).device)
 
 
 class FlipRates(NamedTuple):
@@ -50,17 +160,6 @@ class Outcome:
         return FlipRates(float(masculine.mean()), float(feminine.mean()))
 
 
-def heads_of(config: ModelConfig) -> tuple[HeadName, ...]:
-    """Return all heads of a model in the order in which it computes them."""
-    heads = [
-        HeadName(name, layer, head)
-        for name, attention in attentions_of(config).items()
-        for layer in range(attention.n_layers(config))
-        for head in range(config.n_heads)
-    ]
-    return tuple(sorted(heads, key=lambda name: (name.attention != "encoder", name.layer, name.attention == "cross")))
-
-
 class PronounRuns:
     """A model's unpatched run over minimal pairs, and runs with heads patched.
 
@@ -82,7 +181,8 @@ class PronounRuns:
 
         Args:
             heads: whose outputs (z) are those of the other side of each pair.
-            role: of the positions where they are, as in `PairBatch.roles`; None: all positions.
+            role: of the positions that are patched, as in `PairBatch.roles`; at the others, these heads keep the
+                outputs of the unpatched run. None: all positions.
 
         Raises:
             SiteError: the model has no such head.
@@ -95,11 +195,15 @@ class PronounRuns:
 
     def interventions(self, heads: Sequence[HeadName], *, role: str | None = None) -> dict[str, Intervention]:
         """Return a patch by site, for `intervene` around any run over the rows of this batch; arguments as above."""
-        by_site: dict[str, list[int]] = {}
-        for head in heads:
-            by_site.setdefault(ATTENTIONS[head.attention].site(head.layer, "hook_z"), []).append(head.head)
-        where = None if role is None else self.batch.roles[role]  # the same positions on both sides of a pair
-        return {site: _put(self._acts[site][self.batch.partners], of_site, where) for site, of_site in by_site.items()}
+        patches: dict[str, Intervention] = {}
+        for (attention, layer), of_layer in by_layer(heads).items():
+            site = ATTENTIONS[attention].site(layer, "hook_z")
+            own = self._acts[site]
+            values = own[self.batch.partners]
+            if role is not None:  # the same positions on both sides of a pair
+                values = torch.where(self.batch.roles[role][:, None, :, None], values, own)
+            patches[site] = patch({site: values}, heads=of_layer, positions=range(values.shape[-2]))
+        return patches
 
     def _outcome(self, logits: Float[Tensor, "row tgt vocab"]) -> Outcome:
         batch, rows = self.batch, torch.arange(len(logits), device=logits.device)
@@ -110,17 +214,38 @@ class PronounRuns:
         )
 
 
-def _put(
-    taken: Float[Tensor, "row head pos d_head"], heads: Sequence[int], where: Bool[Tensor, "row pos"] | None
-) -> Callable[[Tensor, Site], Tensor]:
-    """Return an intervention that puts values in their places; where decoding is beyond them, nothing changes."""
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """What greedy decoding writes under a patch, from the first word on."""
 
-    def put(value: Tensor, site: Site) -> Tensor:
-        here = slice(site.first, site.first + value.shape[-2])
-        new, changed = taken[:, heads, here], value.clone()
-        there = changed[:, heads, : new.shape[-2]]
-        is_meant = torch.ones_like(new, dtype=torch.bool) if where is None else where[:, None, here, None]
-        changed[:, heads, : new.shape[-2]] = torch.where(is_meant, new, there)
-        return changed
+    head: HeadName
+    rates: FlipRates  # translations that are right up to the pronoun, which is the other one
+    n_gendered: int  # of these, the ones whose adjective has another form for the other gender
+    agreeing: float  # share of these that have that other form, in [0, 1]
+    exact: float  # of all translations, the share that is word for word the one with the other pronoun
 
-    return put
+
+def agreement(runs: PronounRuns, head: HeadName) -> Agreement:
+    """Return what the model writes, decoding greedily, while a head is patched at the position that matters."""
+    batch = runs.batch
+    role = "pronoun" if head.attention == "encoder" else "prediction"
+    with intervene(runs.model, runs.interventions([head], role=role)):
+        written = free_translations(runs.model, batch)
+    n_prefix = batch.predicts.tolist()
+    is_flipped = np.array(
+        [one[: n + 1] == forced[: n + 1] for one, forced, n in zip(written, batch.forced, n_prefix, strict=True)]
+    )
+    agreeing = []
+    for row in np.flatnonzero(is_flipped):
+        own, forced = batch.translations[row], batch.forced[row]
+        places = [place for place in range(n_prefix[row] + 1, len(own)) if own[place] != forced[place]]
+        if places:
+            agreeing.append(all(written[row][place : place + 1] == (forced[place],) for place in places))
+    masculine, feminine = np.split(is_flipped, 2)
+    return Agreement(
+        head=head,
+        rates=FlipRates(float(masculine.mean()), float(feminine.mean())),
+        n_gendered=len(agreeing),
+        agreeing=float(np.mean(agreeing)) if agreeing else 0.0,
+        exact=float(np.mean([one == other for one, other in zip(written, batch.forced, strict=True)])),
+    )

@@ -1,8 +1,9 @@
 """The heads that a side of Compare ablates, as a stack of interventions."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.heads.measures import HeadName, by_layer
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Stack
 from transformer_core.errors import mark
 
@@ -20,14 +21,11 @@ def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> Stack:
     Raises:
         ConfigError: heads of more layers than a stack has entries.
     """
-    by_layer: dict[tuple[str, int], list[int]] = {}
-    for attention, layer, head in heads:
-        by_layer.setdefault((attention, layer), []).append(head)
-    return Stack(entries=tuple(_entry(method, *place, tuple(of)) for place, of in by_layer.items()) if method else ())
+    return Stack(entries=tuple(_entry(method, *of) for of in by_layer(heads).items()) if method else ())
 
 
-def _entry(method: str, attention: str, layer: int, heads: tuple[int, ...]) -> Entry:
-    place = {"attention": attention, "layer": layer, "heads": heads}
+def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> Entry:
+    place: dict[str, Any] = {"attention": layer[0], "layer": layer[1], "heads": heads}
     if method == "uniform":
         return CellEdit(operation="uniform", **place)
     return Ablation(component=Component(kind="head", **place), method="zero")
@@ -39,7 +37,7 @@ def method_of(stack: Stack) -> str:
     return methods.pop() if len(methods) == 1 else OTHER if methods else ""
 
 
-def heads_of(stack: Stack) -> list[HeadName]:
+def ablated_heads(stack: Stack) -> list[HeadName]:
     """Return the heads that a stack ablates; none if it changes anything else."""
     if method_of(stack) == OTHER:
         return []

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import view_fields
-from pages.explore.compare.ablation import METHODS, OTHER, heads_of, method_of
+from pages.explore.compare.ablation import METHODS, OTHER, ablated_heads, method_of
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
 from pages.shared import model_bar, prose, run_readings, runs
@@ -96,7 +96,7 @@ def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":
     parts = [
         head,
         side.name if chosen or method == OTHER else "",
-        say(METHODS[method]) if heads_of(side.change) else "",
+        say(METHODS[method]) if ablated_heads(side.change) else "",
     ]
     return st.popover(
         prose.plain(" · ".join(filter(None, parts))), key=f"hl-compare-side-{side.letter.lower()}", width="content"
@@ -236,7 +236,7 @@ def _head_of_b(side: Side, a: Side) -> None:
 
 def _ablation(side: Side, field: Field) -> None:
     """Choose how heads are ablated, and which."""
-    method, heads = method_of(side.change), heads_of(side.change)
+    method, heads = method_of(side.change), ablated_heads(side.change)
     names = {name: say(of) for name, of in METHODS.items()}
     names |= {OTHER: say("interventions")} if method == OTHER else {}
     field.selectbox(

@@ -16,7 +16,7 @@ from headlight.figures import Figure, TokenGrid, attention_heatmap, difference_h
 from headlight.figures.labels import shorten, text_width
 from pages.components import figures
 from pages.explore.compare import view_fields
-from pages.explore.compare.ablation import heads_of, method_of
+from pages.explore.compare.ablation import ablated_heads, method_of
 from pages.explore.compare.changed import NOT_FINITE, UNCHANGED
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
@@ -268,7 +268,7 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
 
 
 def _is_off(side: Side) -> bool:
-    return method_of(side.change) == "zero" and side.head in heads_of(side.change)
+    return method_of(side.change) == "zero" and side.head in ablated_heads(side.change)
 
 
 def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:

@@ -7,13 +7,13 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headlight.analysis.heads.measures import HeadName
+from headlight.analysis.heads.measures import HeadName, heads_of
 from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from pages.explore.compare import view_fields
-from pages.explore.compare.ablation import OTHER, ablation, heads_of, method_of
+from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
 from pages.shared import export, readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
@@ -49,12 +49,7 @@ class Weights:
     @property
     def heads(self) -> list[HeadName]:
         """All heads, in the order of the model."""
-        return [
-            HeadName(name, layer, head)
-            for name, attention in attentions_of(self.config).items()
-            for layer in range(attention.n_layers(self.config))
-            for head in range(self.config.n_heads)
-        ]
+        return [*heads_of(self.config)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +80,7 @@ class Side:
     @property
     def name(self) -> str:
         """The weights and their interventions, in words."""
-        name, method, heads = self.weights.name, method_of(self.change), heads_of(self.change)
+        name, method, heads = self.weights.name, method_of(self.change), ablated_heads(self.change)
         listed = ", ".join(f"{attention} L{layer}.H{head}" for attention, layer, head in heads[:3])
         listed += say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
         match method:
@@ -305,7 +300,7 @@ def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> Head
 
 def _fitted_change(letter: str, change: Stack, weights: Weights, notes: Notes) -> Stack:
     """Return the interventions without heads that the model does not have, and a note."""
-    method, heads = method_of(change), heads_of(change)
+    method, heads = method_of(change), ablated_heads(change)
     if method == OTHER:
         return change
     there = [head for head in heads if head in weights.heads]

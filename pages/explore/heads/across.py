@@ -18,11 +18,21 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.flow.across_layers import Method, Part
+    from headlight.analysis.flow.rollout import Method, Part
 
 ABREAST = 2  # figures in a row
 USUAL = "rollout"
 TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
+ASSUMPTIONS = {
+    "rollout": mark(
+        "Rollout averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores "
+        "feed-forward layers and value norms: it tracks attention, not what the model computes from it."
+    ),
+    "flow": mark(
+        "Flow averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores feed-forward "
+        "layers and value norms. It is the maximum flow from each token on its own, so a row can sum to more than 1."
+    ),
+}
 FOLLOWING = {
     "rollout": mark("Computing attention rollout …"),
     "flow": mark("Computing attention flow …"),
@@ -46,7 +56,7 @@ def show(data: HeadsData) -> None:
 
 def _draw(data: HeadsData, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
-    from headlight.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
+    from headlight.analysis.flow.rollout import MOST_TOKENS, follow
 
     n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:
@@ -72,7 +82,7 @@ def _draw(data: HeadsData, method: "Method") -> None:
             if place < len(parts):
                 with column:
                     _part(data, method, parts[place], found[place])
-    about = prose.markup("<b>{}</b> {}", say("Assumptions:"), say(ASSUMES[method]))
+    about = prose.markup("<b>{}</b> {}", say("Assumptions:"), say(ASSUMPTIONS[method]))
     prose.paragraph(about, definitions("attention-rollout", "attention-flow"))
 
 

@@ -13,11 +13,20 @@ from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Print, call, named, value_of
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message
+from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.flow.sources import ScoreSources
+    from headlight.analysis.flow.sources import ScoreSources, SourceName
 
+SOURCES = {
+    "token": mark("token"),
+    "position": mark("position"),
+    "segment": mark("segment"),
+    "head": mark("L{layer}.H{head}"),
+    "cross": mark("cross-attention L{layer}.H{head}"),
+    "feed_forward": mark("L{layer} feed-forward"),
+    "bias": mark("biases"),
+}
 ABOUT = mark(
     "The query’s and the key’s inputs are sums: token embedding, position, and the outputs of all earlier heads and "
     "feed-forward networks. So the score is a sum over all pairs of these terms, and each cell shows what one pair "
@@ -48,9 +57,7 @@ def show(data: StepsData) -> None:
             (mark("query {token}"), mark("key {token}")), (data.query, data.key), data.labels, strict=True
         )
     )
-    of_query, of_key = (
-        [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
-    )
+    of_query, of_key = ([_label(source) for source in side] for side in (split.sources_of_query, split.sources_of_key))
     title = say("Score: {query} → {key}, {head}", query=query, key=key, head=data.who)
     with st.container(key="hl-steps-why"):
         draw(
@@ -64,6 +71,12 @@ def show(data: StepsData) -> None:
             model=data.card.path,
         )
     prose.paragraph(_sum(data, split))
+
+
+def _label(source: "SourceName") -> str:
+    """Return the name of a source."""
+    kind = "cross" if source.attention == "cross" else source.kind
+    return say(SOURCES[kind], layer=source.layer, head=source.head)
 
 
 def _sum(data: StepsData, split: "ScoreSources") -> str:

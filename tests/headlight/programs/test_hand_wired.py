@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 import transformer_core as tc
-from headlight.analysis.heads.composition import composition_scores
 from headlight.programs.hand_wired import copying_pair, induction_model, or_model
 from tests.headlight.programs.texts import N_RANDOM, VOCAB_SIZE, loss, repeated_texts
 from transformer_core.instrument.intervene import Intervention
@@ -90,8 +90,22 @@ def test_what_a_head_that_is_ablated_costs(layer: int, head: int):
 # Paths between heads
 
 
+def composition(model: tc.Transformer) -> np.ndarray:
+    """The scores of Elhage et al. 2021 through queries, keys and values, of heads in layer 0 with those in layer 1."""
+    writers, readers = (
+        [tc.weights(model, layer, head, "decoder") for head in range(model.config.n_heads)] for layer in (0, 1)
+    )
+
+    def score(written: torch.Tensor, read: torch.Tensor) -> float:
+        written, read = written.double(), read.double()
+        norms = float(written.norm() * read.norm())
+        return float((written @ read).norm()) / norms if norms else 0.0
+
+    return np.array([[[score(a.ov, m) for m in (b.qk, b.qk.T, b.ov)] for b in readers] for a in writers]).T
+
+
 def test_one_head_composes_with_one_other_and_through_its_keys_alone():
-    q, k, v = (scores[0, :, 1] for scores in composition_scores(H, "decoder"))
+    q, k, v = composition(H).transpose(0, 2, 1)
     assert k[0, 0] == pytest.approx(1 / math.sqrt(VOCAB_SIZE), abs=1e-9)
     assert [*q.flat, *k.flat[1:], *v.flat] == [0.0] * 11
 

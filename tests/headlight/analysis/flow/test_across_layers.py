@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.across_layers import Method, Part, follow
-from headlight.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
+from headlight.analysis.flow.rollout import Method, Part, flow, flow_to_source, follow, rollout, rollout_to_source
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from tests.headlight.analysis.conftest import TEXT_OF

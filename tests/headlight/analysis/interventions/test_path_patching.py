@@ -10,9 +10,20 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from headlight.analysis.interventions.path_patching import Edge, Node, edges, run_with_edges
-from tests.model.building import VARIATIONS, odd_config, random_inputs, random_tokens, varied_model
+from headlight.analysis.interventions.effect import Metric
+from headlight.analysis.interventions.path_patching import Edge, Node, edges, path_patching, run_with_edges
+from tests.model.building import (
+    DECODER,
+    VARIATIONS,
+    odd_config,
+    random_inputs,
+    random_tokens,
+    shaken_model,
+    small_config,
+    varied_model,
+)
 from transformer_core.errors import ConfigError
+from transformer_core.text.ids import IdTokenizer
 
 SUMS = [name for name in VARIATIONS if odd_config(**VARIATIONS[name]).norm_position == "pre"]
 each_sum = pytest.mark.parametrize("variation", SUMS)
@@ -67,6 +78,38 @@ def test_edges_ablated_together(variation: str):
             ablated = [edge for edge in everything if getattr(edge, end) == node]
             found = run_with_edges(model, inputs, ablated=ablated, other=None if is_zero else other)
             assert close(found, expected) and not (is_zero and close(expected, model(*inputs))), node
+
+
+def test_the_direct_effect_of_a_head_is_its_changed_output_on_the_unembedding():
+    """Without normalization, the logits are linear in what each head writes."""
+    model = shaken_model(small_config(**DECODER, n_decoder_layers=2, norm="none", norm_position="pre"))
+    tokenizer = IdTokenizer.of(model.config)
+    ids, others = ([5, 9, 7, 3], [5, 4, 8, 3])
+    metric = Metric(position=3, token=6, other=2)
+    changes = path_patching(model, tokenizer, [ids], [others], metric=metric)
+    for layer in range(2):
+        site = tc.site("result", layer=layer, attention="decoder")
+        written = []
+        for tokens in (ids, others):
+            with tc.capture(model, site) as acts:
+                model(torch.tensor([tokens]))
+            written.append(acts[site][0, :, 3])  # [head, d_model]
+        unembed = model.get_parameter("unembed.weight")
+        expected = (written[1] - written[0]) @ (unembed[6] - unembed[2])
+        assert [changes[Node(site, head)] for head in range(2)] == pytest.approx(expected.tolist(), abs=1e-5)
+    by_text = path_patching(model, tokenizer, "5 9 7 3", "5 4 8 3", senders=[site])
+    assert [*by_text] == [Node(site, 0), Node(site, 1)] and all(by_text.values())
+    keys = "decoder.blocks.1.self_attn.hook_k"
+    (node, change), *more = path_patching(
+        model, tokenizer, [ids], [others], senders=[Node(site.replace("1", "0"), 1)], receivers=[keys], metric=metric
+    ).items()
+    patched = [Edge(node, Node(keys, head)) for head in range(2)]
+    here, there = (torch.tensor([tokens]) for tokens in (ids, others))
+    logits = run_with_edges(model, [here], ablated=patched, other=[there])[0, 3] - model(here)[0, 3]
+    assert not more and change == pytest.approx(float(logits[6] - logits[2]), abs=1e-5) and change
+    for options in ({"senders": ["decoder.hook_none"]}, {"receivers": [Node(keys, 7)]}, {"metric": None}):
+        with pytest.raises(ConfigError, match=r"no edge from or to|give the metric"):
+            path_patching(model, tokenizer, [ids], [others], **({"metric": metric} | options))  # type: ignore[arg-type]
 
 
 # Edges one by one

@@ -3,7 +3,7 @@
 import pytest
 
 import transformer_core as tc
-from headlight.analysis.pronouns.pair_batch import PairBatch, pair_batch
+from headlight.analysis.pronouns.patching import PairBatch, pair_batch
 from transformer_core.corpora.shipped.en_fr.minimal_pairs import minimal_pairs
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]

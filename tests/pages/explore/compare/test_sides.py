@@ -97,7 +97,7 @@ def test_interventions_of_a_side_act_after_those_of_the_model():
     full = weights(source=Source("models/one", "1", stack=to_json(Stack(entries=KNOCKED_OUT.entries * 32))))
     notes: list[str] = []
     assert sides._fitting(side("B", full, change=off), notes) == side("B", full)
-    assert "holds at most 32 interventions" in notes[0]
+    assert "at most 32 interventions" in notes[0]
 
 
 def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_next_head():

@@ -64,7 +64,7 @@ def test_heads_are_ablated_as_far_as_a_stack_has_room():
     assert field.value == Stack(entries=tuple(Ablation(component=one, method="zero") for one in zeroed))
     assert view_fields.has_new_change() and not view_fields.has_new_change(), "asked once"
     view_fields.ablate(field, "uniform", [HeadName("cross", layer, 0) for layer in range(33)])
-    assert "holds at most 32 interventions" in view_fields.change_note() and len(field.value.entries) == 2
+    assert "at most 32 interventions" in view_fields.change_note() and len(field.value.entries) == 2
     assert not view_fields.change_note(), "told once"
     for method, chosen in (("zero", []), ("", heads)):
         view_fields.ablate(field, method, chosen)
@@ -84,7 +84,7 @@ def test_a_link_names_a_stack_and_an_older_one_its_heads(heads: list[tuple[str, 
     read, write = view_fields.CHANGE_B.read, view_fields.CHANGE_B.write
     stack = read(f"{method[0]}:" + "+".join(f"{attention}.{layer}.{head}" for attention, layer, head in heads))
     assert read(write(stack)) == stack == ablation.ablation(method[1], heads)
-    assert ablation.method_of(stack) == method[1] and {*ablation.heads_of(stack)} == {*heads}
+    assert ablation.method_of(stack) == method[1] and {*ablation.ablated_heads(stack)} == {*heads}
 
 
 @given(st_.text(max_size=80) | st_.text("ofevn:crd.+0123456789 \n[]{}", max_size=40))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.analysis.flow import across_layers
+from headlight.analysis.flow import rollout
 from pages.explore.heads import across, view_fields
 from tests.pages.conftest import PROMPTS, words_of
 from tests.pages.explore.heads.heads_parts import shown
@@ -32,7 +32,7 @@ def test_of_a_text_that_is_too_long_only_that_is_said(
 ):
     """The source has 7 tokens, the output 31; the other method's limit does not matter."""
     for most, is_drawn in ((31, True), (30, False)):
-        monkeypatch.setattr(across_layers, "MOST_TOKENS", {"rollout": 1, "flow": 1} | {method: most})
+        monkeypatch.setattr(rollout, "MOST_TOKENS", {"rollout": 1, "flow": 1} | {method: most})
         drawings.clear()
         words = words_of(shown(across.show, across=method))
         assert bool(drawings) == is_drawn
