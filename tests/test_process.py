@@ -49,7 +49,7 @@ def test_importing_the_library_leaves_the_environment_alone():
     subprocess.run([sys.executable, "-c", LEFT_ALONE], check=True, env=without)
 
 
-IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__"
+IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import headlight.cli.__main__"
 
 
 @pytest.mark.parametrize(

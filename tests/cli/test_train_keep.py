@@ -109,7 +109,7 @@ def test_killed_while_its_heads_are_measured_the_model_is_complete(files: dict[s
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
     command = Command(tmp_path / "log", "train", "--run", str(run), "--keep", str(kept))
-    until(lambda: "Measuring" in command.out)
+    until(lambda: "Scoring" in command.out)
     command.signal(signal.SIGKILL)
     assert command.wait()[0] == -signal.SIGKILL
     assert torch.equal(weights(kept), weights(run / "last"))

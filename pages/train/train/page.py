@@ -85,7 +85,7 @@ def _import_what_watching_takes() -> Thread:
         "figures.curves.training",
         "figures.curves.heads_over_time",
     )
-    thread = Thread(target=lambda: [*map(import_module, (f"transformer_core.{name}" for name in names))], daemon=True)
+    thread = Thread(target=lambda: [*map(import_module, (f"headlight.{name}" for name in names))], daemon=True)
     thread.start()
     return thread
 
