@@ -9,21 +9,20 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from headlight.experiments.directory import ExperimentDirectory
 from headlight.experiments.experiment import (
     MOST_VARIANTS,
     TASKS,
     USUAL_STEPS,
     USUAL_VARIANTS,
     VARIANTS,
+    ExperimentDirectory,
     ExperimentKind,
     ExperimentRequest,
 )
 from transformer_core.cli.signals import StopSignals
 
 if TYPE_CHECKING:  # they import torch
-    from headlight.experiments.measure import Measured
-    from headlight.experiments.work import ExperimentStep
+    from headlight.experiments.work import ExperimentStep, Measured
 
 _LINE_SECONDS = 2.0  # between two lines of losses
 

@@ -1,22 +1,34 @@
-"""A request for an experiment: one small task, one seed, and variants that differ in one thing, trained side by side.
+"""Experiments: one small task, one seed, and variants that differ in one thing, trained side by side in seconds.
 
-An experiment shows within seconds what difference a choice makes: which positional encoding, or which mask. Its models
-are too small to be kept; its curves are kept.
+The models are too small to be saved; the folder of an experiment keeps its curves:
+
+```
+experiment.json the request, and its command
+status.json     as that of a run: queued | running | stopped | finished | failed (with the reason), pid, heartbeat, step
+metrics.jsonl   one line per step with the loss of every variant; at some steps another line with measurements of all
+commands/       stop
+```
 """
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
 
-from transformer_core.checked_fields import Refusal, check_fields, check_together
+from transformer_core.checked_fields import Refusal, between, check_fields, check_together
 from transformer_core.config import Positions
-from transformer_core.errors import Message
+from transformer_core.errors import Message, RunError
 from transformer_core.training.config import Seed
+from transformer_core.training.run import commands
+from transformer_core.training.run.queue import QueueTurn, wait_for_place
+from transformer_core.training.run.records import read_request
+from transformer_core.training.run.status import WorkDirectory
 
 ExperimentKind = Literal["positions", "masks"]
 MaskVariant = Literal["look_ahead", "no_mask", "not_shifted"]
-"""Of a decoder: as it should be; every token seen, the future too; and given the very token that it is to say."""
+"""Of a decoder: correct; without a causal mask; and with unshifted targets as inputs."""
 
 VARIANTS: Mapping[ExperimentKind, tuple[str, ...]] = {
     "positions": get_args(Positions),
@@ -31,17 +43,16 @@ TASKS: Mapping[ExperimentKind, tuple[str, ...]] = {
     "masks": ("reverse", "copy", "dates"),
 }
 USUAL_STEPS: Mapping[ExperimentKind, int] = {"positions": 240, "masks": 300}
+REQUEST = "experiment.json"
+LINE = "experiments"  # a queue of their own: they are short, and need not wait for runs that take hours
+AT_ONCE = 1
 MOST_VARIANTS = 6
 FEWEST_STEPS, MOST_STEPS = 20, 1000
-LONGEST_TRAINED = 8  # letters of the tasks that are made of letters
-LONGEST_TRIED = 3 * LONGEST_TRAINED  # letters up to which an experiment of positions asks how far each variant carries
+LONGEST_TRAINED = 8  # letters in tasks of letters
+LONGEST_TRIED = 3 * LONGEST_TRAINED  # letters in the longest measurement of an experiment of positions
 
 
 _REFUSALS = (
-    Refusal(
-        lambda request: request.kind not in get_args(ExperimentKind),
-        Message("the experiment must be one of {kinds}; got {kind!r}", kinds=", ".join(get_args(ExperimentKind))),
-    ),
     Refusal(
         lambda request: request.task not in TASKS[request.kind],
         Message("the task must be one of {tasks}; got {task!r}"),
@@ -60,48 +71,42 @@ _REFUSALS = (
         Message("an experiment has 1 to {most} different variants; got {got}", most=MOST_VARIANTS),
         {"got": lambda request: ", ".join(request.variants) or "none"},
     ),
-    Refusal(
-        lambda request: type(request.steps) is not int or not FEWEST_STEPS <= request.steps <= MOST_STEPS,
-        Message(
-            "steps must be a whole number from {fewest} to {most}, got {steps!r}", fewest=FEWEST_STEPS, most=MOST_STEPS
-        ),
-    ),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentRequest:
-    """What was asked of an experiment: all that its numbers depend on.
+    """Everything that the numbers of an experiment depend on.
 
     Raises:
-        ConfigError: something that makes no sense; the message says what is allowed.
+        ConfigError: a field makes no sense; the message says what is allowed.
     """
 
     kind: ExperimentKind
     task: str  # a corpus
-    variants: tuple[str, ...]  # in the order in which they take their turns
-    seed: Seed  # of the first weights and the order of the data, the same for all variants
-    steps: int  # of each variant
+    variants: tuple[str, ...]  # trained in this order
+    seed: Seed  # of the initial weights and the order of the data, the same for all variants
+    steps: Annotated[int, between(FEWEST_STEPS, MOST_STEPS)]  # of each variant
 
     def __post_init__(self) -> None:
-        """Check every field: it may come from a file."""
-        check_together(self, _REFUSALS)
+        """Check every field."""
         check_fields(self)
+        check_together(self, _REFUSALS)
 
     @property
     def arguments(self) -> list[str]:
-        """The command line behind `python -m transformer_core`, but for the folder."""
+        """The arguments of `python -m transformer_core`, without the folder."""
         words = ["experiment", self.kind, "--task", self.task, "--variants", ",".join(self.variants)]
         return [*words, "--seed", str(self.seed), "--steps", str(self.steps)]
 
     @property
     def command(self) -> str:
-        """The command that makes the same experiment again."""
+        """The command that reproduces the experiment."""
         return shlex.join(["python", "-m", "transformer_core", *self.arguments])
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a request from plain values; its `command`, which follows from them, may be among them.
+        """Build a request from plain values; a `command` among them is ignored.
 
         Raises:
             ConfigError, TypeError: a value is missing, unknown, or makes no sense.
@@ -109,3 +114,65 @@ class ExperimentRequest:
         fields = {name: value for name, value in values.items() if name != "command"}
         variants = values.get("variants")
         return cls(**fields | {"variants": tuple(variants) if isinstance(variants, list | tuple) else ()})
+
+
+class ExperimentDirectory(WorkDirectory):
+    """An experiment's folder: `create` makes a new one for this process, `open` finds one to read."""
+
+    gone = Message(
+        "its process ended unexpectedly: it was killed, ran out of memory, or the machine was restarted; start it again"
+    )
+
+    def __init__(self, path: Path, request: ExperimentRequest) -> None:
+        super().__init__(path)
+        self.request = request
+
+    @classmethod
+    def create(cls, path: Path, request: ExperimentRequest) -> Self:
+        """Create and claim the folder of a new experiment.
+
+        Raises:
+            RunError: the folder is not empty, or cannot be written.
+        """
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise RunError("{path} is not empty; choose another folder for the experiment", path=path)
+        directory = cls(path, request)
+        taken = Message("another process has just started an experiment in {path}; choose another folder")
+        directory.begin(REQUEST, asdict(request) | {"command": request.command}, taken=taken)
+        return directory
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Return the directory of an existing experiment.
+
+        Raises:
+            RunError: the folder contains no experiment, or its request cannot be read.
+        """
+        missing = Message("{path} does not contain an experiment")
+        return cls(path, read_request(path / REQUEST, ExperimentRequest.from_dict, missing=missing))
+
+    @contextmanager
+    def turn(self, stop_reason: Callable[[], str]) -> Iterator[QueueTurn | None]:
+        """Wait for the place of experiments, and release it at the end; None after a request to stop.
+
+        Args:
+            stop_reason: polled while waiting; a text ends the wait.
+        """
+
+        def is_wanted(n_before: int) -> bool:
+            self.heartbeat("queued", step=0, reason=Message(str(n_before)))
+            return not stop_reason() and not self.is_asked_to_stop()
+
+        turn = wait_for_place(is_wanted=is_wanted, line=LINE, most=AT_ONCE)
+        try:
+            if turn is None:
+                self.write_status("stopped", step=0)
+                self.release()
+            yield turn
+        finally:
+            if turn is not None:
+                turn.release()
+
+    def is_asked_to_stop(self) -> bool:
+        """Return whether a stop was requested; the command is consumed."""
+        return bool(commands.take(self.path, names=("stop",)))

@@ -14,8 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headlight.experiments.directory import AT_ONCE, LINE
-from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
+from headlight.experiments.experiment import (
+    AT_ONCE,
+    LINE,
+    REQUEST,
+    ExperimentDirectory,
+    ExperimentKind,
+    ExperimentRequest,
+)
 from pages.shared import owners, runs
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import records_of
@@ -80,8 +86,6 @@ def find(name: str) -> Experiment | None:
     """Return an experiment by its name, as it stands now; None where there is none."""
     if not _NAME.fullmatch(name):
         return None
-    from headlight.experiments.directory import REQUEST, ExperimentDirectory
-
     place = folder() / name
     if not (place / REQUEST).exists():
         return _starting(place)

@@ -145,7 +145,7 @@ def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Pat
     commands.ask(run, "stop")
     statuses, lines = together.wait()
     assert statuses == [0, 0]
-    assert lines.count(f"Stopped after step {step + 3}; all is saved. Go on with:") == 1
+    assert lines.count(f"Stopped after step {step + 3}; all is saved. Continue with:") == 1
     assert standing(run) == ("stopped", step + 3, "stopped by the user")
 
     work(go_on(run))

@@ -1,4 +1,4 @@
-"""The configuration of a training: how long, on how much, how fast; the model's shape is `ModelConfig`."""
+"""The configuration of a training; that of the model is `ModelConfig`."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, Self
 
 from transformer_core.checked_fields import (
+    AboveZero,
     Count,
     CountOrZero,
     Refusal,
     Rule,
     Share,
+    between,
     check_fields,
     check_together,
     is_above_zero,
@@ -24,16 +26,10 @@ Precision = Literal["fp32", "bf16"]
 _GUIDED_HEAD = re.compile(r"encoder\.(\d+)\.(\d+)")
 
 RateChanges = tuple[tuple[int, float], ...]
-"""Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
+"""Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor."""
 
 MOST_SEED = 2**32 - 1
-Seed = Annotated[
-    int,
-    Rule(
-        lambda value: type(value) is int and 0 <= value <= MOST_SEED,
-        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=MOST_SEED),
-    ),
-]
+Seed = Annotated[int, between(0, MOST_SEED)]
 Stride = Annotated[
     int,
     Rule(
@@ -41,14 +37,12 @@ Stride = Annotated[
         Message("{name} must be a whole number of at least 1, or none for non-overlapping windows; got {value!r}"),
     ),
 ]
-Factor = Annotated[float, Rule(is_above_zero, Message("{name} must be above 0, got {value!r}"))]
 Decay = Annotated[
     float,
     Rule(lambda value: is_number(value) and value >= 0, Message("{name} must be at least 0, got {value!r}")),
 ]
 ClipNorm = Annotated[
-    float,
-    Rule(is_above_zero, Message("{name} must be above 0, or none for no clipping; got {value!r}")),
+    float, Rule(is_above_zero, Message("{name} must be above 0, or none for no clipping; got {value!r}"))
 ]
 
 _REFUSALS = (
@@ -99,17 +93,17 @@ class TrainingConfig:
     warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: Seed = 0  # of the first weights, the order of the data, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
-    learning_rate_factor: Factor = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
+    learning_rate_factor: AboveZero = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
     learning_rate_floor: Share = 0.0  # share of the highest rate at which the cosine ends
     rate_changes: RateChanges = ()  # changes during training: from a step on, the rate times a factor
     label_smoothing: Share = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
     guided_head: str | None = None  # "encoder.1.0": that layer and head learns what pronouns stand for (guidance.py)
-    guidance_weight: Factor = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
+    guidance_weight: AboveZero = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
     optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
     weight_decay: Decay = 0.0  # of matrices, a step, times the learning rate; "adamw" only
     adam_beta1: Share = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
     adam_beta2: Share = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
-    adam_eps: Factor = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
+    adam_eps: AboveZero = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
     clip_norm: ClipNorm | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
     precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
     compile: bool = False  # torch.compile, for running texts: the first step takes a minute, the others are faster

@@ -1,4 +1,4 @@
-"""How good a model is on what was held out: by its loss, by its guesses, and left to speak freely."""
+"""Metrics of a model on held-out data: its loss, its predictions, and its free-running output."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.guidance import antecedent_shares, has_antecedents
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
-_BATCH_SIZE = 128  # pairs, or pieces of texts, that are read at the same time
-_SEED = 0  # of what is masked: the same at every measurement
+_BATCH_SIZE = 128  # pairs, or pieces of texts
+_SEED = 0  # of the mask: the same at every measurement
 
 
 @torch.inference_mode()
@@ -75,7 +75,7 @@ def evaluate(
 
 
 def _guesses(model: Transformer, batches: Batches) -> dict[str, float]:
-    """Return loss and accuracy of one epoch."""
+    """Return loss and accuracy over one epoch."""
     device, total_loss, n_right, n_targets = next(model.parameters()).device, 0.0, 0, 0
     for _ in range(batches.batches_per_epoch):
         batch = next(batches).to(device)
@@ -89,14 +89,14 @@ def _guesses(model: Transformer, batches: Batches) -> dict[str, float]:
 
 
 def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs: Sequence[Any]) -> dict[str, float]:
-    """Return the measures of what the model makes of each source.
+    """Return the measures of the model's output for each source.
 
-    Tokens are compared, for a text does not say them all: a word tokenizer writes one text for several targets. The
-    measures judge texts, and get the target as the tokenizer writes it.
+    Exact match compares tokens, since a word tokenizer decodes different targets to one text. The measures judge texts,
+    and get the target as the tokenizer decodes it.
     """
     verdicts: dict[str, list[bool]] = {name: [] for name in ("exact_match", *corpus.measures)}
     for row, written in free_outputs(model, tokenizer, pairs, beyond_sources=False):
-        target = tokenizer.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]  # all that has room
+        target = tokenizer.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]
         verdicts["exact_match"].append(written == target)
         as_written = replace(pairs[row], target=tokenizer.decode(target))
         _judge(verdicts, corpus.measures, as_written, tokenizer.decode(written))
@@ -107,18 +107,18 @@ def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pair
 def free_outputs(
     model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], *, beyond_sources: bool = True
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield what greedy decoding makes of each source, those of like length after each other.
+    """Yield the greedy output for each source, sorted by length.
 
-    It is cut where it is longer than its batch's longest target: it is wrong then, whatever comes.
+    It is cut if it is longer than the longest target of its batch, since it is wrong then.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
         tokenizer: the model's own.
-        pairs: the targets only say how much room there must be.
-        beyond_sources: it may also become twice as long as its batch's longest source, to see whether it ends.
+        pairs: the targets only limit the length.
+        beyond_sources: allows twice the length of the longest source of the batch, to see whether the output ends.
 
     Yields:
-        The pair's place among `pairs`, and the tokens that were written, with <eos> where it was.
+        The index of the pair, and the output tokens, including <eos>.
     """
     sources = {row: tokenizer.encode(pair.source, eos=True) for row, pair in enumerate(pairs)}
     for rows, src in _by_length(sources, model):
@@ -130,7 +130,7 @@ def free_outputs(
 
 
 def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:
-    """Return the measures of what the model writes after the prompt of each text."""
+    """Return the measures of the continuation of each text's prompt."""
     verdicts: dict[str, list[bool]] = {name: [] for name in corpus.text_measures}
     if not verdicts:
         return {}
@@ -143,7 +143,7 @@ def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, tex
 
 
 def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) -> dict[str, float]:
-    """Return how many units that others determine are the most probable token where they come."""
+    """Return the accuracy on units that are determined by others."""
     known = [text for text in texts if text.determined]
     room = model.config.max_seq_len
     encoded = {row: tokenizer.encode(text.text, bos=True)[:room] for row, text in enumerate(known)}
@@ -157,7 +157,7 @@ def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) 
 
 
 def _judge(verdicts: dict[str, list[bool]], measures: Mapping[str, Any], item: Pair | Text, output: str) -> None:
-    """Add what each measure says of an output."""
+    """Add each measure's verdict on an output."""
     for name, measure in measures.items():
         verdict = measure(item, output)
         if verdict is not None:
@@ -171,7 +171,7 @@ def _fractions(verdicts: dict[str, list[bool]]) -> dict[str, float]:
 def _by_length(
     sequences: Mapping[int, Sequence[int]], model: Transformer
 ) -> Iterator[tuple[list[int], Int[Tensor, "batch pos"]]]:
-    """Yield rows in batches, those of like length together, each batch as a matrix too that is padded on the right."""
+    """Yield batches of rows of similar length, each with its matrix, padded on the right."""
     device, filler = next(model.parameters()).device, model.config.pad_id or 0
     rows = sorted(sequences, key=lambda row: len(sequences[row]))
     for first in range(0, len(rows), _BATCH_SIZE):

@@ -1,4 +1,4 @@
-"""The gradients of a batch: part by part, in one process or several, as they are or compiled."""
+"""The gradients of a batch: in several parts, in one process or several, compiled or not."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
@@ -21,20 +21,20 @@ _ON_A_CPU: dict[str, str | int | bool | Callable[..., Any]] = {
 
 
 class BatchLoss(NamedTuple):
-    """What a batch costs, before the update that it makes."""
+    """The losses of a batch before its update."""
 
     loss: float  # mean over all targets that count, nats
-    guidance: float | None = None  # mean over all pronouns, nats; None where no head is guided, or there is no pronoun
+    guidance: float | None = None  # mean over all pronouns, nats; None without a guided head or a pronoun
 
 
 class Gradients:
-    """The gradients of the loss of whole batches.
+    """Computes gradients of batches.
 
-    How a batch is divided, into parts one after another or among processes, changes them by rounding only (and by
-    dropout, which draws for each part anew).
+    Dividing a batch into parts, or among processes, changes them only by rounding (and by dropout, which draws anew for
+    each part).
 
     Args:
-        model: takes the gradients.
+        model: gets the gradients.
         config: smoothing, precision, parts, and whether to compile.
         processes: those that train together.
     """
@@ -55,9 +55,9 @@ class Gradients:
         self.objective = processes.wrap(objective)
 
     def compute(self, batch: Batch) -> BatchLoss:
-        """Set the gradient of every parameter; return the losses of the batch.
+        """Set the gradient of every parameter, and return the losses of the batch.
 
-        Where a head is guided, the gradient is that of the loss plus `guidance_weight` times the guidance loss.
+        With a guided head it is the gradient of the loss plus `guidance_weight` times the guidance loss.
 
         Raises:
             TextError: no target counts.
@@ -73,7 +73,7 @@ class Gradients:
         with self.processes.connected():
             for number, part in enumerate(parts, start=1):
                 rows = part.batch.to(self.device)
-                if not part.weight:  # anything is learnt, 0 times: the other processes wait for gradients
+                if not part.weight:  # a gradient of weight 0: the other processes wait for one
                     rows = rows._replace(targets=torch.zeros_like(rows.targets))
                 total += self._add_part(part._replace(batch=rows), is_last=number == len(parts))
         losses = self.processes.total(total)
@@ -82,7 +82,7 @@ class Gradients:
         return BatchLoss(losses[0].item(), losses[1].item() if batch.n_pronouns else None)
 
     def _add_part(self, part: Microbatch, *, is_last: bool) -> Tensor:
-        """Add the gradients of one part; return its mean losses, each times its weight."""
+        """Add the gradients of one part, and return its weighted mean losses."""
         rows = part.batch
         with self.processes.sending(self.objective, now=is_last):
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
@@ -98,7 +98,7 @@ class Gradients:
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:
-    """Shorten the gradient of all parameters together to a norm, if it is longer; return the norm that it had.
+    """Clip the gradient to a norm over all parameters, and return its norm before.
 
     Source: Pascanu et al. 2013, algorithm 1.
     """

@@ -1,7 +1,6 @@
-"""Guided attention: one head of the encoder learns from examples which noun each pronoun stands for.
+"""Guided attention: one head of the encoder learns from annotated pairs which noun each pronoun refers to.
 
-Translation alone does not ask a head for that: a model can find the gender of "it" in its decoder as well, and then no
-pattern of the encoder shows it. A corpus that knows what its pronouns stand for (`Pair.antecedents`) can ask.
+Translation alone does not require such a head: a model can also find the gender of "it" in its decoder.
 """
 
 from collections.abc import Sequence
@@ -26,14 +25,14 @@ def guidance_loss(
     """Return the mean, over the pronouns, of the cross-entropy H(antecedents, pattern).
 
     loss = -1/n sum over pronouns q of sum over keys k of G[q, k] log A[q, k], where A is the pattern of the guided head
-    and G[q] spreads 1 evenly over the tokens that the pronoun q stands for.
+    and G[q] is uniform over the tokens of the antecedents of q.
 
     Args:
         pattern: of one head; each row sums to 1.
-        antecedents: True where the query is a pronoun and the key a token of what it stands for.
+        antecedents: True if the query is a pronoun and the key a token of an antecedent.
 
     Returns:
-        nats per pronoun; 0 where there is no pronoun.
+        nats per pronoun; 0 without a pronoun.
 
     Source: Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", sec. 4.2.
     Differs: they guide a head of cross-attention towards word alignments; here it is a head of self-attention, as in
@@ -43,15 +42,14 @@ def guidance_loss(
     if not is_pronoun.any():
         return pattern.new_zeros(())
     rows, antecedent = pattern[is_pronoun], antecedents[is_pronoun].to(pattern.dtype)  # [pronoun, key]
-    log_weights = rows.clamp_min(torch.finfo(rows.dtype).tiny).log()  # a weight that is rounded to 0 has no logarithm
+    log_weights = rows.clamp_min(torch.finfo(rows.dtype).tiny).log()  # a weight may be rounded to 0
     return -(antecedent / antecedent.sum(dim=-1, keepdim=True) * log_weights).sum(dim=-1).mean()
 
 
 class GuidedTrainingLoss(nn.Module):
-    """A model with both of its losses at the end: that of its targets, and that of its guided head."""
+    """A model with the losses of its targets and of the guided head of its encoder."""
 
     def __init__(self, model: Transformer, *, smoothing: float, layer: int, head: int) -> None:
-        """Keep the model, the smoothing of its targets, and which head of its encoder is guided."""
         super().__init__()
         self.of_targets = TrainingLoss(model, smoothing=smoothing)
         self.site, self.head = _site(layer), head
@@ -62,24 +60,14 @@ class GuidedTrainingLoss(nn.Module):
         targets: Int[Tensor, "batch pos"],
         antecedents: Bool[Tensor, "batch query key"],
     ) -> Float[Tensor, "2"]:
-        """Return the mean loss in nats per target that counts, and the guidance loss in nats per pronoun.
-
-        Args:
-            inputs: what the model reads, the source first.
-            targets: as for `label_smoothed_cross_entropy`.
-            antecedents: as for `guidance_loss`, of the source.
-        """
+        """Return the mean loss in nats per target that counts, and the guidance loss in nats per pronoun."""
         with capture(self.of_targets.model, self.site, detach=False) as acts:
             loss = self.of_targets(inputs, targets)
         return torch.stack([loss, guidance_loss(acts[self.site][:, self.head].float(), antecedents)])
 
 
 def check_guidance(training: TrainingConfig, model: ModelConfig, corpus: Corpus) -> None:
-    """Check that there are such a head, and pronouns of which it is known what they stand for.
-
-    Raises:
-        ConfigError: there are not.
-    """
+    """Raise ConfigError if a head is to be guided, and there is no such head or no pair with antecedents."""
     if training.guided is None:
         return
     if not has_antecedents(corpus.train) or model.architecture != "encoder_decoder":
@@ -100,21 +88,21 @@ def check_guidance(training: TrainingConfig, model: ModelConfig, corpus: Corpus)
 
 
 def has_antecedents(items: Sequence[Pair] | Sequence[Text]) -> bool:
-    """Whether these are pairs that say what the pronouns of their sources stand for; all of a corpus do, or none."""
+    """Return whether these are pairs with annotated antecedents; all pairs of a corpus are, or none."""
     first = items[0] if len(items) else None
     return isinstance(first, Pair) and first.antecedents is not None
 
 
 @torch.inference_mode()
 def antecedent_shares(model: Transformer, batches: Batches) -> Float[Tensor, "layer head"] | None:
-    """Return how often each head of the encoder has its largest weight of a pronoun on what the pronoun stands for.
+    """Return how often each head of the encoder puts the largest weight of a pronoun on its antecedent.
 
     Args:
         model: in evaluation mode.
-        batches: one epoch of them is read.
+        batches: read for one epoch.
 
     Returns:
-        shares of all pronouns, in [0, 1]; None where there is no pronoun, or the batches know nothing of them.
+        shares of all pronouns, in [0, 1]; None without pronouns or annotations.
     """
     sites = [_site(layer) for layer in range(model.config.n_encoder_layers)]
     n_right, n_pronouns = torch.zeros(len(sites), model.config.n_heads, dtype=torch.int64), 0

@@ -1,4 +1,4 @@
-"""The loop: batches in, one record a step out."""
+"""The training loop: batches in, one record per step out."""
 
 import math
 from collections.abc import Generator, Iterator
@@ -18,12 +18,12 @@ from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.schedule import learning_rate
 
 _EXPLODED = 3.0  # times the loss of guessing evenly, or times the first loss where that is more
-_EXPLODED_STEPS = 5  # one after another: a single bad batch is no explosion
+_EXPLODED_STEPS = 5  # consecutive ones: a single bad batch is not an explosion
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepRecord:
-    """What one step showed."""
+    """The metrics of one step."""
 
     step: int  # counted from 1
     loss: float  # smoothed cross-entropy before the step's update, nats per target that counts
@@ -44,24 +44,23 @@ def train(
 ) -> Generator[StepRecord]:
     """Train the model, yielding after each step; between two steps the caller may save, evaluate or stop.
 
-    The random numbers of a step (dropout) depend on the seed and the step alone. So the same call gives the same
-    losses, and a call that goes on from saved weights, optimizer and position in the data gives the losses of an
-    unbroken one, whatever happened between two steps.
+    The random numbers of a step (dropout) depend only on the seed and the step. So equal calls give equal losses, and a
+    call that resumes from saved weights, optimizer and position in the data gives the losses of an uninterrupted one.
 
     Args:
         model: trained in place.
-        batches: where the data come from; one is taken a step, the same one in every process.
-        config: the numbers.
-        optimizer: the optimizer to go on with; without one, a new one as the configuration names it.
-        steps_done: steps that lie after a resumed run; the first step is the next one.
+        batches: one per step, the same in every process.
+        config: the configuration.
+        optimizer: the optimizer to resume with; a new one by default.
+        steps_done: steps before a resumed run.
         processes: those that train together.
 
     Yields:
-        One record a step, from `steps_done` + 1 to `config.steps`; the same in every process, but for the seconds.
+        One record per step, from `steps_done` + 1 to `config.steps`; the same in every process, except for the time.
 
     Raises:
-        RunError: the loss or the gradient is not a finite number, and the weights are those before that step; or the
-            loss has grown far beyond what guessing gives.
+        RunError: the loss or the gradient is not finite, and the weights are those before that step; or the loss has
+            grown far beyond that of guessing.
     """
     if optimizer is None:
         optimizer = Adam(model, config)
@@ -93,7 +92,7 @@ def train(
 
 
 def _seed_random_numbers(seed: int, device: torch.device) -> None:
-    """Seed the generators that a step draws from; `torch.manual_seed` asks after all devices there may be."""
+    """Seed the generators of a step; `torch.manual_seed` would query all possible devices."""
     if device.type == "cpu":
         torch.default_generator.manual_seed(seed)
     else:
@@ -101,14 +100,14 @@ def _seed_random_numbers(seed: int, device: torch.device) -> None:
 
 
 def _n_tokens(batch: Batch, pad_id: int | None) -> int:
-    """Count the tokens that a batch gives the model, without padding."""
+    """Return the number of input tokens of a batch, without padding."""
     if pad_id is None:
         return sum(tokens.numel() for tokens in batch.inputs)
     return sum(int(np.count_nonzero(tokens.numpy() != pad_id)) for tokens in batch.inputs)
 
 
 def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: TrainingConfig) -> None:
-    """Stop before an update that would spoil every weight."""
+    """Raise before an update that would break all weights."""
     if math.isfinite(loss) and math.isfinite(gradient_norm):
         return
     failure = (
@@ -120,18 +119,14 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
 
 
 class _ExplosionWatch:
-    """Stops a training whose loss has gone far above that of guessing, and stays there."""
+    """Stops a training whose loss stays far above that of guessing."""
 
     def __init__(self, vocab_size: int) -> None:
         self.highest = _EXPLODED * math.log(vocab_size)  # nats
         self.n_steps: int | None = None  # for which the loss has been above that; None: no step was seen yet
 
     def see(self, step: int, loss: float, config: TrainingConfig) -> None:
-        """Look at the loss of a step; a model may begin with a high one.
-
-        Raises:
-            RunError: it has exploded.
-        """
+        """Record the loss of a step, which may be high at first; raise RunError if it has exploded."""
         if self.n_steps is None:
             self.highest, self.n_steps = max(self.highest, _EXPLODED * loss), 0
         self.n_steps = self.n_steps + 1 if loss > self.highest else 0
@@ -148,7 +143,7 @@ class _ExplosionWatch:
 
 
 def what_to_try(config: TrainingConfig) -> Message:
-    """Return what a person may do about a training that diverges."""
+    """Return advice for a training that diverges."""
     advice = Message(
         "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
         "{warmup_steps:,})"

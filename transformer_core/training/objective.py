@@ -1,4 +1,4 @@
-"""What training minimizes: cross-entropy against smoothed targets."""
+"""The training objective: cross-entropy with label smoothing."""
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -17,20 +17,19 @@ def label_smoothed_cross_entropy(
 ) -> Float[Tensor, ""]:
     """Return the mean, over the targets that count, of the cross-entropy H(smoothed target, model).
 
-    The smoothed target gives 1 - smoothing to the right token and spreads smoothing evenly over the vocabulary (the
-    right token has its share of that too): loss = log sum exp(logits) - (1 - smoothing) * logits[target] - smoothing *
-    mean(logits).
+    The smoothed target gives 1 - smoothing to the correct token and spreads smoothing evenly over the vocabulary:
+    loss = log sum exp(logits) - (1 - smoothing) * logits[target] - smoothing * mean(logits).
 
     Args:
         logits: unnormalized log-probabilities.
-        targets: the right tokens, and `IGNORED` where nothing counts: at padding, at tokens that are not masked.
+        targets: the correct tokens, and `IGNORED` for those that do not count, such as padding.
         smoothing: in [0, 1).
 
     Returns:
-        nats a target that counts.
+        nats per target that counts.
 
     Raises:
-        TextError: there is none. (Compiled, it cannot look, and returns nan.)
+        TextError: no target counts. (A compiled function returns nan instead.)
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
@@ -40,10 +39,9 @@ def label_smoothed_cross_entropy(
 
 
 class TrainingLoss(nn.Module):
-    """A model with its loss at the end: a batch in, one number out, so that all of it can be compiled together."""
+    """A model with its loss, so that both can be compiled together."""
 
     def __init__(self, model: nn.Module, *, smoothing: float) -> None:
-        """Keep the model, whose parameters are those of this module, and the smoothing of its targets."""
         super().__init__()
         self.model = model
         self.smoothing = smoothing
@@ -51,14 +49,6 @@ class TrainingLoss(nn.Module):
     def forward(
         self, inputs: tuple[Int[Tensor, "batch _"], ...], targets: Int[Tensor, "batch pos"]
     ) -> Float[Tensor, ""]:
-        """Return the mean loss, nats a target that counts.
-
-        Args:
-            inputs: what the model reads.
-            targets: as for `label_smoothed_cross_entropy`.
-
-        Raises:
-            TextError: no target counts.
-        """
+        """Return the mean loss in nats per target that counts, as `label_smoothed_cross_entropy`."""
         logits = self.model(*inputs)  # [batch, pos, vocab]
         return label_smoothed_cross_entropy(logits.float(), targets, smoothing=self.smoothing)

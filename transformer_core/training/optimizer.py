@@ -1,4 +1,4 @@
-"""The paper's Adam and AdamW, and what they remember as named tensors."""
+"""The paper's Adam, and AdamW, with their state as named tensors."""
 
 from collections.abc import Mapping
 
@@ -11,20 +11,20 @@ from transformer_core.training.config import TrainingConfig
 
 
 class Adam:
-    """Adam, and AdamW where the configuration names it, whose weight decay falls on matrices, not on biases and norms.
+    """Adam or AdamW, whose weight decay applies to matrices, not to biases and norms.
 
     With g the gradient at step t: m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2; then the parameter
     becomes (1 - rate decay) w - rate m' / (sqrt(v') + eps), with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t).
 
-    torch computes that, by the function of `torch.optim.AdamW`. Its class would import torch's compiler, two seconds at
-    the beginning of each training; a whole step takes as long with either (within 2 %, two configurations).
+    This uses the function of `torch.optim.AdamW`: the class would import torch's compiler, two seconds at the beginning
+    of each training; a step takes equally long (within 2 %, two configurations).
 
     Args:
         model: its parameters are changed in place.
         config: decays, epsilon, and weight decay.
 
     Source: Kingma and Ba 2015, algorithm 1; Vaswani et al. 2017, sec. 5.3, for the decays; Loshchilov and Hutter 2019,
-    algorithm 2. That the decay leaves out vectors is the custom since Radford et al. 2019.
+    algorithm 2. No decay of vectors: common since Radford et al. 2019.
     """
 
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
@@ -42,7 +42,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self, learning_rate: float) -> None:
-        """Change all parameters that have a gradient."""
+        """Update all parameters that have a gradient."""
         learning = [name for name, parameter in self.parameters.items() if parameter.grad is not None]
         self._step([name for name in learning if name in self.decaying], learning_rate, self.config.weight_decay)
         self._step([name for name in learning if name not in self.decaying], learning_rate, 0.0)
@@ -69,16 +69,16 @@ class Adam:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return what it remembers of each parameter, `{parameter}.{exp_avg, exp_avg_sq, step}`; nothing at first."""
+        """Return the state, `{parameter}.{exp_avg, exp_avg_sq, step}`; empty before the first step."""
         if not any(state["step"] for state in self.state.values()):
             return {}
         return {f"{name}.{key}": tensor for name, state in self.state.items() for key, tensor in state.items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take what `tensors` returned.
+        """Restore the state from `tensors`.
 
         Raises:
-            RunError: a tensor that no parameter of the model has, or one of another shape.
+            RunError: it does not fit the model's parameters.
         """
         for full_name, tensor in tensors.items():
             name, _, key = full_name.rpartition(".")

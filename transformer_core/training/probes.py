@@ -1,7 +1,6 @@
-"""Direct tests of a model in training, for its diagnosis: each tells a fault from what merely looks like one.
+"""Direct tests of a model in training, for its diagnosis.
 
-Curves and outputs leave innocent explanations open. These tests change one thing that a healthy model must not care
-about, or must care about, and measure what happens.
+Each changes one thing that must, or must not, affect a healthy model, and measures the effect.
 """
 
 from collections import Counter
@@ -18,9 +17,9 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.evaluate import free_outputs
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
-N_PROBED = 32  # items of either part of a corpus: shares of them are exact to some hundredths, and cost little
-_CUTS = (0.0, 0.25, 0.5, 0.75)  # of a row: where the answers are hidden
-_SEED = 0  # of the tokens that stand in for hidden ones, and of what is masked: the same at every measurement
+N_PROBED = 32  # items of each part of a corpus: cheap, and shares of them are exact to some hundredths
+_CUTS = (0.0, 0.25, 0.5, 0.75)  # places in a row from which the answers are hidden
+_SEED = 0  # of the replacements of hidden tokens, and of the mask: the same at every measurement
 
 
 @torch.inference_mode()
@@ -28,21 +27,21 @@ def probe(model: Transformer, tokenizer: Tokenizer, training: Batch, held_out: S
     """Test a model.
 
     Args:
-        model: left as it was, in training or in evaluation.
+        model: its mode, training or evaluation, is restored.
         tokenizer: the model's own.
-        training: a batch of what it is trained on, as it is given in training.
+        training: a training batch.
         held_out: pairs or texts, at least one; the first `N_PROBED` are read.
 
     Returns:
         Shares in [0, 1] and losses in nats; a test that does not apply is left out.
 
-        `training_loss`: of `training`, neither smoothed nor with dropout.
-        `seen_accuracy`, `hidden_accuracy`: targets of `training` that are the most probable token, as the batch is
-        given, and with the answer hidden: other tokens in place of it and of all after it (an encoder: <mask> in place
-        of all answers). Without leakage the decoder's two are equal.
-        `source_gain`: how much higher the held-out loss is with the source of another pair.
-        `early_end`: the mean probability of <eos> where a held-out text goes on: of a target that is not empty before
-        its first token, of other texts in their middle.
+        `training_loss`: of `training`, without smoothing and dropout.
+        `seen_accuracy`, `hidden_accuracy`: targets of `training` that are the most probable token, in the original
+        batch, and with the answer and all that follows replaced by other tokens (encoder: all answers by <mask>).
+        Without leakage the decoder's two are equal.
+        `source_gain`: increase of the held-out loss with the source of another pair.
+        `early_end`: mean probability of <eos> where a held-out text continues: before the first token of a target, in
+        the middle of other texts.
         `cut_outputs`: outputs of held-out sources that never end.
         `unknown`: held-out targets that are <unk>. `same_target`, `empty_target`: held-out pairs with the most frequent
         target, and with an empty one.
@@ -72,7 +71,7 @@ def probe(model: Transformer, tokenizer: Tokenizer, training: Batch, held_out: S
 
 
 def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str, float]:
-    """Return how good the model is with its answers as the batch gives them, and with them hidden."""
+    """Return the accuracy on the original batch, and with hidden answers."""
     targets, counts = batch.targets, batch.targets != IGNORED
     logits = model(*batch.inputs)
     right = (logits.argmax(dim=-1) == targets) & counts
@@ -99,7 +98,7 @@ def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str,
 
 
 def _offset(fed: Int[Tensor, "batch pos"], targets: Int[Tensor, "batch pos"], counts: Bool[Tensor, "batch pos"]) -> int:
-    """Return how many places after a target its own token is given; 1 where targets are shifted as they should be."""
+    """Return how many positions after a target its own token is an input: 1 for correctly shifted targets."""
     both = counts[:, 1:] & counts[:, :-1]
     if not (fed[:, 1:] == targets[:, :-1])[both].all() and (fed == targets)[counts].all():
         return 0
@@ -107,7 +106,7 @@ def _offset(fed: Int[Tensor, "batch pos"], targets: Int[Tensor, "batch pos"], co
 
 
 def _source_gain(model: Transformer, batch: Batch) -> dict[str, float]:
-    """Return by how much the right sources lower the loss; nothing where all are the same."""
+    """Return by how much the correct sources lower the loss, if they differ."""
     source, *rest = batch.inputs
     others = source.roll(1, dims=0)
     is_other = (others != source).any(dim=-1)
@@ -122,7 +121,7 @@ def _source_gain(model: Transformer, batch: Batch) -> dict[str, float]:
 
 
 def _early_end(model: Transformer, batch: Batch) -> dict[str, float]:
-    """Return the mean probability of <eos> where a text goes on; nothing where none does."""
+    """Return the mean probability of <eos> where a text continues, if any does."""
     counts = batch.targets != IGNORED
     is_pairs = model.config.architecture == "encoder_decoder"
     n = counts.sum(dim=-1)

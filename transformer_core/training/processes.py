@@ -1,4 +1,4 @@
-"""The processes of one training: one alone, or several that `torchrun` started, which learn from a batch together."""
+"""The processes of a training: one, or several started by `torchrun`, which learn from each batch together."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from transformer_core.errors import ConfigError, RunError
 
 Agreed = TypeVar("Agreed")
 
-_PATIENCE = timedelta(hours=12)  # for which the others wait while the first measures and saves
+_PATIENCE = timedelta(hours=12)  # the others wait this long while the first one measures and saves
 
 
 class OtherProcessError(RunError):
@@ -27,24 +27,24 @@ class OtherProcessError(RunError):
 
 
 class Microbatch(NamedTuple):
-    """What a process computes at one go."""
+    """A part of a batch that a process computes at once."""
 
     batch: Batch
     weight: float  # of its mean loss in the mean over the whole batch of all processes
-    guidance_weight: float = 0.0  # the same of the mean over its pronouns, where a head is guided
+    guidance_weight: float = 0.0  # the same for the mean over its pronouns, with a guided head
 
 
 @dataclass(frozen=True, kw_only=True)
 class Processes:
-    """This process among those of a training; the first one alone writes files and speaks."""
+    """This process among those of a training; only the first one writes files and prints."""
 
     rank: int = 0  # number of this process, from 0
-    size: int = 1  # how many there are
+    size: int = 1  # number of processes
     local_rank: int = 0  # number of this process on its machine
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return what `torchrun` says in the environment; a process that it did not start is alone."""
+        """Return the processes that `torchrun` started, or only this one."""
         numbers = (os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
         try:
             rank, size, local_rank = map(int, numbers)
@@ -54,14 +54,14 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that writes and speaks."""
+        """Whether this process writes files and prints."""
         return self.rank == 0
 
     def device(self, name: str) -> str:
-        """Return the device of this process: of several GPUs on a machine each process takes its own.
+        """Return the device of this process, its own one of several GPUs.
 
         Raises:
-            ConfigError: there are more processes on this machine than GPUs.
+            ConfigError: there are more processes than GPUs on this machine.
         """
         if self.size == 1 or name == "cpu":
             return name
@@ -79,7 +79,7 @@ class Processes:
         return f"cuda:{self.local_rank}"
 
     def join(self, device: torch.device) -> None:
-        """Find the other processes, over NCCL between GPUs, over Gloo between CPUs; return once all have found all.
+        """Connect to the other processes, by NCCL between GPUs, by Gloo between CPUs.
 
         Raises:
             OtherProcessError: one of them ended.
@@ -88,34 +88,34 @@ class Processes:
             if device.type == "cuda":
                 torch.cuda.set_device(device)
             backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-            # Functions of this module take the group that there is when it is imported as a default. If the wrapper
-            # imported it, they would keep ours beyond `leave`, with its threads, which may abort a process at exit.
+            # Functions of this module have the current group as a default. If the wrapper imported it, they would keep
+            # ours after `leave`, with its threads, which may abort a process at exit.
             import_module("torch.distributed.nn")
             with self.connected():
                 dist.init_process_group(backend, timeout=_PATIENCE)
-            self.total(torch.zeros(1))  # the first, whom all ask for the others, may end only now
+            self.total(torch.zeros(1))  # the first one, which connects the others, may end only now
 
     def leave(self) -> None:
-        """Part from the other processes."""
+        """Disconnect from the other processes."""
         if self.size > 1 and dist.is_initialized():
             dist.destroy_process_group()
 
     def wrap(self, model: nn.Module) -> nn.Module:
-        """Return a model whose gradients are the means over all processes; alone, the model itself."""
+        """Return a model whose gradients are the means over all processes."""
         if self.size == 1:
             return model
         with self.connected():
             return DistributedDataParallel(model, forward_sync_buffers=False)
 
     def sending(self, model: nn.Module, *, now: bool) -> AbstractContextManager[None]:
-        """Return a context in which gradients are sent to the other processes, or only summed up until they are."""
+        """Return a context in which gradients are sent to the other processes, or accumulated until then."""
         return nullcontext() if now or not isinstance(model, DistributedDataParallel) else model.no_sync()
 
     def parts(self, batch: Batch, n_parts: int) -> Iterator[Microbatch]:
-        """Yield what this process computes of a batch, in so many parts as equal as can be.
+        """Yield this process's parts of a batch, in `n_parts` of nearly equal size.
 
-        The weights are such that the sum over all parts of weight times mean loss, *averaged over the processes*, is
-        the mean loss over all targets of the batch: so the numbers do not depend on how it is divided.
+        The sum over all parts of weight times mean loss, *averaged over the processes*, is the mean loss over all
+        targets of the batch, however it is divided.
         """
         if self.size * n_parts == 1:
             yield Microbatch(batch, 1.0, float(batch.antecedents is not None))
@@ -129,7 +129,7 @@ class Processes:
             yield Microbatch(part, self.size * n_own / n_targets, self.size * n_own_pronouns / max(1, n_pronouns))
 
     def total(self, value: Tensor) -> Tensor:
-        """Return the mean of a number over all processes, the same in each."""
+        """Return the mean of a number over all processes."""
         if self.size > 1:
             with self.connected():
                 dist.all_reduce(value, dist.ReduceOp.SUM)
@@ -137,7 +137,7 @@ class Processes:
         return value
 
     def agree(self, value: Agreed) -> Agreed:
-        """Return in every process what the first one says; the others' values count for nothing."""
+        """Return the first process's value in every process."""
         if self.size == 1:
             return value
         values: list[Any] = [value]
@@ -147,21 +147,21 @@ class Processes:
         return agreed
 
     def first_alone(self, act: Callable[[], Agreed]) -> Agreed:
-        """Return in every process what `act()` returns in the first, which alone does it while the others wait.
+        """Call a function in the first process while the others wait; return its value in every process.
 
         Raises:
-            OtherProcessError: in the others, where it failed.
+            OtherProcessError: in the others, if it failed.
         """
         return self.agree(self.first_first(act if self.is_first else lambda: cast(Agreed, None)))
 
     def first_first(self, prepare: Callable[[], Agreed]) -> Agreed:
-        """Return `prepare()`, done by the first process before the others: they find in the cache what it made.
+        """Return `prepare()`, called by the first process before the others, which then use its cache.
 
         Raises:
-            OtherProcessError: in the others, where it failed in the first.
+            OtherProcessError: in the others, if it failed in the first.
         """
         if not self.is_first:
-            if not self.agree(True):  # whether the first one could do it
+            if not self.agree(True):  # False if it failed in the first process
                 raise OtherProcessError("the first process of this training failed; see its error message")
             return prepare()
         try:
@@ -174,11 +174,7 @@ class Processes:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Say in words what it means that a process cannot reach another one any more.
-
-        Raises:
-            OtherProcessError: that happened.
-        """
+        """Raise OtherProcessError if the connection to another process is lost."""
         try:
             yield
         except RuntimeError as error:
@@ -191,7 +187,7 @@ class Processes:
             ) from error
 
     def step_seed(self, seed: int, step: int) -> int:
-        """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""
+        """Return the seed of a step's dropout in this process; those of neighbours are unrelated."""
         mixed = (seed, step) if self.is_first else (seed, step, self.rank)
         return int(np.random.SeedSequence(mixed).generate_state(1)[0])
 

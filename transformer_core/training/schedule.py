@@ -6,18 +6,15 @@ from transformer_core.training.config import TrainingConfig
 
 
 def warmup_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Return the paper's learning rate: it rises linearly for `warmup_steps` steps, then falls with the step's root.
+    """Return the paper's learning rate: a linear warm-up, then a decay with the inverse root of the step.
 
     lrate = factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)
 
     Args:
-        step: the step that the rate is for, counted from 1.
+        step: counted from 1.
         d_model: width of the residual stream.
-        warmup_steps: the step at which the rate is highest.
-        factor: times the paper's rate; 1 is the paper.
-
-    Returns:
-        The learning rate; its highest value, at `warmup_steps`, is factor * (d_model * warmup_steps)^-0.5.
+        warmup_steps: the step with the highest rate, factor * (d_model * warmup_steps)^-0.5.
+        factor: multiplies the paper's rate.
 
     Source: Vaswani et al. 2017, sec. 5.3, eq. (3).
     """
@@ -25,19 +22,14 @@ def warmup_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: 
 
 
 def learning_rate(step: int, config: TrainingConfig, *, d_model: int) -> float:
-    """Return the learning rate of a step, by the schedule that the configuration names and the changes on the way.
+    """Return the learning rate of a step, counted from 1, by the schedule and the rate changes of a configuration.
 
-    All schedules rise linearly to the paper's highest rate, peak = factor * (d_model * warmup_steps)^-0.5. There
-    "constant" stays. "cosine" falls along half a cosine until the last step, to the share `learning_rate_floor` of the
-    peak; a short training ends better so, as the paper's rate is still half its highest after four times the warm-up.
-
-    Args:
-        step: the step that the rate is for, counted from 1.
-        config: schedule, steps, factor, floor and changes.
-        d_model: width of the residual stream.
+    All schedules rise linearly to the paper's highest rate, peak = factor * (d_model * warmup_steps)^-0.5. "constant"
+    stays there. "cosine" falls along half a cosine to the share `learning_rate_floor` of the peak, which suits short
+    trainings: the paper's rate is still half its peak after four times the warm-up.
 
     Source: Loshchilov and Hutter 2017, eq. (5), without restarts, for the cosine.
-    Differs: a linear warm-up before it, and the last step's rate is that of one step before the floor.
+    Differs: with a linear warm-up, and the last step is one step before the floor.
     """
     warmup_steps, factor, floor = config.warmup_steps, config.learning_rate_factor, config.learning_rate_floor
     for first_step, change in config.rate_changes:

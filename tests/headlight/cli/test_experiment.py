@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headlight.cli.main import main
-from headlight.experiments.directory import ExperimentDirectory
+from headlight.experiments.experiment import ExperimentDirectory
 from tests.training.forked import Command
 
 

@@ -3,18 +3,28 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from headlight.experiments import variants as experiment_variants
 from headlight.experiments import work as experiment_work
-from headlight.experiments.directory import ExperimentDirectory
-from headlight.experiments.experiment import ExperimentRequest
+from headlight.experiments.experiment import ExperimentDirectory, ExperimentRequest
 from headlight.experiments.variants import ExperimentData, Variant
-from headlight.experiments.work import ExperimentMeasurement, ExperimentStep, work
+from headlight.experiments.work import (
+    ExperimentMeasurement,
+    ExperimentStep,
+    accuracy_by_length,
+    measure,
+    work,
+    written,
+)
+from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import Message, RunError
+from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import commands
 from transformer_core.training.run.records import RecordFile
 
+POSITIONS = ExperimentRequest(kind="positions", task="reverse", variants=("rotary_halves",), seed=0, steps=40)
 REQUEST = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead", "not_shifted"), seed=2, steps=20)
 
 
@@ -129,3 +139,26 @@ def test_one_waits_for_the_other_and_can_be_called_off(tmp_path: Path, monkeypat
         assert place is not None
         assert none is None
     assert stands(tmp_path / "second") == ("stopped", 0, "")
+
+
+def test_a_variant_is_measured_as_if_each_length_and_output_were_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()
+    monkeypatch.setattr(experiment_variants, "_N_HELD_OUT", 4)
+    monkeypatch.setattr(experiment_variants, "_PAIRS_OF_A_LENGTH", 5)
+    data = ExperimentData.of(POSITIONS)
+    variant = Variant("rotary_halves", POSITIONS, data)
+    for _ in range(15):  # so that some tokens are right
+        variant.step()
+    measured = measure(variant, data)
+    assert variant.model.training and {"loss", "accuracy", "exact_match"} <= {*measured.metrics}
+    assert len(measured.by_length) == len(data.by_length)
+
+    variant.model.eval()
+    some = {n: data.by_length[n] for n in (3, 8, 24)}
+    shares = accuracy_by_length(variant.model, data.tokenizer, some)
+    alone = [evaluate(variant.model, data.tokenizer, data.corpus, pairs)["accuracy"] for pairs in some.values()]
+    assert shares == pytest.approx(alone) and 0 < max(shares) < 1
+    for pair, output in zip(data.samples, written(variant.model, data.tokenizer, data.samples), strict=True):
+        src = torch.tensor([[*data.tokenizer.encode(pair.source, eos=True)]])
+        tokens = greedy_decode(variant.model, src, max_new_tokens=24, use_cache=False).tokens[0]
+        assert output == data.tokenizer.decode(tokens.tolist())

@@ -10,8 +10,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from headlight.experiments import variants as experiment_variants
-from headlight.experiments.directory import ExperimentDirectory
-from headlight.experiments.experiment import ExperimentRequest
+from headlight.experiments.experiment import ExperimentDirectory, ExperimentRequest
 from headlight.experiments.work import work
 from transformer_core.training.run.launch import Launcher
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from headlight.experiments.directory import ExperimentDirectory
-from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
+from headlight.experiments.experiment import ExperimentDirectory, ExperimentKind, ExperimentRequest
 from pages.learn import experiment_runs
 from pages.shared import runs
 from transformer_core.errors import RunError

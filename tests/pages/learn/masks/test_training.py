@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.experiments.directory import ExperimentDirectory
-from headlight.experiments.experiment import VARIANTS, ExperimentRequest
+from headlight.experiments.experiment import VARIANTS, ExperimentDirectory, ExperimentRequest
 from tests.pages.conftest import words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.errors import Message
