@@ -14,8 +14,7 @@ from headlight.figures.curves.training import training_curves
 from headlight.figures.heatmaps.attention import attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.head_map import head_map_figure
-from headlight.figures.heatmaps.head_matrix import head_matrix
-from headlight.figures.heatmaps.layer_matrix import layer_matrix
+from headlight.figures.heatmaps.model_matrices import head_matrix, layer_matrix
 from headlight.figures.heatmaps.overview import levels
 from headlight.figures.labels import isolate
 from headlight.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template

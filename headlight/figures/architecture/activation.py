@@ -1,7 +1,7 @@
-"""A captured activation: its numbers as cells, how long its vectors are, and how the numbers are spread."""
+"""A captured activation: its numbers as cells, the norms of its vectors, and the distribution of the numbers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -9,18 +9,19 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from headlight.figures.heatmaps.cells import FORBIDDEN
-from headlight.figures.hues import FAINT, STRONG, diverging_scale
+from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_cells
+from headlight.figures.heatmaps.numbers import Scale
+from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import HOVER, axis_title, figure_layout, figure_of, hover, label_axis
+from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, row_axis
 from transformer_core.language import say
 
-_TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: what stands above the cells, and the margin below
-_SPREAD = 0.2  # of the height, for how the numbers are spread
+_TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
+_SPREAD = 0.2  # of the height, for the distribution of the numbers
 _BETWEEN = 0.07  # of the height, between both
 _BESIDE = 0.2  # of the width, for the lengths
-_FEW = 48  # cells a side up to which they stand apart
-_MANY_LABELS = 24  # columns from which on labels stand upright, so that they do not lie on each other
+_FEW = 48  # cells per side up to which there are gaps
+_MANY_LABELS = 24  # columns up to which labels are slanted; more are upright
 _LABEL = 12  # characters of a token
 
 
@@ -44,18 +45,18 @@ def activation_figure(
     """Draw an activation of one text.
 
     Args:
-        cells: the numbers, NaN where there is none; where a cell stands for several, the one of the largest size.
+        cells: the numbers, NaN where undefined; of a block, the one with the largest absolute value.
         tokens: the label of every position.
-        title: names what it is.
-        subtitle: says more, smaller.
-        rows: the first position that each row stands for; None: one each.
-        columns: the first column of the activation that each column stands for; None: one each.
+        title: names the activation.
+        subtitle: plain text below the title.
+        rows: first position of each row; None: one position per row.
+        columns: first column of the activation in each column; None: one each.
         n_columns: of the activation; None: as many as there are cells in a row.
-        column_name: what the columns are, for the axis.
+        column_name: title of the axis of columns.
         column_tokens: the label of every column, where they are tokens.
-        row_name: what the rows are, for the axis.
-        lengths: Euclidean, of each position's vector; None where rows are no vectors.
-        counts: how many numbers lie in each bin.
+        row_name: title of the axis of rows.
+        lengths: Euclidean norms of the vectors of the positions; None where rows are no vectors.
+        counts: how many numbers are in each bin.
         edges: of the bins.
         height: px.
 
@@ -71,85 +72,60 @@ def activation_figure(
     row_starts = [*(range(len(cells)) if rows is None else rows.tolist()), n_rows]
     column_starts = [*(range(cells.shape[1]) if columns is None else columns.tolist()), n_columns]
     low, high = float(edges[0]), float(edges[-1])
-    colors: dict[str, Any] = {"coloraxis3" if low < 0 else "coloraxis": {"cmin": low, "cmax": high, "showscale": False}}
-    if low < 0:
-        colors["coloraxis3"]["colorscale"] = diverging_scale()
-    axis = next(iter(colors))
+    scale = Scale(low=low, high=high, diverging=low < 0)
     is_pooled = cells.shape != (n_rows, n_columns)
-    meta: dict[str, Any] = {
-        "words": {
-            "queries": _named_rows(tokens, row_starts),
-            "keys": _named_columns(column_starts, column_tokens),
-            "before": say("at most ") if is_pooled else "",
-            "format": "+.3f" if low < 0 else ".3f",
-            "power": False,
-            "forbidden": say(FORBIDDEN),
-        }
-    }
-    if is_pooled:
-        meta["blocks"] = {"queries": row_starts, "keys": column_starts}
+    words = browser_words(
+        _named_rows(tokens, row_starts),
+        _named_columns(column_starts, column_tokens),
+        before=say("at most ") if is_pooled else "",
+        form="+.3f" if low < 0 else ".3f",
+    )
+    blocks = {"blocks": {"queries": row_starts, "keys": column_starts}} if is_pooled else {}
     bottom = _SPREAD + _BETWEEN
     across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
     top = _top(subtitle, column_name, column_tokens)
     margin = (8, _beside(column_tokens) if lengths is None else 8, top, _BOTTOM)
     most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
-        "meta": meta,
-        "showlegend": False,
-        "bargap": 0,
-        "xaxis": _columns_axis(column_starts, column_name, column_tokens) | {"domain": across, "anchor": "y"},
-        "yaxis": label_axis(range(n_rows), labels, size=11, title=axis_title(escape(row_name)))
-        | {"range": [n_rows - 0.5, -0.5], "domain": [bottom, 1], "automargin": True},
-        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
-        | {"nticks": 9}
-        | numbers,
-        "yaxis3": {
-            "domain": [0, _SPREAD],
-            "anchor": "x3",
-            "type": "log",
-            "range": [np.log10(0.5), np.log10(max(2, most * 1.6))],
-            "title": axis_title(say("count")),
-            "nticks": 4,
-            "automargin": True,
-            "dtick": 1 if most < 1e4 else 2,
+    layout = (
+        figure_layout(title, height=height, margin=margin, subtitle=subtitle)
+        | {
+            "meta": words.meta | blocks,
+            "showlegend": False,
+            "bargap": 0,
+            "xaxis": _columns_axis(column_starts, column_name, column_tokens) | {"domain": across, "anchor": "y"},
+            "yaxis": row_axis(labels, size=11, title=axis_title(escape(row_name)), domain=[bottom, 1]),
+            "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
+            | {"nticks": 9}
+            | numbers,
+            "yaxis3": {"domain": [0, _SPREAD], "anchor": "x3", "title": axis_title(say("count")), "automargin": True}
+            | {"type": "log", "range": [np.log10(0.5), np.log10(max(2, most * 1.6))]}
+            | {"nticks": 4, "dtick": 1 if most < 1e4 else 2}
+            | numbers,
         }
-        | numbers,
-        **colors,
-    }
-    traces = [*_cells(cells, row_starts, column_starts, axis), _spread(counts, edges, axis)]
+        | scale.layout(is_shown=False)
+    )
+    where = {"x": [start - 0.5 for start in column_starts], "y": [start - 0.5 for start in row_starts]}
+    traces: list[Any] = _cells(cells, scale.axis, words.trace | (where if is_pooled else {}))
+    traces.append(_spread(counts, edges, scale.axis))
     if lengths is not None:
-        layout["xaxis2"] = numbers | {
-            "domain": [1 - _BESIDE, 1],
-            "anchor": "y",
-            "side": "top",
-            "range": [0, 1.05 * (float(lengths.max(initial=0)) or 1)],
-            "title": axis_title(say("norm")),
-            "nticks": 3,
-        }
+        longest = float(lengths.max(initial=0)) or 1
+        layout["xaxis2"] = numbers | {"domain": [1 - _BESIDE, 1], "anchor": "y", "side": "top", "nticks": 3}
+        layout["xaxis2"] |= {"range": [0, 1.05 * longest], "title": axis_title(say("norm"))}
         traces.append(_lengths(lengths, tokens))
     return figure_of(traces, layout)
 
 
-def _cells(
-    cells: Float[np.ndarray, "row column"], rows: Sequence[int], columns: Sequence[int], axis: str
-) -> list[go.Heatmap]:
-    """Return the cells, and before them those that hold no number."""
+def _cells(cells: Float[np.ndarray, "row column"], axis: str, options: Mapping[str, Any]) -> list[Any]:
+    """Return the cells, and before them those without a number."""
     gap = 1 if max(cells.shape) <= _FEW else 0
-    hover_fields = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
-    where = {"x": [start - 0.5 for start in columns], "y": [start - 0.5 for start in rows]} | hover_fields
-    if cells.shape == (rows[-1], columns[-1]):
-        where = hover_fields
     z = cells.astype(np.float32)
-    traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **where)]
-    if np.isnan(z).any():
-        blank = np.where(np.isnan(z), 0.0, np.nan).astype(np.float32)
-        traces.insert(0, go.Heatmap(name=FORBIDDEN, z=blank, coloraxis="coloraxis2", **where))
-    return traces
+    traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **options)]
+    return [*([masked_cells(~np.isnan(z), name=FORBIDDEN, **options)] if np.isnan(z).any() else []), *traces]
 
 
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
-    """Return a bar for each bin, in the color that its numbers have among the cells."""
+    """Return a bar for each bin, in the color of its numbers."""
     centers = (edges[:-1] + edges[1:]) / 2
     hover_texts = [
         say("{n} values from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
@@ -190,7 +166,7 @@ def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None
 
 
 def _angle(column_tokens: Sequence[str]) -> int:
-    """Return by how many degrees the labels of columns are turned."""
+    """Return the angle of the labels of columns, in degrees."""
     return -45 if len(column_tokens) <= _MANY_LABELS else -90
 
 
@@ -200,7 +176,7 @@ def _longest(column_tokens: Sequence[str] | None) -> float:
 
 
 def _top(subtitle: str, column_name: str, column_tokens: Sequence[str] | None) -> float:
-    """Return the px above the cells: a title, what stands below it, the axis title, and the labels of the columns."""
+    """Return the px above the cells: titles and the labels of the columns."""
     labels = float(LINE)
     if column_tokens:
         labels = _longest(column_tokens) / (math.sqrt(2) if _angle(column_tokens) == -45 else 1) + 8
@@ -208,14 +184,14 @@ def _top(subtitle: str, column_name: str, column_tokens: Sequence[str] | None) -
 
 
 def _beside(column_tokens: Sequence[str] | None) -> float:
-    """Return the px on the right of the cells, over which slanted labels of the last columns lean."""
+    """Return the px to the right of the cells that slanted labels of the last columns need."""
     if not column_tokens or _angle(column_tokens) == -90:
         return 8
     return 8 + _longest(column_tokens[-4:]) / math.sqrt(2)
 
 
 def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
-    """Return each row in words."""
+    """Return the names of the rows."""
     return [
         say("position {place} '{token}'", place=start, token=escape(isolate(tokens[start])))
         if end - start == 1
@@ -225,7 +201,7 @@ def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
 
 
 def _named_columns(starts: Sequence[int], tokens: Sequence[str] | None) -> list[str]:
-    """Return each column in words."""
+    """Return the names of the columns."""
     if tokens is not None:
         return [f"'{escape(isolate(tokens[start]))}'" for start in starts[:-1]]
     return [

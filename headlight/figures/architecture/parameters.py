@@ -1,10 +1,9 @@
-"""Where a model's parameters are: a bar for each part, and several models' shares beside each other."""
+"""Parameters of a model by part, and the shares of several models."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
 from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.hues import FAINT
@@ -33,24 +32,17 @@ _ROW = 26  # px
 
 
 def in_words(stack: str, part: str) -> str:
-    """Return what a part of a stack is called, in the reader's language."""
+    """Return the displayed name of a part of a stack."""
     where = say(STACKS[stack])
     return f"{say(PARTS[part])} ({where})" if where else say(PARTS[part])
 
 
-def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str, height: int | None = None) -> go.Figure:
-    """Draw a bar for each part of each stack.
-
-    Args:
-        counts: parameters by (stack, part), as `analysis.inventory` counts them.
-        title: names the quantity.
-        height: px; None: what the bars need.
-    """
+def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.Figure:
+    """Draw a bar for each part of each stack; `counts`: parameters by (stack, part), as `analysis.inventory` counts."""
     total = sum(counts.values()) or 1
-    names = [in_words(*key) for key in counts]
+    names = [escape(in_words(*key)) for key in counts]
     values = [*counts.values()]
     form = say("{part}: {n} parameters")
-    hover_texts = [form.format(part=escape(name), n=grouped(value)) for name, value in zip(names, values, strict=True)]
     bars = go.Bar(
         name="parameters",
         x=values,
@@ -60,41 +52,44 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str, height:
         text=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
         textposition="outside",
         cliponaxis=False,
-        **hover(hover_texts),
+        **hover([form.format(part=name, n=grouped(value)) for name, value in zip(names, values, strict=True)]),
     )
-    layout = figure_layout(title, height=height or 60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
+    layout = figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
         "showlegend": False,
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
-        "yaxis": row_axis([escape(name) for name in names], fixedrange=True),
+        "yaxis": row_axis(names, fixedrange=True),
     }
     return figure_of([bars], layout)
 
 
 def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, height: int | None = None) -> go.Figure:
-    """Draw the share of each part in several models, a row each.
+    """Draw the share of each part in several models, one per row.
 
     Args:
-        models: parameters by part, by the model's name; the first is the topmost.
+        models: parameters by part, by the name of the model; the first is at the top.
         title: names the quantity.
         height: px; None: what the rows need.
     """
-    rows = np.arange(len(models))
     totals = [sum(counts.values()) or 1 for counts in models.values()]
+    form = say("{model}, {part}: {n} parameters, {share}")
     traces = []
     for part, hue in PART_HUES.items():
-        part_counts = [counts.get(part, 0) for counts in models.values()]
-        if not any(part_counts):
+        counts = [of_model.get(part, 0) for of_model in models.values()]
+        if not any(counts):
             continue
-        shares: Float[np.ndarray, " model"] = np.array(part_counts) / np.array(totals)
+        hover_texts = [
+            form.format(model=escape(name), part=say(PARTS[part]), n=grouped(n), share=percent(n / total, 1))
+            for name, n, total in zip(models, counts, totals, strict=True)
+        ]
         traces.append(
             go.Bar(
                 name=say(PARTS[part]),
-                x=shares,
-                y=rows,
+                x=np.array(counts) / np.array(totals),
+                y=np.arange(len(models)),
                 orientation="h",
                 marker={"color": hue, "line": {"width": 0}},
-                **hover(_hover_texts(part, part_counts, totals, [*models])),
+                **hover(hover_texts),
             )
         )
     labels = [
@@ -112,22 +107,8 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, hei
     return figure_of(traces, layout)
 
 
-def _hover_texts(part: str, part_counts: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:
-    """Return each share in words."""
-    return [
-        say(
-            "{model}, {part}: {n} parameters, {share}",
-            model=escape(name),
-            part=say(PARTS[part]),
-            n=grouped(count),
-            share=percent(count / total, 1),
-        )
-        for name, count, total in zip(names, part_counts, totals, strict=True)
-    ]
-
-
 def _short(n: int) -> str:
-    """Return a number of parameters in a few letters."""
+    """Return a number with the prefix k, M or G."""
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if n >= size:
             return f"{n / size:.{1 if n < 100 * size else 0}f} {letter}"

@@ -1,4 +1,4 @@
-"""The residual stream through the layers: how long its vectors are, and how much each sub-layer adds to them."""
+"""The residual stream through the layers: norms of its vectors, and the relative update of each sub-layer."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,17 +29,17 @@ def stream_figure(
     read: Float[np.ndarray, "place pos"] | None = None,
     height: int = 470,
 ) -> go.Figure:
-    """Draw the lengths of the stream's vectors, and below them what each sub-layer adds, as a part of what was there.
+    """Draw the norms of the residual stream, and below them the relative update of each sub-layer.
 
     Args:
-        sums: length of each position's vector after each place.
-        added: length of what each sub-layer added; of all places but the first.
-        shares: the same, as a part of the length of what it was added to.
-        places: what the places are called.
+        sums: norm at each position after each place.
+        added: norm of the output of each sub-layer, for all places but the first.
+        shares: the same, relative to the norm of the stream before it.
+        places: names of the places.
         hues: of the sub-layers.
         tokens: the label of every position.
         title: names the quantity, and the stack.
-        read: length of what the next sub-layer is given, where that is another vector: normalized.
+        read: norm of the normalized input of the next sub-layer; None where the stream itself is the input.
         height: px.
 
     Raises:
@@ -94,7 +94,7 @@ def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: S
 
 
 def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
-    """Return the band that most positions lie in."""
+    """Return the band between the two quantiles of the positions."""
     low, high = np.quantile(sums, _MIDDLE, axis=1)
     x = np.arange(len(sums))
     edge = {"mode": "lines", "line": {"width": 0, "color": translucent(STRONG, 0)}, "hoverinfo": "skip"}
@@ -114,7 +114,7 @@ def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
 def _median(
     lengths: Float[np.ndarray, "place pos"], places: Sequence[str], name: str, words: str, hue: str
 ) -> go.Scatter:
-    """Return the line of a median over all positions; `words` say a point's `place` and `length`."""
+    """Return the line of the median over all positions; `words`: hover text with {place} and {length}."""
     median = np.median(lengths, axis=1)
     hover_texts = [
         words.format(place=escape(place), length=f"{value:.3g}")
@@ -130,7 +130,7 @@ def _additions(
     places: Sequence[str],
     hues: Sequence[str],
 ) -> go.Bar:
-    """Return a bar for each sub-layer: the median share, and where most positions lie."""
+    """Return a bar for each sub-layer: the median share, with the two quantiles."""
     middle = np.median(shares, axis=1)
     low, high = np.quantile(shares, _MIDDLE, axis=1)
     form = say("{place} adds a vector of norm {length} (median), {share} of the residual stream’s norm")

@@ -1,4 +1,4 @@
-"""What may stand in each blank of a text: a panel for each blank, a bar for each of its most probable tokens."""
+"""Predictions for the blanks of a text: a panel for each blank, a bar for each of its most probable tokens."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -10,12 +10,12 @@ from jaxtyping import Float
 from headlight.figures.heatmaps.cells import BROKEN
 from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape, isolate, shorten
-from headlight.figures.layout import axis_names, figure_layout, figure_of, hover, label_axis, note
+from headlight.figures.layout import add_panel, figure_layout, figure_of, hover, label_axis, note
 from transformer_core.errors import mark
 from transformer_core.language import say
 
 _PANEL = 210  # px: the least width of a panel
-_BAR, _HEADER, _BELOW = 22, 44, 10  # px: of a bar, of a panel's two lines, and what parts two rows of panels
+_BAR, _HEADER, _BELOW = 22, 44, 10  # px: a bar, the two lines above a panel, the gap between rows of panels
 _TITLE = 34  # px
 _LABELS = 92  # px on the left of a panel, for its tokens
 _NUMBER = 0.24  # of the axis, after the end of the longest possible bar
@@ -36,18 +36,18 @@ def blank_bars(
     """Draw the most probable tokens of each blank.
 
     Args:
-        probabilities: of each blank, those of its most probable tokens, the best first; in [0, 1].
-        tokens: of each blank, their labels.
-        names: what each blank is called.
-        entropies: of each blank, over the whole vocabulary, in nats.
-        next_one: the blank that is filled next: its bars stand out and its name says so; None: none.
-        filled: the blanks that are filled: their bars are grey and their names say so.
+        probabilities: of the most probable tokens of each blank, in descending order, in [0, 1].
+        tokens: the labels of these tokens.
+        names: of the blanks.
+        entropies: of the blanks, over the whole vocabulary, in nats.
+        next_one: the blank that is filled next: its bars are strong and its name says so; None: none.
+        filled: the blanks that are filled: their bars are gray and their names say so.
         title: names the quantity.
-        width: px that the panels are arranged for; it takes the width that it is given.
+        width: px that the panels are arranged for; the figure takes the width of its container.
         height: px; None: what the panels need.
 
     Returns:
-        A figure whose panels have the same axis, from 0 to 1; in rows, in the order of the blanks.
+        A figure whose panels share one axis from 0 to 1, in rows in the order of the blanks.
 
     Raises:
         ValueError: there is no blank, or labels, names or entropies do not fit the probabilities.
@@ -62,29 +62,30 @@ def blank_bars(
     n_down = math.ceil(len(sizes) / n_across)
     panel = _HEADER + _BAR * max(sizes)
     room = n_down * panel + (n_down - 1) * _BELOW
-    height = height or room + _TITLE + _BELOW
-    layout = figure_layout(say(title), height=height, margin=(8, 8, _TITLE, _BELOW))
+    layout = figure_layout(say(title), height=height or room + _TITLE + _BELOW, margin=(8, 8, _TITLE, _BELOW))
     layout |= {"bargap": 0.25, "annotations": [], "showlegend": False}
+    share = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixedrange": True}
     traces = []
     for i, (values, labels, name) in enumerate(zip(probabilities, tokens, names, strict=True)):
-        refs = axis_names(i)
-        mark, hue = (say("next"), STRONG) if i == next_one else ("", translucent(STRONG, 0.6))
+        state, hue = (say("next"), STRONG) if i == next_one else ("", translucent(STRONG, 0.6))
         if i in filled:
-            mark, hue = say("filled"), translucent(FAINT, 0.6)
+            state, hue = say("filled"), translucent(FAINT, 0.6)
         down, across = divmod(i, n_across)
         left, right = across / n_across + _LABELS / width, (across + 0.97) / n_across
         top = 1 - down * (panel + _BELOW) / room
-        layout[f"xaxis{refs['xaxis'][1:]}"] = _SHARE | {"domain": [left, right], "anchor": refs["yaxis"]}
-        layout[f"yaxis{refs['yaxis'][1:]}"] = label_axis(
-            range(len(values)), [escape(isolate(shorten(label))) for label in labels], ticklabelstandoff=4
-        ) | {
-            "domain": [max(0.0, top - panel / room), top - _HEADER / room],
-            "anchor": refs["xaxis"],
-            "range": [max(sizes) - 0.5, -0.5],
-            "fixedrange": True,
-        }
-        header = _header(name, float(entropies[i]), mark)
+        ticks = [escape(isolate(shorten(label))) for label in labels]
+        y = label_axis(range(len(values)), ticks, ticklabelstandoff=4, range=[max(sizes) - 0.5, -0.5], fixedrange=True)
+        refs = add_panel(layout, i, share, y, across=(left, right), down=(top - panel / room, top - _HEADER / room))
+        entropy = float(entropies[i])
+        below = say("entropy {entropy:.2f} nats", entropy=entropy) if math.isfinite(entropy) else say(BROKEN)
+        header = " · ".join(filter(None, (escape(name), state)))
+        header = f"<b>{header}</b><br><span style='font-size:12px'>{below}</span>"
         layout["annotations"].append(note(header, x=left, y=top, anchor=("left", "top"), align="left", size=13))
+        hover_texts = [
+            f"{escape(name)}: '{escape(isolate(label))}', {_probability(value)}<br>"
+            + (say("rank {rank}", rank=rank) if rank else say("most probable"))
+            for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
+        ]
         traces.append(
             go.Bar(
                 name=escape(name),
@@ -96,33 +97,12 @@ def blank_bars(
                 text=[f"{value:.2f}" if value >= 0.005 else "< 0.01" for value in values.tolist()],
                 textposition="outside",
                 cliponaxis=False,
-                **hover(_words(name, labels, values)),
+                **hover(hover_texts),
             )
         )
     return figure_of(traces, layout)
 
 
-_SHARE = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixedrange": True}
-
-
-def _header(name: str, entropy: float, mark: str) -> str:
-    """Return the two lines above a panel."""
-    entropy_text = say("entropy {entropy:.2f} nats", entropy=entropy) if math.isfinite(entropy) else say(BROKEN)
-    title = " · ".join(filter(None, (escape(name), mark)))
-    return f"<b>{title}</b><br><span style='font-size:12px'>{entropy_text}</span>"
-
-
-def _words(name: str, labels: Sequence[str], values: Float[np.ndarray, " candidate"]) -> list[str]:
-    """Return each bar in words."""
-    return [
-        f"{escape(name)}: '{escape(isolate(label))}', {_percent(value)}<br>"
-        + (say("rank {rank}", rank=rank) if rank else say("most probable"))
-        for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
-    ]
-
-
-def _percent(probability: float) -> str:
-    """Return a probability; none looks like zero that is not."""
-    if probability < 0.0005:
-        return say("probability below 0.001")
-    return say("probability {p:.3f}", p=probability)
+def _probability(p: float) -> str:
+    """Return a probability as text."""
+    return say("probability below 0.001") if p < 0.0005 else say("probability {p:.3f}", p=p)

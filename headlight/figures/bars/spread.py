@@ -1,4 +1,4 @@
-"""One measure of a head over many texts: each text a point, stacked where they are alike."""
+"""One measure of a head over many texts: each text is a point, stacked where values are close."""
 
 import html
 import math
@@ -19,7 +19,7 @@ from transformer_core.language import say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
-_LABEL_LINES = 2  # of text, above each other
+_LABEL_LINES = 2  # of labels
 _EDGE = 0.02  # of the axis, beyond its ends
 _TEXT_LENGTH = 200  # characters of a text in its hover text
 
@@ -37,22 +37,19 @@ def texts_spread(
     width: int = 560,
     height: int = 240,
 ) -> go.Figure:
-    """Draw a point for each text where its value lies, with the mean as a line.
+    """Draw a point for each text at its value, with the mean as a line.
 
     Args:
-        values: one a text, NaN where the measure has no meaning.
-        texts: what each text is, for the hover text.
-        measure: what was measured, in words.
-        unit: stands after a number.
-        limits: the ends of the axis; None: those of the values.
-        levels: values to compare with, by their names, such as what shuffled tokens get: dashed lines.
+        values: one per text, NaN where the measure is undefined.
+        texts: for the hover texts.
+        measure: name of the measure.
+        unit: after a number.
+        limits: ends of the axis; None: those of the values.
+        levels: values to compare with, by their names: dashed lines.
         chosen: a text to mark.
-        title: None: the measure, over how many texts.
-        width: px that the figure is laid out for; it takes the width that it is given.
+        title: None: the measure and the number of texts.
+        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
-
-    Returns:
-        A figure whose horizontal axis is the measure; a stack of points is as high as there are texts of that value.
 
     Raises:
         ValueError: there are not as many texts as values.
@@ -64,8 +61,12 @@ def texts_spread(
     low, high = _ends(seen, levels or {}, limits)
     heights, tallest = _stacked((seen - low) / (high - low) * (width - 2 * _SIDE) / _POINT)
     size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
-    behind = f" {unit}".rstrip()
-    hover_texts = [_words(text, texts[text], float(values[text]), behind) for text in known.tolist()]
+    form, after = say("text {number}: {value}"), escape(f" {unit}".rstrip())
+    hover_texts = [
+        form.format(number=i, value=f"{values[i]:.2f}{after}")
+        + f"<br>{wrapped(isolate(shorten(texts[i], _TEXT_LENGTH)))}"
+        for i in known.tolist()
+    ]
     looks = {"mode": "markers", "showlegend": False} | hover(hover_texts)
     dot = {"size": size, "color": STRONG, "opacity": 0.8, "line": {"width": 0}}
     traces = [go.Scatter(name="texts", x=seen, y=heights + 0.5, marker=dot, **looks)]
@@ -84,12 +85,8 @@ def texts_spread(
     axis_ends = (low - _EDGE * (high - low), high + _EDGE * (high - low))
     layout = figure_layout(title, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
         "hovermode": "closest",
-        "xaxis": {
-            "range": [*axis_ends],
-            "showline": True,
-            "ticks": "outside",
-            "title": axis_title(escape(f"{name} ({unit})" if unit else name), size=13, standoff=6),
-        },
+        "xaxis": {"range": [*axis_ends], "showline": True, "ticks": "outside"}
+        | {"title": axis_title(escape(f"{name} ({unit})" if unit else name), size=13, standoff=6)},
         "yaxis": {"range": [0, tallest + 1], "visible": False, "fixedrange": True},
         "shapes": [
             line_at(x=x, color=color, width=1.5, dash=dash) | {"layer": "below"} for x, color, dash in marks.values()
@@ -100,17 +97,17 @@ def texts_spread(
 
 
 def _ends(seen: Float[np.ndarray, " text"], levels: Mapping[str, float], limits: Limits | None) -> tuple[float, float]:
-    """Return the ends of the axis: those given, further out where a value lies beyond them."""
+    """Return the ends of the axis: `limits`, extended to all values."""
     known = np.concatenate([seen, np.array([*levels.values(), *(limits or ())])])
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " text"], int]:
-    """Return how many points lie below each one in its stack, and how high the highest stack is.
+    """Return the number of points below each one in its stack, and the height of the highest stack.
 
     Args:
-        columns: where the points lie, in widths of a stack.
+        columns: positions of the points, in widths of a stack.
     """
     counts: dict[int, int] = {}
     heights = np.zeros(len(columns), dtype=int)
@@ -121,14 +118,8 @@ def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " tex
     return heights, max(counts.values(), default=0)
 
 
-def _words(number: int, text: str, value: float, behind: str) -> str:
-    """Return a text's value in words, with the text."""
-    written = say("text {number}: {value}", number=number, value=f"{value:.2f}{escape(behind)}")
-    return f"{written}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
-
-
 def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float], width: int) -> list[dict[str, Any]]:
-    """Return the labels above the lines; one that would touch its neighbour stands a line higher."""
+    """Return the labels above the lines; one that would touch its neighbour is a line higher."""
     low, high = ends
     labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):

@@ -1,7 +1,7 @@
-"""One number for each head: rows of layers, columns of heads, and a scale that all of them share."""
+"""One number per head: rows of layers, columns of heads, one scale."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in
 from headlight.figures.hues import CHOSEN, WARM
 from headlight.figures.labels import LINE, escape
 from headlight.figures.layout import (
-    axis_names,
+    add_panel,
     axis_title,
     figure_layout,
     figure_of,
@@ -32,11 +32,8 @@ _TOP, _LEFT, _RIGHT, _BOTTOM = 34, 48, 76, 8  # px: margins, with the title and 
 _NUMBER = 30  # px that a number in a cell takes
 
 
-class Box(NamedTuple):
-    """Where a group's cells lie, in fractions of the figure without its margins."""
-
-    across: tuple[float, float]
-    down: tuple[float, float]  # from the bottom
+Box = tuple[tuple[float, float], tuple[float, float]]
+"""Left and right, bottom and top end of a group's cells, as fractions of the figure without its margins."""
 
 
 def head_grid(
@@ -56,20 +53,20 @@ def head_grid(
     """Draw a cell for each head.
 
     Args:
-        values: one number a head, NaN where it was not measured; of several attentions, by their titles.
+        values: one number per head, NaN where not measured; of several attentions, by their titles.
         title: names the quantity.
-        what: what a number is, before it in the hover text.
-        unit: stands after a number in the hover text, and above the bar of colors.
-        limits: the ends of the range of colors; None: from 0 to the largest size, or as far below 0 as above it.
+        what: before a number in the hover text.
+        unit: after a number in the hover text, and above the bar of colors.
+        limits: ends of the color range; None: from 0 to the largest number, or symmetric around 0.
         diverging: whether the values are around 0: orange is less, indigo is more.
-        decimals: of a number in words.
-        chosen: layer and head of a head to frame; of several attentions, the title of one before them.
-        arranged: whether several attentions stand below or beside each other.
-        width: px that the figure is laid out for; it takes the width that it is given.
+        decimals: of a number in the hover text.
+        chosen: layer and head to frame; of several attentions, after the title of one.
+        arranged: whether several attentions are below or beside each other.
+        width: px that the figure is laid out for; it takes the width of its container.
         height: px; None: what the layers need.
 
     Returns:
-        A figure over integer positions, layers from top to bottom; all attentions have the same scale.
+        A figure over integer positions, layers from top to bottom; all attentions share one scale.
 
     Raises:
         ValueError: there is no attention, or `chosen` is none of the heads.
@@ -91,25 +88,19 @@ def head_grid(
     layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
     layout |= {"annotations": [], "shapes": []} | scale.layout(unit=escape(unit), len=1)
     pitches = []
-    for i, ((name, of_heads), box) in enumerate(zip(groups.items(), boxes, strict=True)):
+    for i, ((name, of_heads), (across, down)) in enumerate(zip(groups.items(), boxes, strict=True)):
         n_layers, n_heads = of_heads.shape
-        refs = axis_names(i)
-        pitches.append(inner[0] * (box.across[1] - box.across[0]) / max(n_heads, 1))
-        row = inner[1] * (box.down[1] - box.down[0]) / max(n_layers, 1)
+        pitches.append(inner[0] * (across[1] - across[0]) / max(n_heads, 1))
+        row = inner[1] * (down[1] - down[0]) / max(n_layers, 1)
+        x = _axis(say("head"), n_heads, pitches[-1]) | {"side": "top", "range": [-0.5, n_heads - 0.5]}
+        y = _axis(say("layer"), n_layers, row) | {"range": [n_layers - 0.5, -0.5]}
+        refs = add_panel(layout, i, x, y, across=across, down=down)
         hover_words = _words(of_heads, name, what, unit, decimals)
         traces.append(number_heatmap(of_heads, hover_words, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
         if n_heads <= NUMBERS_UP_TO and row >= LINE:
             traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
-        layout[f"xaxis{refs['xaxis'][1:]}"] = {
-            **_axis(say("head"), n_heads, pitches[-1]),
-            **{"domain": [*box.across], "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
-        }
-        layout[f"yaxis{refs['yaxis'][1:]}"] = {
-            **_axis(say("layer"), n_layers, row),
-            **{"domain": [*box.down], "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
-        }
         if name:
-            at = {"x": box.across[0], "y": box.down[1], "yshift": _TICKS}
+            at = {"x": across[0], "y": down[1], "yshift": _TICKS}
             layout["annotations"].append(note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at))
         if place is not None and place[0] == name:
             _, layer, head = place
@@ -130,19 +121,19 @@ def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tu
 
 
 def _below(groups: Groups, header: int, height: int) -> list[Box]:
-    """Return where the groups lie, from top to bottom; a layer has the same height in all of them."""
+    """Return the boxes of the groups, from top to bottom; all layers have the same height."""
     n_layers = [len(of_heads) for of_heads in groups.values()]
     row = (height - len(n_layers) * header - (len(n_layers) - 1) * _GAP) / max(sum(n_layers), 1)
     boxes, top = [], float(height)
     for n in n_layers:
         bottom = top - header - n * row
-        boxes.append(Box((0.0, 1.0), (max(bottom, 0.0) / height, (top - header) / height)))
+        boxes.append(((0.0, 1.0), (max(bottom, 0.0) / height, (top - header) / height)))
         top = bottom - _GAP
     return boxes
 
 
 def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
-    """Return where the groups lie, from left to right; a head has the same width in all of them."""
+    """Return the boxes of the groups, from left to right; all heads have the same width."""
     width, height = inner
     n_heads = [of_heads.shape[1] for of_heads in groups.values()]
     column = (width - (len(n_heads) - 1) * _LEFT) / max(sum(n_heads), 1)
@@ -150,14 +141,13 @@ def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
     for of_heads, n in zip(groups.values(), n_heads, strict=True):
         tallest = max(len(others) for others in groups.values())
         top = (height - header) / height
-        across = left / width, min((left + n * column) / width, 1.0)
-        boxes.append(Box(across, (top * (1 - len(of_heads) / tallest), top)))
+        boxes.append(((left / width, (left + n * column) / width), (top * (1 - len(of_heads) / tallest), top)))
         left += n * column + _LEFT
     return boxes
 
 
 def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str, decimals: int) -> list[list[str]]:
-    """Return the cells of one group in words."""
+    """Return the hover texts of one group."""
     where, before, after = (f"{escape(name)} " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
     place, unmeasured = say("L{layer}.H{head}: "), say("not measured")
     return [

@@ -1,4 +1,4 @@
-"""A map of heads: those that are alike lie near each other."""
+"""A map of heads: similar ones are close to each other."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +18,9 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 _TOP, _SIDE, _BOTTOM, _LEGEND = 58, 12, 34, 22  # px: margins, and a line of the legend
 _MARK, _RING = 9, 17  # px: a head, and the ring around the chosen one
-_MARGIN = 0.06  # of the map's extent, on each side
-_LETTER = 0.85  # the width of a letter, in those of tick texts
-_LABEL_SIDES = {  # by plotly's names: where a label's middle lies, in its widths and heights from the edge of the point
+_MARGIN = 0.06  # of the extent of the map, on each side
+_LETTER = 0.85  # width of a letter, relative to tick texts
+_LABEL_SIDES = {  # by plotly's names: direction from the point to the middle of its label
     "middle right": (1, 0),
     "middle left": (-1, 0),
     "top center": (0, -1),
@@ -46,17 +46,17 @@ def head_map_figure(
     """Draw a mark for each head; the hue is its cluster and the shape its model.
 
     Args:
-        points: where each head lies; only distances count.
-        labels: what each is called in short, such as 1.3 for head 3 of layer 1; written where there is room.
-        words: each head in words, for the hover text; None: its label.
+        points: positions of the heads, of which only distances matter.
+        labels: short names, such as 1.3 for head 3 of layer 1; written where there is room.
+        words: names for the hover texts; None: the labels.
         clusters: of each head, from 0; None: all have one hue.
-        cluster_names: for the legend and the hover text.
+        cluster_names: for the legend and the hover texts.
         models: of each head, from 0; None: there is one.
-        model_names: for the legend and the hover text.
-        kept: how much of the heads' spread (variance) this plane shows, in [0, 1]; None: not told.
+        model_names: for the legend and the hover texts, where there are several.
+        kept: fraction of the variance that this plane explains, for the subtitle.
         chosen: a head to mark with a ring.
-        title: names what the map is of.
-        width: px that the figure is laid out for; it takes the width that it is given.
+        title: names the map.
+        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
     Returns:
@@ -68,36 +68,47 @@ def head_map_figure(
     n = len(points)
     clusters = np.zeros(n, dtype=int) if clusters is None else clusters
     models = np.zeros(n, dtype=int) if models is None else models
-    _check(n, labels, words, clusters, cluster_names, models, model_names)
+    words = labels if words is None else words
+    if len(labels) != n or len(words) != n:
+        raise ValueError(
+            f"There are {n} heads and {len(labels)} labels; give each head one, and words for all or none."
+        )
+    if n and cluster_names and not 0 <= clusters.min() <= clusters.max() < len(cluster_names):
+        raise ValueError(f"There are {len(cluster_names)} cluster names, but cluster {clusters.max()}; name them all.")
+    n_models = len(model_names) or 1
+    if n and not 0 <= models.min() <= models.max() < min(n_models, len(SYMBOLS)):
+        raise ValueError(
+            f"There are {n_models} models with names, but model {models.max()}; name them all, {len(SYMBOLS)} at most."
+        )
+    model_names = model_names if n_models > 1 else ()
     hues = category_hues(max(len(cluster_names), 1))
-    n_lines = _legend_lines([*cluster_names, *(model_names if len(model_names) > 1 else ())], width)
+    names = [*cluster_names, *model_names]
+    n_lines = 0
+    if names:  # plotly gives all names the width of the longest
+        n_lines = -(-len(names) // max(1, int((width - 2 * _SIDE) / (44 + text_width(max(names, key=len))))))
     bottom = _BOTTOM + _LEGEND * n_lines
     room = width - 2 * _SIDE, height - _TOP - bottom
     ranges, px = _laid_out(points, room)
-    marks = np.where(np.arange(n) == chosen, _RING, _MARK)
-    sides = label_sides(px, labels, size=room, radii=marks / 1.6 + 1)  # as plotly keeps texts off marks
+    sizes = np.where(np.arange(n) == chosen, _RING, _MARK)
+    sides = label_sides(px, labels, size=room, radii=sizes / 1.6 + 1)  # as plotly keeps texts off marks
 
     hover_texts = [
-        f"<b>{escape(label if words is None else words[i])}</b>"
-        + "".join(
-            f"<br>{escape(names[which[i]])}"
-            for which, names in ((models, model_names if len(model_names) > 1 else ()), (clusters, cluster_names))
-            if names
-        )
-        for i, label in enumerate(labels)
+        f"<b>{escape(word)}</b>"
+        + "".join(f"<br>{escape(of[i])}" for of, i in ((model_names, model), (cluster_names, cluster)) if of)
+        for word, model, cluster in zip(words, models.tolist(), clusters.tolist(), strict=True)
     ]
     written = [i for i, side in enumerate(sides) if side]
-    traces: list[Any] = [
+    quiet: dict[str, Any] = {"hoverinfo": "skip", "showlegend": False}
+    traces = [
         go.Scatter(  # the first of the figure, so that the template writes in the color of the text
             name="labels",
             x=points[written, 0],
             y=points[written, 1],
             text=[escape(labels[i]) for i in written],
             textposition=[sides[i] for i in written],
-            mode="markers+text",  # unseen ones, which keep the texts off the marks of the heads
-            marker={"size": marks[written], "opacity": 0},
-            hoverinfo="skip",
-            showlegend=False,
+            mode="markers+text",  # invisible marks, which keep the texts off the marks of the heads
+            marker={"size": sizes[written], "opacity": 0},
+            **quiet,
         ),
         go.Scatter(
             name="heads",
@@ -113,56 +124,37 @@ def head_map_figure(
     if chosen is not None:
         x, y = points[chosen].tolist()
         ring = {"size": _RING, "symbol": "circle-open", "color": WARM, "line": {"width": 2.5}}
-        traces.append(
-            go.Scatter(name="chosen", x=[x], y=[y], mode="markers", marker=ring, hoverinfo="skip", showlegend=False)
-        )
-    traces += [_legend(name, hue, SYMBOLS[0]) for name, hue in zip(cluster_names, hues, strict=False)]
-    if len(model_names) > 1:
-        traces += [_legend(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
-    shown = "" if kept is None else say("These two dimensions explain {share:.0%} of the variance.", share=kept)
-    axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
-    frame = axis | {"showline": True, "mirror": True}
-    layout = figure_layout(say(title), height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
+        traces.append(go.Scatter(name="chosen", x=[x], y=[y], mode="markers", marker=ring, **quiet))
+    entries = [(name, hue, SYMBOLS[0]) for name, hue in zip(cluster_names, hues, strict=False)]
+    entries += [(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
+    for name, hue, symbol in entries:
+        look = {"size": _MARK, "color": hue, "symbol": symbol}
+        traces.append(go.Scatter(name=escape(name), x=[None], y=[None], mode="markers", marker=look, showlegend=True))
+    explained = "" if kept is None else say("These two dimensions explain {share:.0%} of the variance.", share=kept)
+    axis = {
+        "showticklabels": False,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "showline": True,
+        "mirror": True,
+    }
+    about = say("only distances are meaningful: nearby heads are similar")
+    layout = figure_layout(say(title), height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=explained) | {
         "hovermode": "closest",
-        "showlegend": bool(cluster_names) or len(model_names) > 1,
+        "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0, "y": -_BOTTOM / room[1], "yanchor": "top", "itemwidth": 30}
         | {"font": {"size": 12}},
-        "xaxis": frame | {"range": ranges[0], "title": axis_title(say(_ABOUT), standoff=8)},
-        "yaxis": frame | {"range": ranges[1], "scaleanchor": "x"},
+        "xaxis": axis | {"range": ranges[0], "title": axis_title(about, standoff=8)},
+        "yaxis": axis | {"range": ranges[1], "scaleanchor": "x"},
     }
     return figure_of(traces, layout)
-
-
-_ABOUT = mark("only distances are meaningful: nearby heads are similar")
-
-
-def _check(
-    n: int,
-    labels: Sequence[str],
-    words: Sequence[str] | None,
-    clusters: Int[np.ndarray, " head"],
-    cluster_names: Sequence[str],
-    models: Int[np.ndarray, " head"],
-    model_names: Sequence[str],
-) -> None:
-    """Raise where what is given does not fit."""
-    if len(labels) != n or (words is not None and len(words) != n):
-        raise ValueError(
-            f"There are {n} heads and {len(labels)} labels; give each head one, and words for all or none."
-        )
-    if n and cluster_names and not 0 <= clusters.min() <= clusters.max() < len(cluster_names):
-        raise ValueError(f"There are {len(cluster_names)} cluster names, but cluster {clusters.max()}; name them all.")
-    n_models = len(model_names) or 1
-    if n and not 0 <= models.min() <= models.max() < min(n_models, len(SYMBOLS)):
-        raise ValueError(
-            f"There are {n_models} models with names, but model {models.max()}; name them all, {len(SYMBOLS)} at most."
-        )
 
 
 def _laid_out(
     points: Float[np.ndarray, "head 2"], room: tuple[float, float]
 ) -> tuple[tuple[list[float], list[float]], Float[np.ndarray, "head 2"]]:
-    """Return the ranges of the two axes, with one scale, and where the points then lie, in px from the top left."""
+    """Return the ranges of the two axes, with one scale, and the points in px from the top left."""
     if not len(points):
         return ([0.0, 1.0], [0.0, 1.0]), np.zeros((0, 2))
     low, high = points.min(axis=0), points.max(axis=0)
@@ -174,26 +166,6 @@ def _laid_out(
     return ([start[0], end[0]], [start[1], end[1]]), px
 
 
-def _legend_lines(names: Sequence[str], width: int) -> int:
-    """Return how many lines the legend takes; plotly gives all names the width of the widest."""
-    if not names:
-        return 0
-    in_line = max(1, int((width - 2 * _SIDE) / (44 + text_width(max(names, key=len)))))
-    return -(-len(names) // in_line)
-
-
-def _legend(name: str, hue: str, symbol: str) -> go.Scatter:
-    """Return a name for the legend, with its hue and its mark."""
-    return go.Scatter(
-        name=escape(name),
-        x=[None],
-        y=[None],
-        mode="markers",
-        marker={"size": _MARK, "color": hue, "symbol": symbol},
-        showlegend=True,
-    )
-
-
 def label_sides(
     points: Float[np.ndarray, "point 2"],
     texts: Sequence[str],
@@ -201,13 +173,13 @@ def label_sides(
     size: tuple[float, float],
     radii: Float[np.ndarray, " point"],
 ) -> list[str]:
-    """Return on which side of each point its label stands, "" where it would cover another point or label.
+    """Return the side of each point for its label, "" where it would cover another point or label.
 
     Args:
         points: in px, from the top left.
-        texts: the labels; those of the first points have the first choice.
-        size: px across and down that there are.
-        radii: px from the middle of each point to where a label may begin.
+        texts: the labels; earlier ones take precedence.
+        size: width and height in px.
+        radii: px from the middle of each point to its label.
     """
     marks = np.concatenate([points - radii[:, None], points + radii[:, None]], axis=1)  # left, top, right, bottom
     boxes: list[np.ndarray] = []
@@ -229,5 +201,5 @@ def label_sides(
 
 
 def _overlaps(box: Float[np.ndarray, " 4"], taken: Float[np.ndarray, "box 4"]) -> bool:
-    """Whether a box has a part in common with any of the others."""
+    """Return True if a box overlaps any of the others."""
     return bool(((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(axis=1).any())

@@ -1,4 +1,4 @@
-"""Matrices of positions: an encoding's table, products of positions, the turn of a shift, a bias of the scores."""
+"""Matrices of positions: a table of encodings, dot products, the rotation of a shift, a bias of the scores."""
 
 import math
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from headlight.figures.heatmaps.cells import MOST_TEXTS
+from headlight.figures.heatmaps.cells import MOST_TEXTS, Words, browser_words
 from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, label_axis
+from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis
 from headlight.figures.quantities import rounded
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
@@ -25,12 +25,12 @@ class Side:
     """The rows or the columns of a matrix."""
 
     title: str  # of the axis
-    words: Sequence[str]  # each row or column in a hover text: "position 3"
-    ticks: Sequence[str] | None = None  # beside each, in lines; None: its number
-    hue: str | None = None  # of the axis's title
+    words: Sequence[str]  # name of each row or column in hover texts: "position 3"
+    ticks: Sequence[str] | None = None  # labels, which may have several lines; None: numbers
+    hue: str | None = None  # of the title
 
     def axis(self, *, room: int | float, apart: int | float) -> dict[str, Any]:
-        """Return the axis; `room`: px that all have together, `apart`: px from one label to the next, at least."""
+        """Return the axis; `room`: length in px, `apart`: px from one label to the next, at least."""
         n = len(self.words)
         pitch = room / max(n, 1)
         if self.ticks is not None:
@@ -39,7 +39,7 @@ class Side:
             sizes = [digit * 10**power for power in range(5) for digit in (1, 2, 5)]
             step = next(size for size in sizes if size * pitch >= apart)
         places = range(0, n, step)
-        texts = [_lines(self.ticks[place]) if self.ticks else str(place) for place in places]
+        texts = [escape(self.ticks[place]).replace("\n", "<br>") if self.ticks else str(place) for place in places]
         title = axis_title(f"<b>{escape(self.title)}</b>", size=13, standoff=6, hue=self.hue)
         return label_axis(places, texts, size=12 if pitch >= LINE else 11, title=title, ticklabelstandoff=3)
 
@@ -62,24 +62,24 @@ def position_matrix(
     """Draw a cell for each number, row 0 at the top.
 
     Args:
-        values: NaN where there is no number; such a cell stays blank.
-        rows: what the rows are.
-        columns: what the columns are.
+        values: NaN for a blank cell.
+        rows: names and labels of the rows.
+        columns: names and labels of the columns.
         title: names the quantity.
-        what: stands before a number in words.
-        limits: the ends of the range of colors; None: as far below 0 as above it, or from 0 on.
+        what: before a number in hover texts.
+        limits: ends of the color range; None: symmetric around 0, or from 0.
         diverging: whether the values are around 0: orange is less, indigo is more.
-        decimals: of a number in words, and in its cell.
-        cut: a line is drawn before this column, where two halves meet; None: nowhere.
-        has_numbers: whether the numbers are written into the cells where there is room.
-        width: px that the figure is laid out for; it takes the width that it is given.
+        decimals: of a number.
+        cut: draw a line before this column, where two halves meet; None: nowhere.
+        has_numbers: whether numbers are written into the cells where there is room.
+        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
     Returns:
-        A figure over integer positions. Of a large one the browser composes the words, see `cells`.
+        A figure over integer positions. The browser composes the hover texts of a large one, see `cells`.
 
     Raises:
-        ValueError: the words do not fit the values.
+        ValueError: the names do not fit the values.
     """
     if values.shape != (len(rows.words), len(columns.words)):
         raise ValueError(
@@ -89,10 +89,8 @@ def position_matrix(
     scale = Scale.of([values], limits, diverging=diverging, decimals=decimals)
     n_rows, n_columns = values.shape
     before = f"{what} " if what else ""
-    hover_words, meta = _words(values, rows, columns, before, decimals)
-    traces: list[Any] = [
-        number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, hoverongaps=False, **hover_words)
-    ]
+    words = _words(values, rows, columns, escape(before), decimals)
+    traces: list[Any] = [number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, **words.trace)]
     number = _DIGIT * max((len(rounded(value, decimals)) for value in values[~np.isnan(values)].tolist()), default=1)
     inner = width - _BESIDE - 40, height - 2 * _TITLE - LINE
     if has_numbers and number * n_columns <= inner[0] and (LINE + 2) * n_rows <= inner[1]:
@@ -100,7 +98,7 @@ def position_matrix(
     n_lines = 1 + max((tick.count("\n") for tick in columns.ticks or ()), default=0)
     top = 2 * _TITLE + (LINE + 3) * n_lines + 6
     layout = figure_layout(title, height=height, margin=(8, 8, top, 8)) | {
-        "meta": meta | {"textFromWidth": round(_BESIDE + 40 + number * n_columns)},
+        "meta": words.meta | {"textFromWidth": round(_BESIDE + 40 + number * n_columns)},
         "xaxis": columns.axis(room=inner[0], apart=_apart(columns))
         | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": 0},
         "yaxis": rows.axis(room=inner[1], apart=LINE) | {"range": [n_rows - 0.5, -0.5], "automargin": True},
@@ -114,27 +112,17 @@ def position_matrix(
     return figure_of(traces, layout)
 
 
-def _lines(tick: str) -> str:
-    return escape(tick).replace("\n", "<br>")
-
-
-def _words(
-    values: Float[np.ndarray, "row column"], rows: Side, columns: Side, before: str, decimals: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what hovering over the cells tells, for the trace, or what the browser needs to find it, for the layout.
-
-    A large figure says it through the layout's `words`, as `cells` defines them.
-    """
+def _words(values: Float[np.ndarray, "row column"], rows: Side, columns: Side, before: str, decimals: int) -> Words:
+    """Return the hover texts of the cells; `before` is escaped."""
     names = [[escape(word) for word in side.words] for side in (rows, columns)]
     if values.size > MOST_TEXTS:
-        fields = {"queries": names[0], "keys": names[1], "before": escape(before), "format": f".{decimals}f"}
-        return {"meta": "words"}, {"words": fields | {"power": False, "forbidden": ""}}
+        return browser_words(*names, before=before, form=f".{decimals}f")
     texts = [
-        ["" if np.isnan(value) else f"{row} \u2192 {column}: {escape(before)}{rounded(value, decimals)}"]
-        for row, of_row in zip(names[0], values.tolist(), strict=True)
-        for column, value in zip(names[1], of_row, strict=True)
+        "" if np.isnan(value) else f"{row} \u2192 {column}: {before}{rounded(value, decimals)}"
+        for row, numbers in zip(names[0], values.tolist(), strict=True)
+        for column, value in zip(names[1], numbers, strict=True)
     ]
-    return {"customdata": np.array(texts, dtype=object).reshape(values.shape)}, {}
+    return Words(hover(np.array(texts, dtype=object).reshape(values.shape)) | {"hoverongaps": False}, {})
 
 
 def _apart(side: Side) -> float:

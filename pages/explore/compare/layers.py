@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.texts.side_by_side import is_telling, layer_likeness
 from headlight.analysis.texts.token_alignment import TokenAlignment, align_tokens
-from headlight.figures.heatmaps.layer_matrix import layer_matrix
+from headlight.figures.heatmaps.model_matrices import layer_matrix
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions

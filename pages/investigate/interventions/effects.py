@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.number_panels import number_panels
@@ -154,13 +155,16 @@ def residual(data: InterventionsData) -> None:
         drawn = call(
             number_panels,
             {"": call(np.nan_to_num, recipe, posinf=0.0)},
-            [say("depth {depth}", depth=depth) for depth in range(len(values))],
-            labels,
+            call(
+                TokenGrid,
+                [say("depth {depth}", depth=depth) for depth in range(len(values))],
+                labels,
+                query_name="",
+                key_name=say("position"),
+                **looks(760, height),
+            ),
             title=title,
-            row_name="",
-            column_name=say("position"),
             limits=(0.0, most),  # one range of colors, so that both stacks can be compared
-            **looks(760, height),
         )
         data.draw(
             drawn,

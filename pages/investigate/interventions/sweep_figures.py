@@ -10,6 +10,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.interventions.checking import side_of
 from headlight.analysis.interventions.records import OF_STACK, Component
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.investigate.interventions import words
@@ -117,16 +118,19 @@ def picture(data: InterventionsData, sweep: SweepProgress) -> None:
         drawn = call(
             number_panels,
             {"": maps[attention].values},
-            shown.rows,
-            shown.columns,
+            call(
+                TokenGrid,
+                shown.rows,
+                shown.columns,
+                query_name="",
+                key_name=say("position") if sweep.by_position else say("head"),
+                **looks(760, height),
+            ),
             title=title,
-            row_name="",
-            column_name=say("position") if sweep.by_position else say("head"),
             diverging=True,
             limits=(-most, most),  # one range of colors, so that the maps can be compared
             with_numbers=not sweep.by_position,
             with_colors=sweep.by_position or n > 4,  # beside fewer, a bar's numbers would overlap
-            **looks(760, height),
         )
         columns = "position" if sweep.by_position else "head"
         data.draw(

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import judge
@@ -86,15 +87,18 @@ def _picture(data: BuildData, recipe: Expression, values: np.ndarray, title: str
         call(
             number_panels,
             {"": shown},
-            rows,
-            columns,
+            call(
+                TokenGrid,
+                rows,
+                columns,
+                query_name=names[0],
+                key_name=names[1],
+                marked=(index[-2], index[-1]) if index else (None, None),
+                **looks(WIDTH, HEIGHT),
+            ),
             title=title,
-            row_name=names[0],
-            column_name=names[1],
             diverging=not is_share,
             limits=(0.0, 1.0) if is_share else (-top, top),
-            marked=(index[-2], index[-1]) if index else None,
-            **looks(WIDTH, HEIGHT),
         ),
         Print(shown, f"[{', '.join(axes)}]"),
         title=title,

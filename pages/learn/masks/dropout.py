@@ -1,12 +1,13 @@
 """Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
@@ -76,24 +77,18 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     """Draw the pattern before, what dropout keeps, and the pattern after."""
     outcome: DropoutOutcome = value_of(dropped)
     queries, keys = data.alone.sides(data.view.attention)
-    told: dict[str, Any] = {
-        "rows": queries,
-        "columns": keys,
-        "title": say("Pattern with dropout, {who}", who=_who(data)),
-        "row_name": say("query"),
-        "column_name": say("key"),
-        "limits": (0.0, 1.0),  # so that the pattern is seen whatever p is
-    }
+    title = say("Pattern with dropout, {who}", who=_who(data))
+    grid = call(TokenGrid, queries, keys, query_name=say("query"), key_name=say("key"), width=Unwritten(700))
     names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
     kept = call(np.greater, dropped.keep, 0).astype(np.float32)
     panels = dict(zip(names, (dropped.pattern, kept, dropped.dropped_pattern), strict=True))
     places = [f"{index} {label}" for index, label in enumerate(queries)]
     columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
     draw(
-        call(number_panels, panels, **told, width=Unwritten(700)),
+        call(number_panels, panels, grid, title=title, limits=(0.0, 1.0)),  # the same colors whatever p is
         Print(dropped.pattern, "[query, key]"),
         *_printed(dropped),
-        title=told["title"],
+        title=title,
         name=data.file_name("dropout"),
         key="masks-dropout-figure",
         csv=lambda: matrix_csv(np.hstack(value_of([*panels.values()])), "query", places, "key", columns, "weight"),

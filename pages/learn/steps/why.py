@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import isolate
-from headlight.figures.bars.score_sources import score_sources_heatmap
+from headlight.figures.heatmaps.score_sources import score_sources_heatmap
 from headlight.figures.quantities import rounded
 from pages.learn.steps.data import StepsData
 from pages.shared import prose

@@ -54,7 +54,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         SnapshotReading,
         read_snapshots,
     )
-    from headlight.figures.frames import fit_frames, thinned_places
+    from headlight.figures.heatmaps.overview import fit_frames, thinned_places
 
     film = run_readings.film(run)
     config = runs.configurations(run)[0]
@@ -172,7 +172,7 @@ def _read_one(path: str, version: str, step: int, tokens: "FixedText") -> "Snaps
 
 
 def _pictures(read: FilmRead) -> Pictures:
-    from headlight.figures.frames import pooled_levels
+    from headlight.figures.heatmaps.overview import pooled_levels
 
     groups, cells, strongest = [], [], []
     for name, patterns in read.reading.patterns.items():

@@ -28,7 +28,6 @@ from headlight.figures import (
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.bars.blank_bars import blank_bars
 from headlight.figures.bars.label_bars import label_bars
-from headlight.figures.bars.score_sources import score_sources_heatmap
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
@@ -36,6 +35,7 @@ from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.heatmaps.score_sources import score_sources_heatmap
 from headlight.figures.quantities import QUANTITIES, QuantityName
 
 
@@ -175,7 +175,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ("3 queries and 2 keys, but there are 2", lambda: moved(3)),
     (
         "but there are 2 and 3 labels",
-        lambda: number_panels({"a": weights(3, 3)}, "ab", "cde", title="t", row_name="r", column_name="c"),
+        lambda: number_panels({"a": weights(3, 3)}, TokenGrid("ab", "cde"), title="t"),
     ),
     (
         "2 by 3 numbers, but words for 3",

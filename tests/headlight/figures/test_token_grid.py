@@ -88,7 +88,7 @@ def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
     named: Any = {"hover_form": "{row}", "titles": ("A", "B"), "title": "t"}
     figures = {
         "heat map": attention_heatmap(cells, grid),
-        "panels": number_panels({"p": cells, "q": cells}, labels, labels, title="t", row_name="r", column_name="c"),
+        "panels": number_panels({"p": cells, "q": cells}, grid, title="t"),
         "moved": moved_pair((cells, cells), grid, **named),
         "bars": row_bars(cells[0], TokenGrid("a", labels)),
     }

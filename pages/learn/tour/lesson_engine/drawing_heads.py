@@ -152,11 +152,8 @@ def draw_mask(data: FigureData) -> Plot:
     title = say("Mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
     figure = number_panels(
         {"": values.array.astype(np.float64)},
-        rows,
-        columns,
+        TokenGrid(rows, columns, query_name=say("query"), key_name=say("key")),
         title=data.given.get("title") or title,
-        row_name=say("query"),
-        column_name=say("key"),
         limits=(0.0, 1.0),
         decimals=0,
         with_colors=False,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
@@ -51,14 +52,10 @@ def draw_distributions(data: FigureData) -> Plot:
         panels[say("trained")] = made.trained
     figure = number_panels(
         panels,
-        made.to_say,
-        WORDS,
+        TokenGrid(made.to_say, WORDS, query_name=say("target"), key_name=say("word"), width=_NARROW),
         title=data.given.get("title") or say("“i am a student <eos>”: target and predictions"),
-        row_name=say("target"),
-        column_name=say("word"),
         limits=(0.0, 1.0),
         stacked=True,
-        width=_NARROW,
     )
     rows = [
         (name, right, *map(float, row))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Strip, Table, csv_of
@@ -163,18 +164,21 @@ def draw_positions(data: FigureData) -> Plot:
     told = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
     figure = number_panels(
         {"": table},
-        (),
-        (),
+        TokenGrid(
+            (),
+            (),
+            query_name=say("position"),
+            key_name=say("dimension"),
+            width=560,
+            height=430 if n > 12 else None,
+        ),
         title=data.given.get("title")
         or say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=told),
-        row_name=say("position"),
-        column_name=say("dimension"),
         diverging=True,
         limits=(-1.0, 1.0),
         decimals=4 if width <= 8 else 2,
         with_numbers=with_numbers,
         with_colors=not with_numbers,
-        height=430 if n > 12 else None,
     )
     rows = [(place, *row) for place, row in enumerate(table.tolist())]
     return Plot(figure=figure, csv=csv_of(("position", *map(str, range(width))), rows))
@@ -253,16 +257,19 @@ def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals
     rows, columns = values.axes
     figure = number_panels(
         {"": array},
-        rows.labels,
-        columns.labels,
+        TokenGrid(
+            rows.labels,
+            columns.labels,
+            query_name=say(rows.name),
+            key_name=say(columns.name),
+            width=560,
+            height=430 if rows.size > 24 else None,
+        ),
         title=title,
-        row_name=say(rows.name),
-        column_name=say(columns.name),
         diverging=signed,
         decimals=decimals,
         with_numbers=numbers,
-        with_colors=rows.size > 2,  # beside fewer, the numbers of a bar would lie on each other
-        height=430 if rows.size > 24 else None,
+        with_colors=rows.size > 2,  # the numbers of a lower bar would overlap
     )
     names = columns.labels or tuple(map(str, range(columns.size)))
     told = [((rows.labels or range(rows.size))[place], *row) for place, row in enumerate(array.tolist())]

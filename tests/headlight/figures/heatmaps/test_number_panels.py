@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
 
 
 def draw(panels, rows=("it", "it"), columns=("a", "<b>", "c"), **more):
-    return number_panels(panels, rows, columns, title="T", row_name="token", column_name="word", **more)
+    return number_panels(panels, TokenGrid(rows, columns, query_name="token", key_name="word"), title="T", **more)
 
 
 def test_panels_stand_beside_or_below_each_other_with_one_scale():
@@ -20,7 +21,9 @@ def test_panels_stand_beside_or_below_each_other_with_one_scale():
 
 
 def test_many_rows_and_columns_are_thinned_and_not_written_into():
-    figure = number_panels({"": np.zeros((20, 512))}, (), (), title="T", row_name="position", column_name="dimension")
+    figure = number_panels(
+        {"": np.zeros((20, 512))}, TokenGrid((), (), query_name="position", key_name="dimension"), title="T"
+    )
     assert len(figure.data) == 1
     assert list(figure.layout.xaxis.tickvals[:3]) == [0, 50, 100]
     assert figure.data[0].customdata[3, 500] == "position 3, dimension 500: 0.00"

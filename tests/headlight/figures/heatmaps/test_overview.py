@@ -1,4 +1,6 @@
-"""Weights as whole numbers, with one of its own for what the mask does not allow; and how large pictures are."""
+"""Weights as integers, with one for masked cells; sizes of pictures; pooled frames, compared with naive loops."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,9 +10,14 @@ from hypothesis.extra import numpy as arrays
 
 from headlight.figures.heatmaps.overview import (
     FINE_TOP,
+    FORBIDDEN,
+    MOST_FILM_BYTES,
     TOP,
     fine_levels,
+    fit_frames,
     levels,
+    pooled_levels,
+    thinned_places,
     thumbnail_side,
 )
 
@@ -44,3 +51,47 @@ def test_pictures_are_as_large_as_there_is_room_for(n_heads: int, n_tokens: int,
 
     assert side == 1 or fits(side)
     assert not fits(side + 1)
+
+
+@given(n_queries=st.integers(1, 40), n_keys=st.integers(1, 40), side=st.integers(1, 16), seed=st.integers(0, 9))
+def test_a_block_has_the_largest_weight_of_its_cells(n_queries: int, n_keys: int, side: int, seed: int):
+    random = np.random.default_rng(seed)
+    patterns = random.dirichlet(np.ones(n_keys), size=(2, n_queries)).astype(np.float32)
+    mask = random.random((2, n_queries, n_keys)) < 0.7  # each pattern has its own
+    pooled = pooled_levels(patterns, mask, side=side)
+    n_rows, n_columns = pooled.shape[1:]
+    assert 1 <= n_rows <= min(side, n_queries) and 1 <= n_columns <= min(side, n_keys)
+    each = levels(patterns, mask)
+    rows, columns = ([i * n // m for i in range(m + 1)] for n, m in ((n_queries, n_rows), (n_keys, n_columns)))
+    for i, (top, bottom) in enumerate(pairwise(rows)):
+        for j, (left, right) in enumerate(pairwise(columns)):
+            for head in range(2):
+                allowed = [v for v in each[head, top:bottom, left:right].ravel().tolist() if v != FORBIDDEN]
+                assert pooled[head, i, j] == max(allowed, default=FORBIDDEN)
+
+
+SHAPES = {"encoder": (2, 4, 64, 64), "decoder": (2, 4, 64, 64), "cross": (2, 4, 64, 64)}
+
+
+@pytest.mark.parametrize(
+    ("shapes", "n_snapshots", "fit"),
+    [
+        (SHAPES, 74, (64, 74)),  # 24 heads * 64 * 64 * 74 = 7.3 million
+        (SHAPES, 100, (48, 100)),  # 9.8 million do not fit
+        ({"decoder": (48, 24, 64, 64)}, 100, (16, 27)),  # 1152 * 256 * 27 = 7.96 million
+    ],
+)
+def test_the_pictures_are_as_large_as_there_is_room_for(
+    shapes: dict[str, tuple[int, int, int, int]], n_snapshots: int, fit: tuple[int, int]
+):
+    assert fit_frames(shapes, n_snapshots) == fit
+    side, n_frames = fit
+    of_a_frame = sum(n * m * min(q, side) * min(k, side) for n, m, q, k in shapes.values())
+    assert of_a_frame * n_frames <= MOST_FILM_BYTES
+
+
+@given(n_snapshots=st.integers(2, 200), n_frames=st.integers(2, 250))
+def test_the_first_and_the_last_snapshot_are_kept(n_snapshots: int, n_frames: int):
+    places = thinned_places(n_snapshots, n_frames)
+    assert places == sorted(set(places)) and len(places) == min(n_snapshots, n_frames)
+    assert (places[0], places[-1]) == (0, n_snapshots - 1)

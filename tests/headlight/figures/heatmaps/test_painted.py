@@ -9,9 +9,8 @@ import pytest
 from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
 from headlight.figures.heatmaps.head_grid import head_grid
-from headlight.figures.heatmaps.head_matrix import head_matrix
-from headlight.figures.heatmaps.layer_matrix import layer_matrix
 from headlight.figures.heatmaps.mask_moved import moved_pair
+from headlight.figures.heatmaps.model_matrices import head_matrix, layer_matrix
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.quantities import MINUS
@@ -89,9 +88,9 @@ def test_of_alignments(n_rows: int, n_columns: int):
 def test_of_tables(n_rows: int, n_columns: int, stacked: bool):
     values = draw_numbers((3, n_rows, n_columns), low=-1)
     labels = names("r", n_rows), names("c", n_columns)
-    about: dict[str, Any] = {"title": "T", "row_name": "row", "column_name": "column"}
     panels = dict(zip("abc", values, strict=True))
-    told = check(number_panels(panels, *labels, diverging=True, stacked=stacked, **about))
+    grid = TokenGrid(*labels, query_name="row", key_name="column")
+    told = check(number_panels(panels, grid, title="T", diverging=True, stacked=stacked))
     assert len(told) == values.size
     for (axes, x, y), words in told.items():
         i = int(axes[1:] or 1) - 1

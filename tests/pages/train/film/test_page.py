@@ -9,7 +9,7 @@ import pytest
 
 from headlight.analysis.texts.fixed_text import fix_text
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import frames
+from headlight.figures.heatmaps import overview
 from pages.shared.view.long_texts import MAX_PLAIN
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, heatmap_of, pictures_of
@@ -113,7 +113,7 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
 
 @pytest.mark.usefixtures("fresh_caches")
 def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(frames, "fit_frames", partial(frames.fit_frames, n_bytes=15_000))
+    monkeypatch.setattr(overview, "fit_frames", partial(overview.fit_frames, n_bytes=15_000))
     app = open_film(run="pairs", text="the cat " * 30, snapshot="4")
     header, _, levels = pictures_of(app)
     assert header["frames"] == 2 and len(levels) <= 15_000

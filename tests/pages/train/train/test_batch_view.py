@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from tests.corpora.test_corpus_tokenizer import END, TEXT, write_tokenizer
 
 from pages.train.train import batch_view
+from tests.corpora.test_corpus_tokenizer import END, TEXT, write_tokenizer
 from tests.pages.conftest import words_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core.checkpoints.checkpoint import load

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headlight.figures import Figure
-from headlight.figures.bars.score_sources import MOST_SOURCES, score_sources_heatmap
+from headlight.figures.heatmaps.score_sources import MOST_SOURCES, score_sources_heatmap
 
 PARTS = np.array([[3.0, -1.5, 0.25], [0.5, 0.0, -4.0]])
 ROWS, COLUMNS = ("token", "<position>"), ("token", "position", "L0.H1")
@@ -14,11 +14,10 @@ def drawn(values: np.ndarray = PARTS, rows=ROWS, columns=COLUMNS, **options) -> 
 
 
 def test_cells_and_their_sums_are_the_parts_of_the_score():
-    inner, of_rows, of_columns, whole = drawn().data[:4]
-    np.testing.assert_array_equal(inner.z, PARTS.astype(np.float32))
-    np.testing.assert_array_equal(of_rows.z, [[1.75], [-3.5]])
-    np.testing.assert_array_equal(of_columns.z, [[3.5, -1.5, -3.75]])
-    np.testing.assert_array_equal(whole.z, [[-1.75]])
+    z = drawn().data[0].z
+    np.testing.assert_array_equal(z[:2, :3], PARTS.astype(np.float32))
+    np.testing.assert_array_equal(z[:2, 3], [1.75, -3.5])
+    np.testing.assert_array_equal(z[2], [3.5, -1.5, -3.75, -1.75])
     axis = drawn().layout.coloraxis3
     assert (axis.cmin, axis.cmax) == (-4.0, 4.0)
 
@@ -47,10 +46,10 @@ def test_of_many_sources_the_largest_are_drawn_and_nothing_is_lost():
     values = random.normal(size=(40, 30))
     values[37, 4] = 50.0
     names = [f"L{place // 4}.H{place % 4}" for place in range(40)]
-    inner, *_, whole = drawn(values, names, names[:30]).data[:4]
-    assert inner.z.shape == (MOST_SOURCES, MOST_SOURCES)
-    np.testing.assert_allclose(inner.z.sum(), values.sum(), rtol=1e-5)
-    np.testing.assert_allclose(whole.z[0][0], values.sum(), rtol=1e-5)
+    z = drawn(values, names, names[:30]).data[0].z
+    assert z.shape == (MOST_SOURCES + 1, MOST_SOURCES + 1)
+    np.testing.assert_allclose(z[:-1, :-1].sum(), values.sum(), rtol=1e-5)
+    np.testing.assert_allclose(z[-1, -1], values.sum(), rtol=1e-5)
     ticks = drawn(values, names, names[:30]).layout.yaxis.ticktext
     assert "L9.H1" in ticks and ticks[-2] == "29 others"
     assert [name for name in names if name in ticks] == [tick for tick in ticks if tick in names]  # in their order
