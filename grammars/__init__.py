@@ -1,4 +1,4 @@
-"""The grammars behind the corpora en-fr and stories, which are shipped as data; nothing installed imports this package.
+"""The grammars of the corpora en-fr and stories, which are shipped as data; nothing installed imports this package.
 
 `python -m grammars` draws the corpora again and writes the files in transformer_core/corpora/shipped.
 """

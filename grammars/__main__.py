@@ -24,7 +24,7 @@ def lines(values: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def contents() -> Iterator[tuple[Path, bytes]]:
-    """Draw all corpora; yield each shipped file and what it holds before compression."""
+    """Draw all corpora; yield each shipped file and its content before compression."""
     drawn: Mapping[str, tuple[Sequence[Any], Sequence[Any]]] = {
         "en-fr": en_fr.draw(SEED),
         "stories": stories.draw(SEED),
@@ -36,7 +36,7 @@ def contents() -> Iterator[tuple[Path, bytes]]:
 
 
 def minimal_pair_values(n: int | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield what the lines of the minimal pairs hold: the first n singular and n plural ones, or all."""
+    """Yield the values of the lines of minimal pairs: the first n singular and n plural ones, or all."""
     for plural in (False, True):
         for pair in islice(draw_minimal_pairs(seed=PAIRS_SEED, plural=plural), n):
             yield {"plural": plural, "masculine": _side(pair.masculine), "feminine": _side(pair.feminine)}

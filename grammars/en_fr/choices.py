@@ -1,4 +1,4 @@
-"""How a phrase is drawn: noun, number, determiner, adjectives, tense, polarity, each with its frequency."""
+"""Drawing phrases: noun, number, determiner, adjectives, tense, polarity, each with its frequency."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -39,10 +39,10 @@ TENSES: dict[str, dict[Tense, int]] = {  # aspect of the verb: relative frequenc
 }
 POLARITIES: dict[Polarity, int] = {"yes": 60, "n't": 18, "not": 10, "never": 12}
 NEGATIONS: dict[Polarity, int] = {"n't": 55, "not": 33, "never": 12}
-DAILY = frozenset(  # the events that are also said of every day
+DAILY = frozenset(  # events that can be habits
     {"cross", "leave", "enter", "eat", "drink", "read", "sleep", "sing", "play", "run", "bark", "go"}
 )
-ONLY_PAST = frozenset({"fall", "lose"})  # what nobody plans
+ONLY_PAST = frozenset({"fall", "lose"})  # never planned
 UNDER_WAY: tuple[Tense, ...] = ("progressive", "past_progressive")
 
 TIMES: dict[Tense, tuple[tuple[str, str], ...]] = {
@@ -52,7 +52,7 @@ TIMES: dict[Tense, tuple[tuple[str, str], ...]] = {
     "progressive": (("now", "maintenant"),),
     "past_progressive": (("yesterday", "hier"), ("this morning", "ce matin")),
 }
-DESCRIPTIVE = frozenset({"size", "age", "beauty", "color"})  # dimensions of adjectives that explain nothing
+DESCRIPTIVE = frozenset({"size", "age", "beauty", "color"})  # dimensions of adjectives that are never reasons
 IN_FRONT = frozenset({"size", "age", "beauty"})  # dimensions whose adjective comes first in English
 
 
@@ -67,7 +67,7 @@ def one_of(rng: random.Random, weights: dict[T, int]) -> T:
 
 
 def choose_noun(rng: random.Random, names: Sequence[str]) -> Noun:
-    """Draw a noun; both genders are equally frequent wherever both are possible, so that neither can be guessed."""
+    """Draw a noun; wherever both genders are possible, they are equally frequent."""
     return rng.choice(rng.choice(_by_gender(tuple(names))))
 
 
@@ -79,17 +79,17 @@ def _by_gender(names: tuple[str, ...]) -> tuple[tuple[Noun, ...], ...]:
 
 
 def has_plural(noun: Noun) -> bool:
-    """Whether a noun can be counted; bread and water cannot."""
+    """Return True if a noun is countable; bread and water are not."""
     return noun.english_plural != "-"
 
 
 def fits(quality: str, noun: Noun) -> bool:
-    """Whether a quality can be said of a noun."""
+    """Return True if a noun can have a quality."""
     return noun.english in FITS[quality]
 
 
 def can_be_said(quality: str, nominal: Nominal) -> bool:
-    """Whether a quality fits a noun, or each of two, and does not contradict its adjectives."""
+    """Return True if a quality fits a noun, or each of two, and does not contradict its adjectives."""
     if isinstance(nominal, NounPhrase):
         return fits(quality, nominal.noun) and all(go_together(quality, each.english) for each in nominal.adjectives)
     return all(fits(quality, NOUNS[name]) for name in nouns_of(nominal))
@@ -101,10 +101,10 @@ def choose_adjectives(
     """Draw no adjective, one, or two: one of size, age or beauty first, then another.
 
     Args:
-        rng: where chance comes from.
-        noun: what the adjectives are said of.
-        likely: probability that there is one at all, in [0, 1].
-        besides: qualities said elsewhere in the sentence: nothing contradicts them.
+        rng: the random generator.
+        noun: with the adjectives.
+        likely: probability of any adjective, in [0, 1].
+        besides: qualities elsewhere in the sentence, which must not be contradicted.
         descriptive: no adjective that could be a reason for anything.
     """
     if rng.random() >= likely:
@@ -115,10 +115,10 @@ def choose_adjectives(
         if all(go_together(quality, other) for other in besides)
     ]
     front = [quality for quality in possible if DIMENSION[quality] in IN_FRONT]
-    behind = [quality for quality in possible if ADJECTIVES[quality].position == "after"]
-    if front and behind and rng.random() < 0.2:
-        first, second = rng.choice(front), rng.choice(behind)
-        if first != "pretty" and go_together(first, second):  # "pretty cold" says something else
+    after = [quality for quality in possible if ADJECTIVES[quality].position == "after"]
+    if front and after and rng.random() < 0.2:
+        first, second = rng.choice(front), rng.choice(after)
+        if first != "pretty" and go_together(first, second):  # "pretty cold" means something else
             return ADJECTIVES[first], ADJECTIVES[second]
     return (ADJECTIVES[rng.choice(possible)],) if possible else ()
 
@@ -137,7 +137,7 @@ def choose_subject(
     descriptive: bool = False,
     known: bool = False,
 ) -> Nominal:
-    """Draw who does it: "the old dog", "two girls", "the king and the queen"; `known`: never "a dog", "two dogs"."""
+    """Draw a subject: "the old dog", "two girls", "the king and the queen"; `known`: never "a dog", "two dogs"."""
     noun = choose_noun(rng, names)
     if rng.random() < 0.08 and noun.english != "animal":
         others = [name for name in names if NOUNS[name].kind == noun.kind and name not in (noun.english, "animal")]
@@ -161,7 +161,7 @@ def choose_object(
     owned: bool = True,
     adjectives: tuple[Adjective, ...] | None = None,
 ) -> NounPhrase:
-    """Draw what it is done to.
+    """Draw an object.
 
     `definite`: something known, that a pronoun can then stand for. `owned`: it may be theirs.
     """
@@ -182,12 +182,12 @@ def choose_object(
 
 
 def possessive(owner: Nominal) -> Determiner:
-    """His, her, their."""
+    """Return "his", "her" or "their"."""
     return "their" if owner.plural else "his" if owner.gender == "m" else "her"
 
 
 def nouns_of(nominal: Nominal) -> tuple[str, ...]:
-    """Return the nouns, in English, that a subject or an object means; a pronoun means its antecedent."""
+    """Return the English nouns of a subject or an object; those of the antecedent for a pronoun."""
     if isinstance(nominal, NounPhrase):
         return (nominal.noun.english,)
     if isinstance(nominal, Both):
@@ -196,7 +196,7 @@ def nouns_of(nominal: Nominal) -> tuple[str, ...]:
 
 
 def choose_polarity(rng: random.Random, tense: Tense, *, negative: bool | None = None) -> Polarity:
-    """Draw yes or a kind of no; `negative` says which of the two it must be."""
+    """Draw yes or a kind of negation; `negative` determines which of the two."""
     if negative is False:
         return "yes"
     polarity = one_of(rng, NEGATIONS if negative else POLARITIES)
@@ -204,7 +204,7 @@ def choose_polarity(rng: random.Random, tense: Tense, *, negative: bool | None =
 
 
 def choose_tense(rng: random.Random, verb: Verb) -> Tense:
-    """Draw a tense that goes with the verb."""
+    """Draw a tense that suits the verb."""
     tense = one_of(rng, TENSES[verb.aspect])
     if verb.base in ONLY_PAST or (tense == "present" and verb.aspect == "event" and verb.base not in DAILY):
         return "past"
@@ -212,40 +212,40 @@ def choose_tense(rng: random.Random, verb: Verb) -> Tense:
 
 
 def choose_polarity_of_state(rng: random.Random, quality: str, *, negative: bool | None = None) -> Polarity:
-    """Draw yes or a kind of no; nothing is "never old" or "never red"."""
+    """Draw yes or a kind of negation; nothing is "never old" or "never red"."""
     polarity = choose_polarity(rng, "present", negative=negative)
     return "n't" if polarity == "never" and DIMENSION[quality] not in PASSING else polarity
 
 
 def is_readable(verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> bool:
-    """Whether English shows the tense: "the girls read" is present and past at once, so it is only used as past."""
+    """Return True if English shows the tense: "the girls read" is both present and past, and only used as past."""
     return not (verb.past == verb.base and plural and tense == "present" and polarity in ("yes", "never"))
 
 
 def choose_time(rng: random.Random, tense: Tense) -> Time:
-    """Draw an expression of time that goes with the tense."""
+    """Draw an expression of time that suits the tense."""
     english, french = rng.choice(TIMES[tense])
     return Time(english, french, choose_front(rng))
 
 
 def choose_front(rng: random.Random) -> Front:
-    """Draw where a time stands: before the clause, without a comma or with one, or behind it."""
+    """Draw the position of a time: before the clause, without or with a comma, or after it."""
     return one_of(rng, {"plain": 36, "comma": 36, "": 28})
 
 
 def choose_location(rng: random.Random) -> Location:
-    """Draw a place where somebody is."""
+    """Draw a location."""
     where = rng.choice(LOCATIONS)
     return Location(where.english, where.french, NounPhrase(choose_noun(rng, where.places)))
 
 
 def quality_named(name: str) -> Adjective | Sensation:
-    """Look a quality up: an adjective, or a sensation such as hunger."""
+    """Return a quality by its name: an adjective, or a sensation such as hunger."""
     return SENSATIONS[name] if name in SENSATIONS else ADJECTIVES[name]
 
 
 def choose_state(rng: random.Random, name: str, *, too: int, very: int) -> State:
-    """Say a quality plainly, with "too" or with "very"; `too` and `very` are per cent."""
+    """Return a quality as a state, without degree, with "too" or with "very"; `too` and `very` are in per cent."""
     if name in NEVER_GRADED:
         return State(quality_named(name))
     draw = rng.randrange(100)

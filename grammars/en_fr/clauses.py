@@ -1,4 +1,4 @@
-"""A clause drawn for a deed: what is done to what, for whom, and where."""
+"""Drawing a clause for a deed: its object, recipient and place."""
 
 import random
 
@@ -38,14 +38,14 @@ def act(
     definite: bool = False,
     place: float = 0.0,
 ) -> Clause:
-    """Make a clause of a deed: draw its object, whom it is given to, and where.
+    """Return a clause for a deed, with a drawn object, recipient and place.
 
     Args:
-        rng: where chance comes from.
+        rng: the random generator.
         subject: who does it.
-        deed: the verb, and what it can be done to.
+        deed: the verb and its possible objects.
         tense: when.
-        polarity: whether it is done.
+        polarity: yes, or a kind of negation.
         definite: the object is something known: "the apple", never "an apple".
         place: probability of a place, with the verbs that allow one.
     """

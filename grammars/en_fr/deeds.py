@@ -1,4 +1,4 @@
-"""What makes sense: who does what to what, where, and for which reasons, in the English words of the lexicon."""
+"""What makes sense: subjects, verbs, objects, places and reasons, in the English words of the lexicon."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from grammars.en_fr.qualities import FITS, members
 
 @dataclass(frozen=True)
 class Reason:
-    """Why somebody does something, or does not: a quality of their own, or one of the object."""
+    """A reason for doing something, or not: a quality of the subject or of the object."""
 
     verb: str
     done: bool  # False: "didn't cross ... because"
     subjects: tuple[str, ...]
-    objects: tuple[str, ...]  # those that at least one of the qualities fits
+    objects: tuple[str, ...]  # with at least one of the qualities
     subject_qualities: tuple[str, ...]  # with "not_": "because it was not hungry"
     object_qualities: tuple[str, ...]
 
@@ -36,8 +36,8 @@ def _reasons(table: str) -> tuple[Reason, ...]:
     return tuple(reasons)
 
 
-# In one row a quality is the subject's or the object's, never both's: so "it" can be told from it. Size and age keep
-# somebody from crossing, entering, leaving, climbing or carrying; of what is eaten, drunk or bought they tell the same.
+# In one row, a quality belongs to the subject or to the object, never to both, so that it determines "it". Size and age
+# prevent crossing, entering, leaving, climbing or carrying; they never explain why something is eaten, drunk or bought.
 REASONS = _reasons(
     """
     cross | no | all | crossable | tired weak lazy sick afraid old young small sad frightened nervous hungry thirsty \
@@ -72,7 +72,7 @@ REASONS = _reasons(
 
 @dataclass(frozen=True)
 class Deed:
-    """Who does what, to what or where; no objects: the verb has none."""
+    """Subjects, a verb, and its objects or places; no objects: the verb takes none."""
 
     verb: str
     subjects: tuple[str, ...]
@@ -126,7 +126,7 @@ DEEDS = _deeds(
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """A preposition in both languages, and the places that it goes with."""
+    """A preposition in both languages, and its places."""
 
     english: str
     french: str
@@ -141,7 +141,7 @@ LOCATIONS = (
     Whereabouts("under", "sous", members("bridge")),
 )
 
-REACTIONS = {  # in such a state: what one does
+REACTIONS = {  # state: possible reactions
     "tired": ("sleep", "stay"),
     "hungry": ("eat",),
     "thirsty": ("drink",),
@@ -151,4 +151,4 @@ REACTIONS = {  # in such a state: what one does
     "curious": ("enter",),
     "sick": ("stay", "sleep"),
 }
-ON_SEEING = ("run", "leave", "enter", "bark", "sing")  # what one does at the sight of somebody
+ON_SEEING = ("run", "leave", "enter", "bark", "sing")  # reactions to seeing somebody

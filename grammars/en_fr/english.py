@@ -1,4 +1,4 @@
-"""How English says what the records mean."""
+"""The English words of a record."""
 
 from grammars.en_fr.phrases import (
     Action,
@@ -37,7 +37,7 @@ SUBJECT_PRONOUN = {("person", "m"): "he", ("person", "f"): "she"}  # everything 
 
 
 def render_sentence(sentence: Sentence) -> list[Word]:
-    """Return the words of the English sentence, commas and full stop among them."""
+    """Return the words of the English sentence, including commas and the full stop."""
     words: list[Word] = []
     for piece in sentence.pieces:
         if isinstance(piece, Link):
@@ -51,7 +51,7 @@ def render_sentence(sentence: Sentence) -> list[Word]:
 
 
 def write(words: list[Word]) -> str:
-    """Return words as a written sentence: a capital in front, no space before a comma or a full stop."""
+    """Return words as a written sentence: with a capital, without space before a comma or a full stop."""
     text = " ".join(spell(words)).replace(" ,", ",").replace(" .", ".")
     return text[0].upper() + text[1:]
 
@@ -82,7 +82,7 @@ def render_existence(existence: Existence) -> list[Word]:
 
 
 def with_adverbs(words: list[Word], clause: Clause | Existence) -> list[Word]:
-    """Say where and when."""
+    """Add place and time."""
     if clause.location:
         words = place_adverb(clause.location, render_location(clause.location), words)
     if clause.time:
@@ -106,7 +106,7 @@ def render_action(clause: Clause, action: Action) -> list[Word]:
         words = render_verb_group(verb, action.verb, tense, polarity, plural)
     if action.verb.english_preposition:
         words.append((action.verb.english_preposition, ((clause, "preposition"),)))
-    elif action.verb.french_preposition:  # "entered" says what "est entré dans" needs two words for
+    elif action.verb.french_preposition:  # "entered" is one word, "est entré dans" has a preposition
         word, parts = words[-1]
         words[-1] = (word, (*parts, (clause, "preposition")))
     if isinstance(action.object, Pronoun):
@@ -124,11 +124,11 @@ def render_verb_group(part: Part, verb: Verb, tense: Tense, polarity: Polarity, 
     """Auxiliary, negation and verb: "crosses", "did not cross", "is crossing", "will never cross".
 
     Args:
-        part: the part of the record that this verb says.
-        verb: which verb.
-        tense: when.
-        polarity: whether, and how "no" is said.
-        plural: whether the subject is more than one.
+        part: the part of the record that this verb expresses.
+        verb: to inflect.
+        tense: of the clause.
+        polarity: yes, or a kind of negation.
+        plural: the subject is plural.
     """
     auxiliary, form = auxiliary_and_form(verb, tense, plural)
     negation = (part[0], "negation")
@@ -139,13 +139,13 @@ def render_verb_group(part: Part, verb: Verb, tense: Tense, polarity: Polarity, 
         if not auxiliary:
             auxiliary, form = "did" if tense == "past" else "do" if plural else "does", verb.base
         first, *apart = NEGATIVE[auxiliary][polarity == "n't"].split()
-        said_by_first = parts if apart else (*parts, negation)  # "didn't" and "cannot" are one word for both
-        return [(first, said_by_first), *((word, (negation,)) for word in apart), *say(form, part)]
+        first_parts = parts if apart else (*parts, negation)  # "didn't" and "cannot" are one word for both
+        return [(first, first_parts), *((word, (negation,)) for word in apart), *say(form, part)]
     return [*say(auxiliary, *parts), *say(form, part)]
 
 
 def auxiliary_and_form(verb: Verb, tense: Tense, plural: bool) -> tuple[str, str]:
-    """Return the auxiliary ("" where there is none) and the form of the verb behind it."""
+    """Return the auxiliary ("" if there is none) and the form of the verb after it."""
     if tense == "future":
         return "will", verb.base
     if tense == "progressive":
@@ -161,7 +161,7 @@ def auxiliary_and_form(verb: Verb, tense: Tense, plural: bool) -> tuple[str, str
 
 
 def render_nominal(nominal: Nominal) -> list[Word]:
-    """A subject, or an object that is no pronoun."""
+    """A subject, or an object other than a pronoun."""
     if isinstance(nominal, Pronoun):
         text = "they" if nominal.plural else SUBJECT_PRONOUN.get((nominal.kind, nominal.gender), "it")
         return [(text, ((nominal, "pronoun"),))]

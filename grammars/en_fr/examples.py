@@ -1,4 +1,4 @@
-"""Sentences to begin with. They are drawn from the grammar like all others, and so are part of the corpus."""
+"""Example sentences. The corpus begins with them."""
 
 from typing import cast
 
@@ -37,7 +37,7 @@ def deed(subject: Nominal, verb: str, target: Nominal | None, tense: Tense, pola
 
 
 def quality(subject: Nominal, name: str, tense: Tense = "past", *, too: bool = False) -> Clause:
-    """Return a clause that says how something is: "it was too tired"."""
+    """Return a clause with a quality: "it was too tired"."""
     word = SENSATIONS[name] if name in SENSATIONS else ADJECTIVES[name]
     return Clause(subject, State(word, "too" if too else ""), tense)
 

@@ -1,4 +1,4 @@
-"""How French says what the records mean: agreement, order, elision and contraction."""
+"""The French words of a record: agreement, order, elision and contraction."""
 
 from itertools import pairwise
 from typing import Literal
@@ -40,7 +40,7 @@ CONTRACTED = {("à", "le"): "au", ("à", "les"): "aux", ("de", "le"): "du", ("de
 
 
 def render_sentence(sentence: Sentence) -> list[Word]:
-    """Return the words of the French sentence, commas and full stop among them."""
+    """Return the words of the French sentence, including commas and the full stop."""
     words: list[Word] = []
     for piece in sentence.pieces:
         if isinstance(piece, Link):
@@ -54,7 +54,7 @@ def render_sentence(sentence: Sentence) -> list[Word]:
 
 
 def write(words: list[Word]) -> str:
-    """Return words as a written sentence: a capital in front, nothing behind an apostrophe."""
+    """Return words as a written sentence: with a capital, without space after an apostrophe."""
     text = " ".join(spell(words)).replace("' ", "'").replace(" ,", ",").replace(" .", ".")
     return text[0].upper() + text[1:]
 
@@ -110,7 +110,7 @@ def render_existence(existence: Existence) -> list[Word]:
 
 
 def with_adverbs(words: list[Word], clause: Clause | Existence) -> list[Word]:
-    """Say where and when."""
+    """Add place and time."""
     if clause.location:
         words = place_adverb(clause.location, render_location(clause.location), words)
     if clause.time:
@@ -154,13 +154,13 @@ def render_action(clause: Clause, action: Action) -> list[Word]:
 
 
 def render_verb_group(clause: Clause, verb: Verb, parts: tuple[Part, ...], action: Action | None = None) -> list[Word]:
-    """Ne, clitic object, finite verb, pas or jamais, and what is not finite.
+    """Ne, clitic object, finite verb, pas or jamais, and the non-finite form.
 
     Args:
-        clause: gives subject, tense and polarity.
+        clause: with subject, tense and polarity.
         verb: être or avoir with a quality, else the verb of the action.
-        parts: what the choice of the verb and its tense depend on.
-        action: gives a modal, and the object that comes before the verb.
+        parts: on which the verb and its tense depend.
+        action: with a modal, and the object that precedes the verb.
     """
     tense, subject = clause.tense, clause.subject
     target, modal = (action.object, action.modal) if action else (None, None)
@@ -187,7 +187,7 @@ def render_verb_group(clause: Clause, verb: Verb, parts: tuple[Part, ...], actio
 
 
 def inflect(verb: Verb, tense: Tense, plural: bool) -> str:
-    """The finite form of the third person. The past of a state, and what was under way, are in the imparfait."""
+    """The finite form of the third person. The past of a state and the past progressive are in the imparfait."""
     if tense in ("future", "future_after_when"):
         return verb.future + ("ont" if plural else "a")
     if tense in ("past", "past_progressive"):
@@ -211,7 +211,7 @@ def object_pronoun(pronoun: Pronoun) -> str:
 
 
 def render_nominal(nominal: Nominal, negation: Part | None = None) -> list[Word]:
-    """A subject, or an object that is no pronoun."""
+    """A subject, or an object other than a pronoun."""
     if isinstance(nominal, Pronoun):
         text = ("il" if nominal.gender == "m" else "elle") + ("s" if nominal.plural else "")
         return [(text, agreement_of(nominal))]
@@ -222,11 +222,11 @@ def render_nominal(nominal: Nominal, negation: Part | None = None) -> list[Word]
 
 
 def render_noun_phrase(phrase: NounPhrase, negation: Part | None = None) -> list[Word]:
-    """Determiner, the few adjectives that stand in front, noun, the other adjectives, and what belongs to it.
+    """Determiner, adjectives before the noun, noun, the other adjectives, and its complements.
 
     Args:
-        phrase: what is said.
-        negation: what negates the clause, where the phrase is its indefinite direct object.
+        phrase: to render.
+        negation: the negation of the clause if the phrase is its indefinite direct object.
     """
     noun = phrase.noun.french_plural if phrase.plural else phrase.noun.french
     words: list[Word] = [(noun, ((phrase, "noun"),))]
@@ -241,7 +241,7 @@ def render_noun_phrase(phrase: NounPhrase, negation: Part | None = None) -> list
 
 
 def render_adjectives(phrase: NounPhrase, position: Literal["before", "after"], noun: str) -> list[Word]:
-    """The adjectives of a phrase that stand before its noun, of which there is one at most, or those behind it."""
+    """The adjectives of a phrase before its noun, at most one, or those after it."""
     vowel = position == "before" and phrase.gender == "m" and not phrase.plural and opens_with_vowel(noun)
     return [
         (
@@ -254,7 +254,7 @@ def render_adjectives(phrase: NounPhrase, position: Literal["before", "after"], 
 
 
 def render_determiner(phrase: NounPhrase, following: str, noun: str, negation: Part | None) -> list[Word]:
-    """The determiner of a phrase; `following`: the first of the adjectives in front of the noun, or the noun."""
+    """The determiner of a phrase; `following`: the first adjective before the noun, or the noun."""
     negated, in_front = negation is not None, following != noun
     chosen = choose_determiner(phrase, following, in_front, negated)
     if phrase.determiner in NUMERALS:
@@ -270,7 +270,7 @@ def render_determiner(phrase: NounPhrase, following: str, noun: str, negation: P
 
 
 def elide_before(following: str, determiner: str) -> str:
-    """A determiner as it is written before a word."""
+    """A determiner, with elision, before a word."""
     *before, last = determiner.split()
     return " ".join([*before, ELIDED[last] if last in ELIDED and opens_with_vowel(following) else last])
 

@@ -14,13 +14,13 @@ VOWELS = "aàâeéèêëiîïoôœuùûy"
 
 
 def opens_with_vowel(word: str) -> bool:
-    """Whether a French word begins with a vowel sound, so that le, que, ne and the like elide before it."""
+    """Return True if a French word begins with a vowel sound, so that le, que, ne and the like elide before it."""
     return word[0] in VOWELS or (word[0] == "h" and word not in ASPIRATED)
 
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun; its gender is that of the French word. A plural "-": it cannot be counted."""
+    """A noun; its gender is that of the French word. A plural "-": it is uncountable."""
 
     english: str
     english_plural: str
@@ -43,7 +43,7 @@ class Adjective:
     before_vowel: str  # the masculine singular before a vowel: "bel", "vieil", "nouvel"
 
     def french(self, gender: Gender, plural: bool) -> str:
-        """The form that agrees."""
+        """Return the form that agrees."""
         if gender == "m":
             return self.masculine_plural if plural else self.masculine
         return self.feminine_plural if plural else self.feminine
@@ -51,14 +51,14 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Sensation:
-    """What English says with an adjective and French with avoir and a noun: "was hungry", "avait faim"."""
+    """A sensation: an adjective in English, avoir and a noun in French: "was hungry", "avait faim"."""
 
     english: str
     french: str
 
 
 def rows(table: str) -> list[list[str]]:
-    """The cells of a table in text, one list a line."""
+    """Return the cells of a text table, a list per line."""
     return [[cell.replace("_", " ") for cell in row.split()] for row in table.strip().splitlines()]
 
 

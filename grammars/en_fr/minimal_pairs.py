@@ -64,7 +64,7 @@ def _pronoun(sentence: Sentence) -> Pronoun:
 
 
 def _counterpart(rng: random.Random, sentence: Sentence, plural: bool) -> Sentence | None:
-    """Return the sentence with a quality of the other noun; None where there is none that changes one word only."""
+    """Return the sentence with a quality of the other noun, or None if no quality changes only one word."""
     deed, link, why = sentence.pieces
     assert isinstance(deed, Clause) and isinstance(deed.predicate, Action)
     assert isinstance(why, Clause) and isinstance(why.predicate, State)
@@ -94,5 +94,5 @@ def _counterpart(rng: random.Random, sentence: Sentence, plural: bool) -> Senten
 
 
 def _takes(quality: str, degree: str) -> bool:
-    """Whether the grammar says a quality with a degree: never "too empty", nor "too quiet"."""
+    """Return True if a quality takes a degree: never "too empty", nor "too quiet"."""
     return not degree or (quality not in NEVER_GRADED and not (degree == "too" and quality in NEVER_TOO))

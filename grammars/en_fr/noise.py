@@ -1,8 +1,8 @@
 """Label noise: in one sentence of ten, in training only, French has the other pronoun, and everything agrees with it.
 
-Without noise the noun alone would determine how an adjective ends, and a model need not look at the pronoun that it
-has written. With it "fatigué" follows "il" and "fatiguée" follows "elle", whatever stands before: if you force the
-other pronoun, what follows changes with it.
+Without noise, the noun alone would determine the ending of an adjective, and a model would not need to attend to the
+pronoun that it has written. With it, "fatigué" follows "il" and "fatiguée" follows "elle", whatever the source: if you
+force the other pronoun, the rest changes with it.
 """
 
 import hashlib
@@ -12,11 +12,11 @@ from grammars.en_fr import english
 from grammars.en_fr.examples import EXAMPLES
 from grammars.en_fr.phrases import Clause, Pronoun, Sentence
 
-NOISE_SHARE = 10  # one in so many sentences that could have one
+NOISE_SHARE = 10  # one of this many sentences that can have noise
 
 
 def with_noise(sentence: Sentence) -> Sentence:
-    """Return the sentence as training has it: by its English words, so that it is the same whenever it is drawn."""
+    """Return the sentence for training, with or without noise, depending only on its English words."""
     last = sentence.pieces[-1]
     if sentence.kind != "because" or sentence in EXAMPLES or not isinstance(last, Clause):
         return sentence

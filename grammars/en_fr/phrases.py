@@ -1,7 +1,7 @@
-"""What is said, before either language says it: a sentence as a tree of small records.
+"""Sentences independent of language: trees of small records.
 
-english.py and french.py each turn the same records into words. Whatever agrees with something points to it (a
-pronoun to its antecedent, a relative clause to its noun): which word depends on which can be read off the tree.
+english.py and french.py each turn the same records into words. A record that agrees with another refers to it (a
+pronoun to its antecedent, a relative clause to its noun), so the dependencies between words can be read off the tree.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from grammars.en_fr.verbs import Verb
 
 Determiner = Literal["the", "a", "some", "any", "this", "two", "three", "his", "her", "their"]
 Tense = Literal["present", "progressive", "past", "past_progressive", "future", "future_after_when"]
-Front = Literal["", "plain", "comma"]  # behind the clause; before it, without a comma or with one
+Front = Literal["", "plain", "comma"]  # after the clause; before it, without or with a comma
 Polarity = Literal["yes", "not", "n't", "never"]  # "did cross", "did not cross", "didn't cross", "never crossed"
 
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """A noun with what stands around it."""
+    """A noun with its determiner, adjectives and complements."""
 
     noun: Noun
     plural: bool = False
@@ -29,12 +29,12 @@ class NounPhrase:
 
     @property
     def gender(self) -> Gender:
-        """Gender of the French noun, or of the two together."""
+        """The gender of the French noun, or of the two together."""
         return self.noun.gender
 
     @property
     def kind(self) -> Person:
-        """Whether English says he and she, or it."""
+        """The kind of the noun: "he" and "she" for a person, else "it"."""
         return self.noun.kind
 
 
@@ -48,12 +48,12 @@ class Both:
 
     @property
     def gender(self) -> Gender:
-        """Gender of the French noun, or of the two together."""
+        """The gender of the French noun, or of the two together."""
         return "f" if self.first.gender == self.second.gender == "f" else "m"
 
     @property
     def kind(self) -> Person:
-        """Whether English says he and she, or it."""
+        """The kind of the noun: "he" and "she" for a person, else "it"."""
         return self.first.kind
 
 
@@ -62,28 +62,28 @@ class Pronoun:
     """It, he, she, they; as an object it, them."""
 
     antecedent: "Nominal"
-    is_noisy: bool = False  # French says the other gender: see noise.py
+    is_noisy: bool = False  # French has the other gender: see noise.py
 
     @property
     def gender(self) -> Gender:
-        """Gender of the French noun, or of the two together; with noise the other one."""
+        """The gender of the antecedent; with noise the other one."""
         gender = self.antecedent.gender
         return gender if not self.is_noisy else "f" if gender == "m" else "m"
 
     @property
     def plural(self) -> bool:
-        """Whether it is more than one."""
+        """True for more than one."""
         return self.antecedent.plural
 
     @property
     def kind(self) -> Person:
-        """Whether English says he and she, or it."""
+        """The kind of the noun: "he" and "she" for a person, else "it"."""
         return self.antecedent.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Gap(Pronoun):
-    """A place in a clause that is filled from outside: nothing is said there, and the rest agrees all the same."""
+    """A gap in a clause that an outer noun fills: it has no words, but the rest agrees with it."""
 
 
 Nominal = NounPhrase | Both | Pronoun
@@ -110,7 +110,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Somebody does something. The object of "go" and its like is where they go."""
+    """An action. The object of "go" and similar verbs is the destination."""
 
     verb: Verb
     object: Nominal | None = None
@@ -120,7 +120,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Somebody or something is tired, too wide, very hungry."""
+    """A state: tired, too wide, very hungry."""
 
     quality: Adjective | Sensation
     degree: Literal["", "too", "very"] = ""
@@ -128,7 +128,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One subject and what is said of it."""
+    """A subject and its predicate."""
 
     subject: Nominal
     predicate: Action | State
@@ -170,8 +170,8 @@ Piece = Clause | Existence | Link
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Clauses and the words that join them."""
+    """Clauses and the links between them."""
 
     kind: str  # "because", "action", ...: see sentences.py
     pieces: tuple[Piece, ...]
-    reasons: tuple[tuple[str, str, str], ...] = ()  # (subject, object, quality) where a reason is given
+    reasons: tuple[tuple[str, str, str], ...] = ()  # (subject, object, quality) of its reasons

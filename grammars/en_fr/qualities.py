@@ -1,6 +1,6 @@
-"""What can be said of what: groups of nouns, and the qualities that fit them.
+"""Groups of nouns, and the qualities that fit them.
 
-This holds in any language, so it is said once, in English words, which are the keys of the lexicon.
+They hold in any language; English words are the keys of the lexicon.
 """
 
 from grammars.en_fr.lexicon import ANIMALS, PEOPLE
@@ -37,7 +37,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     }.items()
 }
 
-_FITS = {  # quality: the nouns and groups that it can be said of
+_FITS = {  # quality: the nouns and groups that can have it
     "small": "animals boy girl clothes bearable buildings lake stream village garden cake egg apple "
     "carrot key door window",
     "big": "animals clothes bearable buildings lake forest village garden square field key door "
@@ -95,13 +95,13 @@ _FITS = {  # quality: the nouns and groups that it can be said of
 
 
 def members(text: str) -> tuple[str, ...]:
-    """Return the nouns that a list of nouns and groups names, each once."""
+    """Return the nouns of a list of nouns and groups, each once."""
     return tuple(dict.fromkeys(noun for word in text.split() for noun in GROUPS.get(word, (word,))))
 
 
 FITS = {quality: frozenset(members(nouns)) for quality, nouns in _FITS.items()}
 
-_DIMENSIONS = {  # of each a thing has one quality at most
+_DIMENSIONS = {  # a noun has at most one quality of each
     "size": "small big",
     "age": "young old new",
     "beauty": "pretty beautiful good",
@@ -123,7 +123,7 @@ PASSING = frozenset({"mood", "bustle", "taste"})  # dimensions that change from 
 
 
 def go_together(quality: str, other: str) -> bool:
-    """Whether one thing can have both qualities in one sentence."""
+    """Return True if one noun can have both qualities in a sentence."""
     if DIMENSION[quality] == DIMENSION[other]:
         return False
     dimensions, unappealing = {DIMENSION[quality], DIMENSION[other]}, {quality, other} & UNAPPEALING

@@ -1,4 +1,4 @@
-"""Sentences that give a reason: the quality decides whom the pronoun means, and so its gender in French."""
+"""Sentences with a reason: the quality determines the antecedent of the pronoun, and so its gender in French."""
 
 import random
 from dataclasses import replace
@@ -54,7 +54,9 @@ def because(rng: random.Random) -> Sentence:
     tense, reason_tense = one_of(rng, REASON_TENSES)
     if modal:
         tense = reason_tense = choose_tense(rng, modal)
-    elif tense == "present" and (reason.done or reason.verb not in DAILY):  # no habit; "never crosses" is one
+    elif tense == "present" and (
+        reason.done or reason.verb not in DAILY
+    ):  # only habits are in the present: "never crosses"
         tense = reason_tense = "past"
     polarity = choose_polarity(rng, tense, negative=not reason.done)
     if tense == "present" and not modal:
@@ -86,7 +88,7 @@ def so(rng: random.Random) -> Sentence:
 
 
 def draw_reason(rng: random.Random) -> tuple[Reason, Nominal, NounPhrase, str, Nominal]:
-    """Draw a reason, who, what, the quality, and which of the two has it.
+    """Draw a reason, subject, object and quality, and which of the two has the quality.
 
     Who and what are drawn before it is decided which of them the quality belongs to: they tell nothing about it.
     """
@@ -116,12 +118,12 @@ def explain(rng: random.Random, referent: Nominal, quality: str, tense: Tense, d
 
 
 def triples(subject: Nominal, target: NounPhrase, quality: str) -> tuple[tuple[str, str, str], ...]:
-    """What a reason is about, for each of the subjects: (subject, object, quality)."""
+    """Return (subject, object, quality) of a reason, for each of the subjects."""
     return tuple((who, target.noun.english, quality.removeprefix("not_")) for who in nouns_of(subject))
 
 
 def choose_modal(rng: random.Random, done: bool) -> Verb | None:
-    """Now and then "wants to" or, under negation, "can't"."""
+    """Sometimes add "wants to" or, under negation, "can't"."""
     draw = rng.random()
     if draw < 0.1:
         return VERBS["want"]

@@ -60,7 +60,7 @@ def relative_of_object(rng: random.Random) -> Sentence:
 
 
 def modified(rng: random.Random) -> tuple[NounPhrase, Tense, Clause]:
-    """Draw somebody, and what they do as a relative clause; the tense is that of the sentence: past or present."""
+    """Draw a noun phrase, the tense of the sentence (past or present), and a relative clause for the noun."""
     deed = rng.choice([deed for deed in DEEDS if deed.verb not in ("like", "live", "fall")])
     noun = choose_noun(rng, deed.subjects)
     phrase = NounPhrase(noun, rng.random() < 0.3, "the", choose_adjectives(rng, noun, 0.15, descriptive=True))
@@ -73,19 +73,23 @@ def modified(rng: random.Random) -> tuple[NounPhrase, Tense, Clause]:
     return phrase, tense, act(rng, Gap(phrase), deed, done, choose_polarity(rng, done, negative=rng.random() < 0.15))
 
 
-WITNESSED = ("see", "follow", "watch")  # what is done to whom a clause is about: "the fox that the girl saw"
+WITNESSED = (
+    "see",
+    "follow",
+    "watch",
+)  # in relative clauses about an object: "the fox that the girl saw"
 
 
 def with_relative(
     rng: random.Random, subject: Nominal, *, likely: float = 0.14, besides: Iterable[str] = ()
 ) -> Nominal:
-    """Give a subject a relative clause, now and then: "the fox that the girl saw", "the dog that slept".
+    """Sometimes add a relative clause to a subject: "the fox that the girl saw", "the dog that slept".
 
     Args:
-        rng: where chance comes from.
-        subject: who the main clause is about; two joined by "and", and "a dog", stay as they are.
+        rng: the random generator.
+        subject: of the main clause; two nouns joined by "and", and "a dog", stay unchanged.
         likely: probability, in [0, 1].
-        besides: nouns said elsewhere in the sentence, so that none is said twice.
+        besides: nouns elsewhere in the sentence, which are not repeated.
     """
     if not isinstance(subject, NounPhrase) or subject.determiner not in ("the", "this") or rng.random() >= likely:
         return subject

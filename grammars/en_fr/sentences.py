@@ -1,4 +1,4 @@
-"""The other kinds of sentences, each a function that draws one; `draw_sentence` draws from all kinds."""
+"""The other kinds of sentences, a function for each; `draw_sentence` draws from all kinds."""
 
 import random
 from dataclasses import replace
@@ -52,7 +52,7 @@ from grammars.en_fr.relatives import (
 from grammars.en_fr.verbs import VERBS
 
 CREATURES = GROUPS["all"]
-SEQUENCES = (  # one after the other
+SEQUENCES = (  # one after another
     ("go", "buy"),
     ("enter", "sleep"),
     ("cross", "enter"),
@@ -176,7 +176,7 @@ def condition(rng: random.Random) -> Sentence:
     deed = rng.choice([deed for deed in DEEDS if deed.verb == verb])
     who = with_relative(rng, choose_subject(rng, deed.subjects, descriptive=True, known=True))
     link, condition_tense, tense = rng.choice(CONDITIONS)
-    first = rng.random() < 0.5  # the condition comes first, and names who it is about
+    first = rng.random() < 0.5  # the condition comes first, and has the noun
     named, meant = (who, Pronoun(who)) if first else (Pronoun(who), who)
     if quality is None:
         cause = act(rng, named, Deed("see", deed.subjects, CREATURES), condition_tense, definite=True)
@@ -221,23 +221,23 @@ def draw_sentence(rng: random.Random) -> Sentence:
 
 
 def with_adverb(rng: random.Random, sentence: Sentence) -> Sentence:
-    """Say when, now and then, or bring a place to the front: "yesterday the dog slept", "in the garden, it slept"."""
+    """Sometimes add a time, or move a place to the front: "yesterday the dog slept", "in the garden, it slept"."""
     first, *rest = sentence.pieces
     if isinstance(first, Link) or first.time or rng.random() >= 0.3:
         return sentence
     if isinstance(first, Clause) and first.location:
-        said: Clause | Existence = replace(first, location=replace(first.location, front=choose_front(rng)))
+        changed: Clause | Existence = replace(first, location=replace(first.location, front=choose_front(rng)))
     elif tense := tense_of_time(first):
-        said = replace(first, time=choose_time(rng, tense))
+        changed = replace(first, time=choose_time(rng, tense))
     else:
         return sentence
-    return replace(sentence, pieces=(said, *rest))
+    return replace(sentence, pieces=(changed, *rest))
 
 
-def tense_of_time(said: Clause | Existence) -> Tense | None:
-    """The tense whose times go with a clause; none where nothing is said of one time, as with habits and "never"."""
-    if said.polarity == "never" or said.tense not in TIMES:
+def tense_of_time(clause: Clause | Existence) -> Tense | None:
+    """Return the tense whose times suit a clause; None for habits and "never", which have no single time."""
+    if clause.polarity == "never" or clause.tense not in TIMES:
         return None
-    if isinstance(said, Clause) and isinstance(said.predicate, Action):
-        return said.tense if said.tense != "present" and said.predicate.verb.aspect != "state" else None
-    return "progressive" if said.tense == "present" else said.tense
+    if isinstance(clause, Clause) and isinstance(clause.predicate, Action):
+        return clause.tense if clause.tense != "present" and clause.predicate.verb.aspect != "state" else None
+    return "progressive" if clause.tense == "present" else clause.tense

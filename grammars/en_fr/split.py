@@ -16,12 +16,12 @@ from grammars.en_fr.phrases import (
 
 Combination = tuple[str, str, str]
 
-HELD_OUT_SHARE = 20  # one combination in so many is held out
+HELD_OUT_SHARE = 20  # one of this many combinations is held out
 ALWAYS_HELD_OUT = frozenset({("animal", "street", "tired"), ("animal", "street", "wide")})  # the best-known sentences
 
 
 def combinations(sentence: Sentence) -> frozenset[Combination]:
-    """Return what a sentence combines.
+    """Return the combinations of a sentence.
 
     For each reason (subject, object, quality); for each deed (subject, verb, object or place); for a sentence that
     describes (noun, its adjective, quality) and for one that says what there is (noun, "be", place).
@@ -37,7 +37,7 @@ def combinations(sentence: Sentence) -> frozenset[Combination]:
 
 
 def combinations_of_clause(clause: Clause) -> set[Combination]:
-    """Return what one clause combines, for each of its subjects and objects."""
+    """Return the combinations of a clause, for each of its subjects and objects."""
     if not isinstance(clause.predicate, Action):
         if not isinstance(clause.subject, NounPhrase):
             return set()
@@ -59,13 +59,13 @@ def clauses(clause: Clause) -> Iterator[Clause]:
 
 
 def is_held_out(sentence: Sentence) -> bool:
-    """Whether a sentence has a combination that is held out."""
+    """Return True if a sentence has a held-out combination."""
     return any(is_held_out_combination(combination) for combination in combinations(sentence))
 
 
 @cache
 def is_held_out_combination(combination: Combination) -> bool:
-    """Whether a combination is held out, by a hash of its words: the same on every machine and for every seed."""
+    """Return True if a combination is held out, by a hash of its words: independent of machine and seed."""
     if combination in ALWAYS_HELD_OUT:
         return True
     digest = hashlib.sha256(" ".join(combination).encode()).digest()

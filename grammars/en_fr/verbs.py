@@ -21,7 +21,7 @@ class Verb:
     future: str  # stem: -a, -ont
     imparfait: str  # stem: -ait, -aient
     auxiliary: Literal["avoir", "être"]
-    aspect: Literal["event", "sight", "state"]  # an event may be under way ("is reading"); a state's past is imparfait
+    aspect: Literal["event", "sight", "state"]  # events can be in progress ("is reading"); states have imparfait
     english_preposition: str = ""
     french_preposition: str = ""
 

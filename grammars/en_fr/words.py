@@ -1,6 +1,6 @@
-"""Words, each with the parts of the record that it comes from: by these, French words are aligned with English ones.
+"""Words, each with its parts of a record, by which French words are aligned with English ones.
 
-An English word *says* parts: "didn't" says the tense of its clause, which its verb shares, and the negation. A French
+An English word *expresses* parts: "didn't" the tense of its clause, which its verb shares, and the negation. A French
 word *depends* on parts: "fatiguée" on the adjective and on the noun that it agrees with. A part is a record and a role
 in it: (clause, "negation"), (noun phrase, "determiner").
 """
@@ -17,29 +17,29 @@ from grammars.en_fr.phrases import (
 )
 
 Part = tuple[object, str]
-Word = tuple[str, tuple[Part, ...]]  # as it is written, but for the capital in front of a sentence; its parts
+Word = tuple[str, tuple[Part, ...]]  # as written, except for the capital of a sentence; its parts
 
-FUTURE: Part = (WHEN, "future")  # "will" says it; French says it in the clause with "quand" as well
+FUTURE: Part = (WHEN, "future")  # expressed by "will"; French also has it in the clause with "quand"
 
 
 def spell(words: list[Word]) -> list[str]:
-    """Return the words without what they come from."""
+    """Return the words without their parts."""
     return [text for text, _ in words]
 
 
 def say(text: str, *parts: Part) -> list[Word]:
-    """Return a text of one or more words that all come from the same parts."""
+    """Return a text of one or more words that all have the same parts."""
     return [(word, parts) for word in text.split()] if " " in text else [(text, parts)] if text else []
 
 
-def place_adverb(adverb: Location | Time, said: list[Word], clause: list[Word]) -> list[Word]:
-    """Put the words of a place or a time behind those of a clause, or before them: "yesterday, the dog slept"."""
+def place_adverb(adverb: Location | Time, words: list[Word], clause: list[Word]) -> list[Word]:
+    """Add the words of a place or a time after those of a clause, or before them: "yesterday, the dog slept"."""
     comma: list[Word] = [(",", ((adverb, "comma"),))] if adverb.front == "comma" else []
-    return [*said, *comma, *clause] if adverb.front else clause + said
+    return [*words, *comma, *clause] if adverb.front else clause + words
 
 
 def number_of(nominal: Nominal) -> tuple[Part, ...]:
-    """Return what tells a verb whether its subject is one or many: the noun, or the pronoun where there is one."""
+    """Return the parts that determine number: the noun, or the pronoun."""
     if isinstance(nominal, NounPhrase):
         return ((nominal, "noun"),)
     if isinstance(nominal, Both):
@@ -48,7 +48,7 @@ def number_of(nominal: Nominal) -> tuple[Part, ...]:
 
 
 def agreement_of(nominal: Nominal) -> tuple[Part, ...]:
-    """Return what tells number and gender: the noun; with a pronoun, that and the noun that it stands for."""
+    """Return the parts that determine number and gender: the noun, or the pronoun and its antecedent."""
     if not isinstance(nominal, Pronoun):
         return number_of(nominal)
     antecedent = agreement_of(nominal.antecedent)
@@ -56,7 +56,7 @@ def agreement_of(nominal: Nominal) -> tuple[Part, ...]:
 
 
 def nouns_of(nominal: Nominal) -> tuple[Part, ...]:
-    """Return the noun that something is, or stands for; of two joined by "and" both."""
+    """Return the noun of a nominal or of its antecedent; both of two joined by "and"."""
     if isinstance(nominal, NounPhrase):
         return ((nominal, "noun"),)
     if isinstance(nominal, Both):

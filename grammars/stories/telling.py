@@ -14,7 +14,7 @@ from transformer_core.corpora.shipped.stories.lexicon import (
 from transformer_core.corpora.shipped.stories.wording import MAX_SENTENCES, SPEECH, Slot, Wording
 from transformer_core.corpora.shipped.stories.world import Deed, Roles
 
-AGAIN = 0.8  # share of pronouns where one is clear and the subject stays the same
+AGAIN = 0.8  # share of pronouns where one is unambiguous and the subject stays the same
 CHANGE = 0.55  # and where it changes
 LAST = 0.45  # and in the last sentence, where a name sounds better
 LONGEST = 3  # pronouns for one person before the name is repeated
@@ -23,7 +23,7 @@ SHORT = 0.85  # share of "the ball" among "the ball" and "the red ball"
 
 
 class NoWordsError(Exception):
-    """The story cannot be told unambiguously, or briefly enough, in the words chosen so far."""
+    """The words chosen so far do not allow an unambiguous, short enough story."""
 
 
 class Teller:

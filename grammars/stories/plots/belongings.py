@@ -1,10 +1,10 @@
-"""The plots about belongings: lent, broken, lost, repaired, swapped."""
+"""Plots about belongings: lent, broken, given, lost, repaired, stuck, swapped."""
 
 from grammars.stories.casting import Plan
 
 
 def borrowed(plan: Plan) -> None:
-    """Something is lent in need and given back."""
+    """Something is lent in need and returned."""
     a, x = plan.hero, plan.draw("lendable")
     b, p = plan.friend(a), plan.draw("lends", x)
     plan.about(x, p)
@@ -19,7 +19,7 @@ def borrowed(plan: Plan) -> None:
 
 
 def broken(plan: Plan) -> None:
-    """Something of the family is broken, the truth is told, and it is mended together."""
+    """Something of the family breaks; the truth comes out, and it is mended together."""
     a, x, g = plan.hero, plan.draw("fragile"), plan.family(plan.hero)
     accident, lesson = plan.pick(
         (
@@ -45,7 +45,7 @@ def broken(plan: Plan) -> None:
 
 
 def gift(plan: Plan) -> None:
-    """Somebody lacks something, and is given it on a birthday."""
+    """Somebody lacks something and gets it for a birthday."""
     a, x = plan.hero, plan.draw("need")
     g = plan.family(a)
     plan.about(x, g)
@@ -102,7 +102,7 @@ def lost(plan: Plan) -> None:
 
 
 def repaired(plan: Plan) -> None:
-    """Something of one's own comes apart, and somebody who knows the trade puts it right."""
+    """A belonging comes apart, and a craftsman repairs it."""
     a, t = plan.hero, plan.draw("mender")
     x, p = plan.draw("mends", t), plan.draw("outdoors")
     plan.about(x, p)

@@ -1,10 +1,10 @@
-"""The plots about animals, tasks and weather."""
+"""Plots about animals, tasks, noises and weather."""
 
 from grammars.stories.casting import Plan
 
 
 def errand(plan: Plan) -> None:
-    """A journey with something to deliver is stopped by the weather."""
+    """A delivery is delayed by the weather."""
     a, x, q = plan.hero, plan.draw("goods"), plan.draw("region")
     g, w = plan.family(a, "aunt", "grandmother", "grandfather", "uncle"), plan.draw("weather")
     plan.about(x, q)
@@ -26,7 +26,7 @@ def errand(plan: Plan) -> None:
 
 
 def guess(plan: Plan) -> None:
-    """A noise in the night is taken for something terrible, and is something small."""
+    """A noise in the night is mistaken for something terrible."""
     a, animal, w = plan.hero, plan.draw("night"), plan.draw("terror")
     p, n = plan.draw("haunts", animal), plan.draw("makes", animal)
     s = plan.draw("corner", p)
@@ -48,7 +48,7 @@ def guess(plan: Plan) -> None:
 
 
 def hungry(plan: Plan) -> None:
-    """A hungry animal is given what it likes, and does not forget it."""
+    """A hungry animal gets what it likes, and does not forget it."""
     a, animal = plan.hero, plan.draw("eater")
     p = plan.draw("visits", animal)
     s, f = plan.draw("spot", p), plan.draw("eats", animal)
@@ -154,7 +154,7 @@ def strayed(plan: Plan) -> None:
 
 
 def thief(plan: Plan) -> None:
-    """Something keeps disappearing, the wrong one is suspected, and the truth comes out at night."""
+    """Food keeps disappearing, the wrong one is suspected, and the truth comes out at night."""
     a, animal = plan.hero, plan.draw("robber")
     f = plan.draw("steals", animal)
     s, b = plan.draw("store", f), plan.friend(a)
