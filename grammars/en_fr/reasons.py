@@ -56,7 +56,7 @@ def because(rng: random.Random) -> Sentence:
         tense = reason_tense = choose_tense(rng, modal)
     elif tense == "present" and (
         reason.done or reason.verb not in DAILY
-    ):  # only habits are in the present: "never crosses"
+    ):  # "never crosses" is a habit
         tense = reason_tense = "past"
     polarity = choose_polarity(rng, tense, negative=not reason.done)
     if tense == "present" and not modal:
