@@ -95,7 +95,7 @@ def test_what_is_not_taken_over_is_named_when_a_model_is_imported(tmp_path: Path
     assert (ours.config.bos_id, ours.config.eos_ids, kept.vocab_size, kept.pad_id) == (None, (2,), VOCAB, None)
     assert kept.encode_for("w3 w49", "decoder_only") == [3, 49]
     for text in ("[PAD]", "w1 [PAD] w2"):
-        with pytest.raises(TextError, match=r"the text has \[PAD\], which this model’s tokenizer knows"):
+        with pytest.raises(TextError, match=r"the text has \[PAD\], which this model’s tokenizer has"):
             kept.encode_for(text, "decoder_only")
         with pytest.raises(TextError, match=r"\[PAD\]"):
             kept.encode_batch(["w1", text])

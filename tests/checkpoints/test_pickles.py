@@ -84,7 +84,7 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     said = str(caught.value)
     told = "contains objects other than tensors and plain values, which could run code, so it was not opened"
     told = (
-        "does not hold weights that can be read here: it is a pickle that torch.save did not write"
+        "does not contain weights that can be read here: it is a pickle that torch.save did not write"
         if way == "plain"
         else told
     )

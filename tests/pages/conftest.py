@@ -25,7 +25,7 @@ from pages.shared import code_expander, runs
 from pages.shared.page import pages
 from pages.shared.view import visits
 from transformer_core.config import Architecture
-from transformer_core.text.tokenizer import Kind
+from transformer_core.text.tokenizer import TokenizerKind
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 MOST_KEPT = 256 << 20  # bytes in the caches of one process; above it they are emptied between two tests
@@ -41,7 +41,7 @@ def save_model(
     title: str,
     examples: tuple[str, ...],
     architecture: Architecture = "encoder_decoder",
-    kind: Kind = "word",
+    kind: TokenizerKind = "word",
     max_seq_len: int = 32,
     unembed: bool = True,
 ) -> None:

@@ -8,12 +8,12 @@ import pytest
 from tests.text.refusals import refusal
 from tests.text.test_tokenizer import KINDS, TOKENIZERS, WITH_MASK
 from transformer_core.text.load import load_tokenizer
-from transformer_core.text.tokenizer import Kind, Tokenizer
+from transformer_core.text.tokenizer import Tokenizer, TokenizerKind
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tokenizers", [TOKENIZERS, WITH_MASK], ids=["without mask", "with mask"])
-def test_save_and_load(kind: Kind, tokenizers: dict[Kind, Tokenizer], tmp_path: Path):
+def test_save_and_load(kind: TokenizerKind, tokenizers: dict[TokenizerKind, Tokenizer], tmp_path: Path):
     tokenizers[kind].save(tmp_path / "tokenizer.json")
     loaded = load_tokenizer(tmp_path / "tokenizer.json")
     text = "L’animal didn't <eos> 😀 ____"
@@ -37,7 +37,7 @@ def test_a_damaged_file(content: bytes, tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_was_changed(kind: Kind, tmp_path: Path):
+def test_a_file_that_was_changed(kind: TokenizerKind, tmp_path: Path):
     path = tmp_path / "tokenizer.json"
     TOKENIZERS[kind].save(path)
     text = path.read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from transformer_core.config import Architecture
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, Kind, train_tokenizer
+from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, TokenizerKind, train_tokenizer
 
-KINDS: tuple[Kind, ...] = ("word", "character", "byte_bpe")
+KINDS: tuple[TokenizerKind, ...] = ("word", "character", "byte_bpe")
 TEXTS = (
     "The animal didn't cross the street because it was too tired.",
     "L'animal n'a pas traversé la rue parce qu'il était trop fatigué, jusqu'à aujourd'hui.",
@@ -67,7 +67,7 @@ def test_pieces_are_the_text_as_typed(text: str):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_special_tokens(kind: Kind):
+def test_special_tokens(kind: TokenizerKind):
     tokenizer = TOKENIZERS[kind]
     assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id) == (0, 1, 2, 3)
     assert tokenizer.tokens(range(4)) == list(SPECIAL_TOKENS)
@@ -78,7 +78,7 @@ def test_special_tokens(kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_mask_is_token_4_where_there_is_one(kind: Kind):
+def test_the_mask_is_token_4_where_there_is_one(kind: TokenizerKind):
     without, tokenizer = TOKENIZERS[kind], WITH_MASK[kind]
     assert without.mask_id is None
     assert tokenizer.mask_id == 4
@@ -90,7 +90,7 @@ def test_the_mask_is_token_4_where_there_is_one(kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_each_architecture_reads(kind: Kind):
+def test_what_each_architecture_reads(kind: TokenizerKind):
     tokenizer = WITH_MASK[kind]
     ids = tokenizer.encode("the street")
     expected: dict[Architecture, list[int]] = {
@@ -111,7 +111,9 @@ A_GAP = st.sampled_from(["__", "_____", "<mask>", "[MASK]"])
 
 
 @given(st.lists(st.sampled_from(WORDS_OF_TEXTS), min_size=1), st.integers(0, 9), A_GAP, st.sampled_from(KINDS))
-def test_around_a_gap_the_text_is_cut_as_if_a_word_stood_there(words: list[str], place: int, gap: str, kind: Kind):
+def test_around_a_gap_the_text_is_cut_as_if_a_word_stood_there(
+    words: list[str], place: int, gap: str, kind: TokenizerKind
+):
     place = min(place, len(words) - 1)
     before, behind = words[:place], words[place + 1 :]
     tokenizer = WITH_MASK[kind]
@@ -151,7 +153,7 @@ def test_a_token_that_does_not_exist(token: int):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_vocab_size_is_a_limit(kind: Kind):
+def test_vocab_size_is_a_limit(kind: TokenizerKind):
     for vocab_size in (4, 5, 300, 1000):
         tokenizer = train_tokenizer(TEXTS, kind=kind, vocab_size=vocab_size)
         assert tokenizer.vocab_size <= max(vocab_size, 260 if kind == "byte_bpe" else 4)

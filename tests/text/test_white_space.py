@@ -7,7 +7,7 @@ from tokenizers import normalizers
 from tests.text.test_tokenizer import KINDS, TOKENIZERS
 from transformer_core.text.foreign import ROLES, ForeignTokenizer
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.tokenizer import Kind, OwnTokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, TokenizerKind
 from transformer_core.text.white_space import is_ignored
 
 TEXTS = ("a  b", "a\tb", "a\n\nb", " a", "a ", "\n", "   ", "\u00a0", "\r\n", "a\u2003b", "a\v")
@@ -15,7 +15,7 @@ TEXTS = ("a  b", "a\tb", "a\n\nb", " a", "a ", "\n", "   ", "\u00a0", "\r\n", "a
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_ignore_it_and_bytes_and_characters_do_not(kind: Kind, text: str):
+def test_words_ignore_it_and_bytes_and_characters_do_not(kind: TokenizerKind, text: str):
     tokenizer = TOKENIZERS[kind]
     assert is_ignored(tokenizer, text) == is_ignored(tokenizer, ("a", text)) == (kind == "word")
     assert not is_ignored(tokenizer, "a b") and not is_ignored(tokenizer, "")

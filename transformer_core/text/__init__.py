@@ -1,1 +1,1 @@
-"""Text: between what people read and what a model reads."""
+"""Text: tokenizers, and labels of tokens."""

@@ -1,4 +1,4 @@
-"""Characters as tokens, one each and nothing beside them: nanoGPT's character models, by the meta.pkl of their data."""
+"""Character tokenizers of nanoGPT's character-level models, read from the meta.pkl of their data."""
 
 import json
 import pickle
@@ -18,13 +18,13 @@ _MOST_NAMED = 5  # characters that an error names
 
 
 class CharacterTokenizer(Tokenizer):
-    """Each character of a text is a token; there are no special tokens."""
+    """One token per character; no special tokens."""
 
     def __init__(self, characters: Mapping[int, str]) -> None:
-        """Make one of the character of each token, from 0 on.
+        """Take the character of each token, from 0 on.
 
         Raises:
-            ValueError: a token is missing, is no single character, or is there twice.
+            ValueError: a token is missing, is not a single character, or occurs twice.
         """
         self.kind = "character"
         self._characters = [characters.get(i, "") for i in range(len(characters))]
@@ -39,10 +39,10 @@ class CharacterTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "CharacterTokenizer":
-        """Make one of what `save` wrote.
+        """Return the tokenizer that `save` has written.
 
         Raises:
-            Exception: it does not fit together; the caller says so calmly.
+            Exception: the values are invalid; the caller raises a proper error.
         """
         return cls(dict(enumerate(about["characters"])))
 
@@ -60,11 +60,6 @@ class CharacterTokenizer(Tokenizer):
         return [self._characters[i] for i in self._known(ids)]
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text.
-
-        Raises:
-            TextError: it contains a character that is no token.
-        """
         unknown = [visible(character) for character in dict.fromkeys(text) if character not in self._ids_of]
         if unknown:
             raise TextError(
@@ -81,29 +76,29 @@ class CharacterTokenizer(Tokenizer):
         return Token(text=self._characters[i].encode())
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
         return json.dumps({"headlight": {"kind": KIND, "characters": self._characters}}) + "\n"
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Makes numbers, texts and their containers, which need no names of Python; whatever does is refused."""
+    """Loads numbers, texts and their containers; refuses everything that needs a Python name."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
 def read_meta(path: Path) -> CharacterTokenizer:
-    """Return the characters of the text that a nanoGPT was trained on; nothing of the pickle is run.
+    """Read the character tokenizer of a nanoGPT; no code of the pickle is run.
 
     Raises:
-        CheckpointError: it holds something else.
+        CheckpointError: the file is not one.
     """
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise ValueError("too large")
         with path.open("rb") as file:
             return CharacterTokenizer(dict(_PlainUnpickler(file).load()["itos"]))
-    except Exception as error:  # whatever pickle makes of a file that was cut off, or is something else
+    except Exception as error:  # pickle raises anything for damaged or other files
         raise CheckpointError(
             "{path} does not contain the characters of a nanoGPT (itos: one for each token); copy the file from the "
             "data that the model was trained on, or remove it, to type token ids",

@@ -1,4 +1,4 @@
-"""Tokenizers of models from Hugging Face, read from the files that lie beside their weights."""
+"""Tokenizers of models from Hugging Face."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,14 +15,14 @@ from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, Pair
 from transformer_core.text.labels import Token, byte_level_text
 
 ROLES = ("pad", "bos", "eos", "unk", "mask")
-STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names for what begins and ends a text
+STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names of these roles
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Return what tokenizer_config.json says, and below it the older special_tokens_map.json.
+    """Return the settings of tokenizer_config.json, and of the older special_tokens_map.json where it has none.
 
     Raises:
-        CheckpointError: one of them is damaged.
+        CheckpointError: a file is damaged.
     """
     settings: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
@@ -35,12 +35,12 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocabulary: Mapping[str, int]) -> str | None:
-    """Return how a special token is spelt, or None where there is none.
+    """Return the spelling of a special token, or None if there is none.
 
     Args:
-        settings: what the folder says; a role that it does not name is spelt as usual.
+        settings: of the folder.
         role: "pad", "bos", "eos", "unk" or "mask".
-        usual: spellings; the first that is in the vocabulary is taken.
+        usual: spellings to try, in order, if the settings do not name the role.
         vocabulary: of the tokenizer.
     """
     named = [name for name in (f"{role}_token", f"{STAND_INS.get(role, role)}_token") if name in settings]
@@ -53,24 +53,22 @@ def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocab
 
 
 class ForeignTokenizer(BackendTokenizer):
-    """A tokenizer that was trained elsewhere; special tokens that are written out in a text are read as such."""
+    """A tokenizer that was trained elsewhere; special tokens in a text are recognized."""
 
     def __init__(self, backend: Backend, special: Mapping[str, int | None], *, n_of_model: int | None = None) -> None:
         """Wrap a tokenizer of the `tokenizers` library.
 
         Args:
             backend: with its template of special tokens.
-            special: the token of each role, None where there is none: "pad", "bos", "eos", "unk", "mask".
-            n_of_model: tokens that the model has, where the tokenizer has more; a text with one of those is refused.
+            special: the token or None for each role: "pad", "bos", "eos", "unk", "mask".
+            n_of_model: the model's vocabulary size if the tokenizer has more tokens, which are refused in texts.
         """
         self.kind = "foreign"
         self._backend = backend
         backend.no_truncation()  # a length saved with the tokenizer
         backend.no_padding()
         self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id = (special[role] for role in ROLES)
-        if not isinstance(
-            backend.model, models.Unigram
-        ):  # to bytes nothing is unknown, though many folders name a token
+        if not isinstance(backend.model, models.Unigram):  # byte-level models have none, though many folders name one
             self.unk_id = backend.token_to_id(backend.model.unk_token) if backend.model.unk_token else None
         added = backend.get_added_tokens_decoder()
         self._added = {i: token.content for i, token in added.items()}
@@ -83,10 +81,10 @@ class ForeignTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "ForeignTokenizer":
-        """Make a tokenizer of what tokenizer.json holds.
+        """Return the tokenizer of a tokenizer.json.
 
         Raises:
-            Exception: it does not fit together; the caller says so calmly.
+            Exception: the values are invalid; the caller raises a proper error.
         """
         backend = Backend.from_str(json.dumps(values))
         special = {role: about["special"][role] for role in ROLES}
@@ -95,36 +93,36 @@ class ForeignTokenizer(BackendTokenizer):
         return cls(backend, special, n_of_model=about.get("n_of_model"))
 
     def beyond(self, n_of_model: int) -> list[str]:
-        """Return the tokens that a model of so many does not have, where all of them were added to the vocabulary.
+        """Return the tokens that a model of this vocabulary size lacks.
 
-        Else the tokenizer is another model's, and none is returned.
+        None are returned if some of them were not added to the vocabulary: then the tokenizer is another model's.
         """
         tokens = {i: token for token, i in self._backend.get_vocab().items() if i >= n_of_model}
         return [tokens[i] for i in sorted(tokens)] if tokens.keys() <= self._added.keys() else []
 
     def of_model(self, n_of_model: int) -> "ForeignTokenizer":
-        """Return the tokenizer for a model that lacks its last tokens: texts that have one of them are refused."""
+        """Return the tokenizer for a model that lacks its last tokens, which are refused in texts."""
         backend, special = self.parts()
         special = {role: i if i is not None and i < n_of_model else None for role, i in special.items()}
         return ForeignTokenizer(backend, special, n_of_model=n_of_model)
 
     def parts(self) -> tuple[Backend, dict[str, int | None]]:
-        """Return a copy of the tokenizer of the `tokenizers` library, and the token of each role."""
+        """Return a copy of the backend, and the token of each role."""
         special = dict(zip(ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
         return Backend.from_str(self._backend.to_str()), special
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, the special ones included; the model's may be larger, rounded up."""
+        """Number of tokens, special ones included; the model's may be larger, due to rounding."""
         return self._n_tokens
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the text of tokens; special tokens, and numbers above the vocabulary, are left out."""
+        """Return the text of tokens without special tokens and ids beyond the vocabulary."""
         text_ids = [i for i in self._known(ids) if i not in self._special_ids and i < self.vocab_size]
         return str(self._backend.decode(text_ids, skip_special_tokens=False))
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD)."""
+        """Return each token as in the vocabulary, bytes as text (parts of a character: U+FFFD)."""
         return [
             token.name or token.mark + token.text.decode(errors="replace")
             for token in map(self._token, self._known(ids))
@@ -137,15 +135,11 @@ class ForeignTokenizer(BackendTokenizer):
         return super()._ids(text) if self._n_of_model is None else [i for i, _ in self._cut(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        """Return the tokens of each text, without special ones; faster than one by one."""
         return super().encode_batch(texts) if self._n_of_model is None else [self.encode(text) for text in texts]
 
     def _fitting(self, tokens: list[tuple[int, str]]) -> list[tuple[int, str]]:
-        """Return tokens, which the model must have.
-
-        Raises:
-            TextError: it lacks one.
-        """
+        """Return tokens after checking that the model has all of them."""
         for i, _ in tokens if self._n_of_model is not None else ():
             if i >= self._n_tokens:
                 raise TextError(
@@ -157,7 +151,7 @@ class ForeignTokenizer(BackendTokenizer):
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether its template of two texts puts a sign between them."""
+        """Whether its template of two texts has a separator."""
         n_around_one, n_around_two = map(self._backend.num_special_tokens_to_add, (False, True))
         return n_around_two > n_around_one
 
@@ -174,7 +168,7 @@ class ForeignTokenizer(BackendTokenizer):
         return PairTokens(self._fitting(_with_pieces(encoding, *texts)), encoding.type_ids, border)
 
     def _with_masks(self, text: str) -> str:
-        """Return a text with the mask token in each gap."""
+        """Return a text with the mask token in each blank."""
         if self.mask_id is None:
             return text
         mask = cast(str, self._written(self.mask_id))
@@ -189,14 +183,14 @@ class ForeignTokenizer(BackendTokenizer):
         return Token(text=token.encode()) if i in self._added else self._scheme.read(token)
 
     def _written(self, i: int) -> str | None:
-        """Return a token as it is in the vocabulary; `id_to_token` gives added ones normalized, "<s>" as "▁<s>"."""
+        """Return a token as in the vocabulary; `id_to_token` would return added ones normalized, "<s>" as "▁<s>"."""
         return self._added.get(i) or self._backend.id_to_token(i)
 
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
         return from_zero(ids)
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
         backend, special = self.parts()
         of_model = {} if self._n_of_model is None else {"n_of_model": self._n_of_model}
         about = {"headlight": {"kind": self.kind, "special": special, **of_model}}
@@ -204,7 +198,7 @@ class ForeignTokenizer(BackendTokenizer):
 
 
 class _Scheme:
-    """How a tokenizer writes bytes, spaces and parts of words into its vocabulary."""
+    """The spelling of bytes, spaces and parts of words in a vocabulary."""
 
     def __init__(self, backend: Backend) -> None:
         parts = [part for part in (backend.decoder, backend.pre_tokenizer) if part is not None]
@@ -217,20 +211,20 @@ class _Scheme:
             self.continuation = backend.model.continuing_subword_prefix
 
     def read(self, token: str) -> Token:
-        """Return what a token of the vocabulary is to a reader."""
+        """Return the text of a token of the vocabulary."""
         if self.is_byte_level:
             return Token(text=byte_level_text(token))
         if self.continuation:
-            goes_on = token.startswith(self.continuation) and token != self.continuation
-            text = token.removeprefix(self.continuation) if goes_on else token
-            return Token(text=text.encode(), mark=self.continuation if goes_on else "", starts_anew=not goes_on)
+            continues = token.startswith(self.continuation) and token != self.continuation
+            text = token.removeprefix(self.continuation) if continues else token
+            return Token(text=text.encode(), mark=self.continuation if continues else "", starts_anew=not continues)
         if self.has_single_bytes and len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
             return Token(text=bytes.fromhex(token[3:5]))
         return Token(text=(token.replace("▁", " ") if self.has_visible_spaces else token).encode())
 
 
 def _with_pieces(encoding: Encoding, *texts: str) -> list[tuple[int, str]]:
-    """Return the tokens of an encoding, each with the stretch that it stands for; those of the template have none."""
+    """Return the tokens of an encoding, each with its piece of the text; those of the template have none."""
     is_text = [not from_template for from_template in encoding.special_tokens_mask]
     offsets: list[list[tuple[int, int]]] = [[] for _ in texts]
     for place, number, counts in zip(encoding.offsets, encoding.sequence_ids, is_text, strict=True):

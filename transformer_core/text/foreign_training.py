@@ -1,4 +1,4 @@
-"""A tokenizer from elsewhere made ready for a new model: the special tokens that training needs, and their places."""
+"""Foreign tokenizers for training new models: adds missing special tokens, and places them around texts."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,14 @@ from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError
 from transformer_core.text.foreign import ForeignTokenizer
 
-_WRITTEN = {"pad": "<pad>", "bos": "<bos>", "eos": "<eos>", "mask": "<mask>"}  # where the tokenizer has none
-# A decoder alone never sees what is on its right, so any token may fill up its rows.
+_WRITTEN = {"pad": "<pad>", "bos": "<bos>", "eos": "<eos>", "mask": "<mask>"}  # if the tokenizer has none
+# Decoder-only models never see the padding on the right, so any token will do.
 _NEEDED: Mapping[Architecture, tuple[str, ...]] = {
     "encoder_decoder": ("bos", "eos", "pad"),
     "decoder_only": ("bos", "eos"),
     "encoder_only": ("bos", "eos", "pad", "mask"),
 }
-# As tokenizers that are made here read a text: "$A" is the text, of pairs the source.
+# As tokenizers that are trained here read a text: "$A" is the text, of pairs the source.
 _READ: Mapping[Architecture, tuple[str, ...]] = {
     "encoder_decoder": ("$A", "eos"),
     "decoder_only": ("bos", "$A"),
@@ -24,17 +24,13 @@ _READ: Mapping[Architecture, tuple[str, ...]] = {
 
 
 def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> ForeignTokenizer:
-    """Return a tokenizer as a new model of some architecture needs it; the given one stays as it is.
+    """Return a copy of a tokenizer for training a model of an architecture.
 
-    What the training needs and the tokenizer lacks is added after its vocabulary. GPT-2's <|endoftext|> begins and
-    ends texts; for pairs it gets a <pad>, for a decoder alone nothing.
-
-    Args:
-        tokenizer: as it came.
-        architecture: of the model.
+    Special tokens that it lacks are added after its vocabulary. GPT-2's <|endoftext|> begins and ends texts; it gets a
+    <pad> for pairs, and nothing for decoder-only models.
 
     Raises:
-        CheckpointError: a token cannot be added, or cannot stand around a text.
+        CheckpointError: a token cannot be added, or cannot be placed around a text.
     """
     backend, special = tokenizer.parts()
     if special["pad"] in (special["bos"], special["eos"]):  # as padding it would never be attended to
@@ -59,6 +55,6 @@ def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> For
         raise CheckpointError(
             "the special tokens of this tokenizer cannot mark the start and end of a text; choose another tokenizer"
         ) from error
-    cuts_spaces = isinstance(backend.post_processor, processors.ByteLevel)  # from where tokens lie in a text
+    cuts_spaces = isinstance(backend.post_processor, processors.ByteLevel)  # from the offsets of tokens
     backend.post_processor = processors.Sequence([backend.post_processor, framed]) if cuts_spaces else framed
     return ForeignTokenizer(backend, special)

@@ -1,13 +1,14 @@
-"""Words out of tokens: which tokens make one word together, and what it is called.
+"""Grouping tokens into words, and labels of words.
 
-A word is what the word tokenizer takes for one (words.py), however a text is cut: "didn't" is a word, "l'animal" is
-two, and so is "cat.". Besides:
+Words are those of the word tokenizer (words.py), regardless of how a text is tokenized: "didn't" is one word,
+"l'animal" is two, and so is "cat.". Moreover:
 
-- A special token is a word of its own.
-- Spaces belong to the word after them, as byte-level tokens have it; line breaks and tabs are words of their own.
-- A token that goes on with a word ("##" in front) belongs to it.
-- No token is cut: one that ends a word and holds another belongs to the first. So the bytes of a letter stay together.
-- In scripts that are written without spaces, a word is a token, or as many as share a letter.
+- Each special token is a separate word.
+- Spaces belong to the word after them, as in byte-level tokens; line breaks and tabs are separate words.
+- A token that continues a word (prefix "##") belongs to it.
+- Tokens are never split: one that ends a word and contains another belongs to the first, so the bytes of a letter stay
+  together.
+- In scripts without spaces, a word is a token, or several that share a letter.
 """
 
 import re
@@ -22,20 +23,16 @@ from transformer_core.text.labels import Token, border_in, runs_of, with_border
 from transformer_core.text.words import WORD
 
 _BREAKS = r"\n\r\t\v\f\x85\u2028\u2029"
-_STRAY = "[\udc80-\udcff]+"  # bytes of no whole character, as `surrogateescape` writes them
-_TYPED = WORD.replace("'", "['’]")  # the word tokenizer takes both signs for one
+_STRAY = "[\udc80-\udcff]+"  # bytes of incomplete characters, as `surrogateescape` decodes them
+_TYPED = WORD.replace("'", "['’]")  # the word tokenizer treats both alike
 _WORD = regex.compile(rf"\s*[{_BREAKS}]|\s*(?:{_STRAY}|(?=[^\w\s])\X|{_TYPED})|\s+", regex.IGNORECASE)
 _SCRIPTS = "".join(map(r"\p{{{}}}".format, "Han Hiragana Katakana Thai Lao Khmer Myanmar Tibetan".split()))
-_UNSPACED = regex.compile(rf"([^\S{_BREAKS}]*(?=[{_SCRIPTS}])(?=\p{{L}})\X)")  # a letter where words have no spaces
-_PART = re.compile(r" ?(\S+) (\d+)/\d+(?: |$)")  # of a letter, in a label: "é 1/2"
+_UNSPACED = regex.compile(rf"([^\S{_BREAKS}]*(?=[{_SCRIPTS}])(?=\p{{L}})\X)")  # a letter of a script without spaces
+_PART = re.compile(r" ?(\S+) (\d+)/\d+(?: |$)")  # a part of a letter in a label: "é 1/2"
 
 
 def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, ...]:
-    """Return for each token the number of the word that it belongs to: 0, 1, 2, ..., never falling, none left out.
-
-    Args:
-        tokenizer: that made the tokens.
-        ids: of one text, in their order.
+    """Return the number of the word of each token of a text: 0, 1, 2, ..., in order and without gaps.
 
     Raises:
         TextError: a token that is not in the vocabulary.
@@ -47,36 +44,31 @@ def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, 
     return tuple(places)
 
 
-def said_places(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
-    """Return the places of the tokens that stand for something said, be it an unknown word: not <bos>, not <eos>."""
+def text_places(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+    """Return the positions of the tokens of the text itself, unknown words included, without special tokens."""
     special = zip(ids, tokenizer.is_special(ids), strict=True)
     return [place for place, (token, is_sign) in enumerate(special) if not is_sign or token == tokenizer.unk_id]
 
 
 def places_of_words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return for each word that is said the places of its tokens.
-
-    Args:
-        tokenizer: that made the tokens.
-        ids: of one text, in their order, special ones among them or not.
-    """
+    """Return the positions of the tokens of each word of a text, without special tokens."""
     numbers = range(len(ids)) if tokenizer.kind == "word" else word_places(tokenizer, ids)
     words: dict[int, list[int]] = {}
-    for place in said_places(tokenizer, ids):
+    for place in text_places(tokenizer, ids):
         words.setdefault(numbers[place], []).append(place)
     return tuple(map(tuple, words.values()))
 
 
 def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]:
-    """Return a label for each word, for the screen: "·un", "believ", "able" is "unbelievable".
+    """Return a label for each word: "unbelievable" for "·un", "believ", "able".
 
     Args:
-        labels: of the tokens, as labels.py has them.
+        labels: of the tokens, see labels.py.
         places: of the tokens, from `word_places`.
 
     Returns:
-        As many as there are words; none is empty. A word of one token is called as the token is, but for the space in
-        front of it; of several, signs that a word goes on are left out, and a letter in parts is there once.
+        One per word, never empty: the joined labels of its tokens without the leading space and "##", and with each
+        letter that is split into parts only once.
     """
     border = border_in(labels)
     words = groupby(zip(places, with_border(labels, None), strict=True), key=lambda placed: placed[0])
@@ -85,7 +77,7 @@ def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]
 
 
 def _beginnings(run: Sequence[Token]) -> Iterator[bool]:
-    """Yield of each token of a run whether a word begins with it."""
+    """Yield whether a word begins with each token of a run."""
     owners = _owners(b"".join(token.text for token in run))
     start, last = 0, -1
     for i, token in enumerate(run):
@@ -96,7 +88,7 @@ def _beginnings(run: Sequence[Token]) -> Iterator[bool]:
 
 
 def _owners(text: bytes) -> list[tuple[int, bool]]:
-    """Return of each byte the number of the word that it belongs to, and whether it is of the spaces in front of it."""
+    """Return the number of the word of each byte, and whether the byte belongs to the leading spaces."""
     owners: list[tuple[int, bool]] = []
     for number, word in enumerate(_cut(text.decode("utf-8", "surrogateescape"))):
         n_bytes = len(word.encode("utf-8", "surrogateescape"))
@@ -106,9 +98,9 @@ def _owners(text: bytes) -> list[tuple[int, bool]]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Cut a text into words, each with the spaces in front of it; together they are the text."""
-    for i, stretch in enumerate(_UNSPACED.split(text)):
-        yield from [stretch] if i % 2 else _WORD.findall(stretch)
+    """Split a text into words with their leading spaces; joined they are the text."""
+    for i, part in enumerate(_UNSPACED.split(text)):
+        yield from [part] if i % 2 else _WORD.findall(part)
 
 
 def _joined(labels: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""Token ids as text, "464 3290 318": for models that came without a tokenizer.
+"""Token ids as text, "464 3290 318", for models that were imported without a tokenizer.
 
-Where the model has segments, two texts of ids are a pair: they are read one after the other, as typed, [SEP] included.
+If the model has segments, two texts of ids are a pair, which is read as typed, [SEP] included.
 """
 
 import json
@@ -19,15 +19,15 @@ _ROLES = ("pad", "bos", "eos")
 
 
 class IdTokenizer(Tokenizer):
-    """Reads and writes tokens as their numbers: "464 3290 318" or "464, 3290, 318"; a label is the number itself."""
+    """Reads and writes tokens as ids: "464 3290 318" or "464, 3290, 318"; labels are the ids."""
 
     def __init__(self, vocab_size: int, special: Mapping[str, int | None], *, n_segments: int = 0) -> None:
-        """Make one for a vocabulary.
+        """Build the tokenizer of a vocabulary.
 
         Args:
             vocab_size: of the model.
-            special: the token of each role, None where there is none: "pad", "bos", "eos".
-            n_segments: kinds of segments that the model has; of a pair each text is one.
+            special: the token or None for each role: "pad", "bos", "eos".
+            n_segments: of the model.
         """
         self.kind = "ids"
         self._vocab_size, self._n_segments = vocab_size, n_segments
@@ -36,16 +36,16 @@ class IdTokenizer(Tokenizer):
 
     @classmethod
     def of(cls, config: ModelConfig) -> "IdTokenizer":
-        """Return the one that fits a model."""
+        """Return the tokenizer of a model."""
         special = {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id}
         return cls(config.vocab_size, special, n_segments=config.n_segments)
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
-        """Make one of what `save` wrote.
+        """Return the tokenizer that `save` has written.
 
         Raises:
-            Exception: it does not fit together; the caller says so calmly.
+            Exception: the values are invalid; the caller raises a proper error.
         """
         vocab_size, n_segments = int(about["vocab_size"]), int(about.get("n_segments", 0))
         special = {role: None if about[role] is None else int(about[role]) for role in _ROLES}
@@ -59,19 +59,14 @@ class IdTokenizer(Tokenizer):
         return self._vocab_size
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the numbers of tokens; special ones are not left out, since they are no less readable."""
+        """Return the ids of tokens, special ones included."""
         return " ".join(self.tokens(ids))
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token's number."""
+        """Return each token's id."""
         return [str(i) for i in self._known(ids)]
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text, each as typed.
-
-        Raises:
-            TextError: something is no token id, or not one of this model.
-        """
         pieces = _WRITTEN.findall(text)
         for piece in pieces:
             if not (piece.isascii() and piece.isdecimal()):
@@ -94,11 +89,7 @@ class IdTokenizer(Tokenizer):
         return [(int(piece), piece) for piece in pieces]
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that after them.
-
-        Raises:
-            TextError: as `_cut`, or a blank for an encoder, whose mask is not known.
-        """
+        """Return the ids as typed, for an encoder-decoder with <eos> at the end."""
         if architecture == "encoder_only" and WRITTEN_MASK.search(text):
             raise TextError(
                 "this model was imported without a tokenizer, so its mask token is unknown; type its id "
@@ -112,7 +103,7 @@ class IdTokenizer(Tokenizer):
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether the model has a segment for each of two texts."""
+        """Whether the model has two segments."""
         return self._n_segments > 1
 
     def _read_pair(self, first: str, second: str) -> PairTokens:
@@ -130,7 +121,7 @@ class IdTokenizer(Tokenizer):
         return Token(name=str(i)) if is_special else Token(text=str(i).encode(), starts_anew=True)
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
         about = {"kind": self.kind, "vocab_size": self.vocab_size, "n_segments": self._n_segments}
         about |= dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id), strict=True))
         return json.dumps({"headlight": about}) + "\n"

@@ -1,4 +1,4 @@
-"""What all tokenizers have in common: text to whole numbers and back, and labels for the screen."""
+"""The interface of all tokenizers: from text to token ids and back, and labels for display."""
 
 import os
 import re
@@ -15,9 +15,9 @@ from transformer_core.config import Architecture
 from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import MEANT, Token, labels, visible
 
-WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
+WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # a blank in a text
 Given = str | tuple[str, str]
-"""What a model reads: a text, or for an encoder a pair; a pair whose second text is empty is its first alone."""
+"""The input of a model: a text, or for an encoder a pair; with an empty second text only the first counts."""
 
 NO_TOKENS = Message("this model has no tokens for this text; type another one")
 ONE_TEXT = Message("only encoder-only models take two texts; give this one a single text")
@@ -29,21 +29,21 @@ _NO_END = Message("this tokenizer has no end-of-sequence token; encode the text 
 class PairTokens:
     """Two texts as one sequence."""
 
-    tokens: list[tuple[int, str]]  # each with the stretch that it stands for; those of the template have none
+    tokens: list[tuple[int, str]]  # each with its piece of the texts; "" for those of the template
     segments: list[int]  # of each token
-    border: int | None  # place of the first token of the second text; None: it has none, as white space often
+    border: int | None  # position of the second text's first token; None if that text has no tokens
 
 
 class Tokenizer(ABC):
-    """Text to tokens and back; tokens are whole numbers from 0 to `vocab_size` - 1.
+    """From text to tokens and back; tokens are whole numbers from 0 to `vocab_size` - 1.
 
     Attributes:
         kind: "word", "character", "byte_bpe", "foreign", or "ids".
-        pad_id: fills up shorter sequences; None, as for all of these, where the tokenizer has no such token.
+        pad_id: the padding token; like all of these, None if there is no such token.
         bos_id: begins a text.
         eos_id: ends a text.
-        unk_id: stands for what has no token of its own.
-        mask_id: stands for what a model is to guess.
+        unk_id: stands for unknown words or characters.
+        mask_id: stands for a blank.
     """
 
     kind: str
@@ -56,19 +56,19 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def vocab_size(self) -> int:
-        """Number of tokens, the special ones included."""
+        """Number of tokens, special ones included."""
 
     @property
     def target(self) -> "Tokenizer":
-        """The tokenizer of the texts that a model writes: this one, but for models that cut their two sides apart."""
+        """The tokenizer of generated texts: this one, except for models with one tokenizer per side."""
         return self
 
     def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
         """Return the tokens of `text`.
 
         Args:
-            text: any text; characters that UTF-8 cannot hold (lone surrogates) count as U+FFFD.
-            bos: put the token in front that begins a text.
+            text: any text; lone surrogates, which UTF-8 cannot represent, are replaced by U+FFFD.
+            bos: prepend the beginning-of-sequence token.
             eos: append the end-of-sequence token.
 
         Raises:
@@ -78,15 +78,15 @@ class Tokenizer(ABC):
         return begin + self._ids(encodable(text)) + end
 
     def token_of(self, word: str, *, instead_of: int | None = None) -> int:
-        """Return the token of a word that a person typed.
+        """Return the token of a typed word.
 
         Args:
-            word: as labels show it, with "·" for its space: that token, as are "↵" and "⇥"; else the one that begins
-                with a space, or the one that begins without, where there is only one of them.
-            instead_of: the token that it replaces, and begins as, where there are both; None: with a space.
+            word: as in labels, with "·" for a leading space, "↵" or "⇥"; or without, for the token with or without a
+                leading space, whichever exists.
+            instead_of: the token that it replaces, which decides about the space if both exist; None: with a space.
 
         Raises:
-            TextError: it is no single token, or has no token of its own.
+            TextError: it is not a single token, or unknown.
         """
         word = word.strip() or word
         has_space = instead_of is None or self._token(instead_of).text.startswith(b" ")
@@ -105,7 +105,7 @@ class Tokenizer(ABC):
         return single
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        """Return the tokens of each text, without special ones."""
         return [self.encode(text) for text in texts]
 
     @property
@@ -114,16 +114,15 @@ class Tokenizer(ABC):
         return False
 
     def encode_for(self, text: Given, architecture: Architecture) -> list[int]:
-        """Return the tokens of a text as a model reads them, special tokens included.
+        """Return the input tokens of a model for a text, special tokens included.
 
-        Those that were trained here: text, <eos> for an encoder-decoder; <bos>, text for a decoder; <bos>, text, <eos>
-        for an encoder. Others: what their model was trained with. For an encoder, "<mask>", "[MASK]" and two or more
-        underscores are the mask token, where there is one.
+        Tokenizers that are trained here give text, <eos> for an encoder-decoder; <bos>, text for a decoder; <bos>,
+        text, <eos> for an encoder. Others follow the training of their model. For an encoder, "<mask>", "[MASK]" and
+        two or more underscores become the mask token, if there is one.
 
         Args:
-            text: any text; for an encoder-decoder, the source. For an encoder whose tokenizer `takes_pairs`, two texts
-                may be given.
-            architecture: of the model that reads.
+            text: any text, for an encoder-decoder the source; or a pair, if the tokenizer `takes_pairs`.
+            architecture: of the model.
 
         Raises:
             TextError: two texts for a tokenizer or a model that takes one.
@@ -131,9 +130,9 @@ class Tokenizer(ABC):
         return [i for i, _ in self._read_given(text, architecture)]
 
     def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int | None]:
-        """Return the segment of each token of a pair (`token_type_ids`), and the place of the second text's first one.
+        """Return the segment of each token of a pair (`token_type_ids`), and the position where the second text begins.
 
-        A second text without tokens has no such place. An empty one gives the first alone, as it does in transformers.
+        That is None if the second text has no tokens. If it is empty, only the first text counts, as in transformers.
 
         Source: Devlin et al. 2019, sec. 3 and figure 2.
 
@@ -147,9 +146,9 @@ class Tokenizer(ABC):
         return pair.segments, pair.border
 
     def labels_for(self, text: Given, architecture: Architecture) -> list[str]:
-        """Return a label for each token of `encode_for`; what has no token of its own stands after "<unk>", as typed.
+        """Return a label for each token of `encode_for`, unknown words as typed after "<unk>".
 
-        Words of the word kind are as typed, too: their tokens know no capitals.
+        Labels of word tokenizers are as typed, too, because their tokens are in lower case.
         """
         shown = []
         read = self._read_given(text, architecture)
@@ -163,7 +162,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the text of tokens; special tokens are left out.
+        """Return the text of tokens without special tokens.
 
         Args:
             ids: whole numbers, in a list or in a tensor of one axis.
@@ -173,7 +172,7 @@ class Tokenizer(ABC):
         """
 
     def continuation(self, ids: Sequence[int], n_given: int) -> str:
-        """Return the text of the tokens after the first `n_given`, with its space and without a new capital.
+        """Return the text of the tokens after the first `n_given`, with its leading space and without a new capital.
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -183,14 +182,14 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD).
+        """Return each token as in the vocabulary, bytes as text (parts of a character: U+FFFD).
 
         Raises:
             TextError: a token that is not in the vocabulary.
         """
 
     def labels(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return a label for each token of a sequence, for the screen; labels.py says how they look.
+        """Return a label for each token of a sequence; see labels.py.
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -198,7 +197,7 @@ class Tokenizer(ABC):
         return labels([self._token(i) for i in self._known(ids)])
 
     def is_special(self, ids: Iterable[SupportsInt]) -> list[bool]:
-        """Return of each token whether it is no text, but a sign such as <bos>, [SEP] or the mask token.
+        """Return whether each token is special, such as <bos>, [SEP] or the mask token.
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -206,33 +205,32 @@ class Tokenizer(ABC):
         return [bool(self._token(i).name) for i in self._known(ids)]
 
     def pieces(self, text: str) -> list[str]:
-        """Return the stretch of `text` that each token of `encode` stands for, as typed, to show an unknown word."""
+        """Return the piece of `text` of each token of `encode`, as typed."""
         return [piece for _, piece in self._cut(encodable(text))]
 
     def unknown_words(self, text: str) -> list[str]:
-        """Return the words, or characters, of `text` that have no token of their own, each once, in their order."""
+        """Return the unknown words, or characters, of `text`, each once, in order."""
         return list(
             dict.fromkeys(piece.strip() or piece for i, piece in self._cut(encodable(text)) if i == self.unk_id)
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
+        """Write tokenizer.json, in the format of the `tokenizers` library if possible, and the kind."""
         Path(path).write_text(self.to_json(), encoding="utf-8")
 
     def _ids(self, text: str) -> list[int]:
-        """Return the tokens of a text."""
         return [i for i, _ in self._cut(text)]
 
     @abstractmethod
     def _cut(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text, each with the stretch that it stands for, as typed."""
+        """Return the tokens of a text, each with its piece as typed."""
 
     @abstractmethod
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        """Return the tokens that a model reads for a text, each with its stretch; special ones have none."""
+        """Return the input tokens of a model for a text, each with its piece; "" for special ones."""
 
     def _read_given(self, text: Given, architecture: Architecture) -> list[tuple[int, str]]:
-        """Return the tokens that a model reads for a text, or for two, each with its stretch."""
+        """Return the input tokens of a model for a text or a pair, each with its piece."""
         if not isinstance(text, str) and not (isinstance(text, Sequence) and len(text) == 2):
             raise wrong_kind("text", text, Message("a text, or a pair of texts"))
         if isinstance(text, str) or not text[1]:
@@ -243,23 +241,19 @@ class Tokenizer(ABC):
         return self._read_pair(first, second).tokens
 
     def _read_pair(self, first: str, second: str) -> PairTokens:
-        """Return what an encoder reads for two texts."""
+        """Return the input tokens of an encoder for a pair."""
         raise TextError("this model’s tokenizer has no template for two texts; give it a single text")
 
     @abstractmethod
     def _token(self, i: int) -> Token:
-        """Return what a token is to a reader."""
+        """Return the text or the name of a token."""
 
     @abstractmethod
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
 
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
-        """Return the tokens as plain whole numbers.
-
-        Raises:
-            TextError: one that is not in the vocabulary.
-        """
+        """Return tokens as plain integers after checking that they are in the vocabulary."""
         try:
             known, vocab_size = [int(i) for i in ids], self.vocab_size
         except (OverflowError, RuntimeError, TypeError, ValueError):  # also of torch and NumPy
@@ -278,8 +272,8 @@ class BackendTokenizer(Tokenizer):
     _backend: Backend
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
-        different = dict.fromkeys(texts)  # short ones often recur; each takes some 5 microseconds
+        """Return the tokens of each text, without special ones; faster than one by one."""
+        different = dict.fromkeys(texts)  # short ones often recur; each takes about 5 microseconds
         encodings = self._backend.encode_batch_fast([*map(encodable, different)], add_special_tokens=False)
         ids = {text: encoding.ids for text, encoding in zip(different, encodings, strict=True)}
         return [ids[text] for text in texts]
@@ -289,7 +283,6 @@ class BackendTokenizer(Tokenizer):
 
 
 def _special(token: int | None, lacking: Message, is_wanted: bool) -> list[int]:
-    """Return the token at an end of a sequence, if it is wanted."""
     if not is_wanted:
         return []
     if token is None:
@@ -298,18 +291,18 @@ def _special(token: int | None, lacking: Message, is_wanted: bool) -> list[int]:
 
 
 def in_one_line(text: Given) -> str:
-    """Return what a model reads, for a reader: ‖ parts two texts."""
+    """Return a text, or a pair separated by "‖"."""
     return text if isinstance(text, str) else " ‖ ".join(filter(None, text))
 
 
 def read_line(line: str) -> Given:
-    """Return what `in_one_line` wrote, for a model that reads pairs."""
+    """Return the text or pair of a line from `in_one_line`."""
     first, sign, second = line.partition("‖")
     return (first.removesuffix(" "), second.removeprefix(" ")) if sign else line
 
 
 def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
-    """Return tokens as plain whole numbers; for a vocabulary above which a model may have further numbers.
+    """Return tokens as plain integers; they may exceed the vocabulary, since the model's may be larger.
 
     Raises:
         TextError: a number below 0.
@@ -321,10 +314,10 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
 
 
 def encodable(text: str) -> str:
-    """Return the text with lone surrogates, which UTF-8 cannot hold, as U+FFFD.
+    """Return a text with lone surrogates, which UTF-8 cannot represent, replaced by U+FFFD.
 
     Raises:
-        ArgumentError: it is no text.
+        ArgumentError: it is not a text.
     """
     if not isinstance(text, str):
         raise wrong_kind("text", text, Message("a text"))
@@ -332,9 +325,9 @@ def encodable(text: str) -> str:
 
 
 def typed(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the stretch of a text that each token stands for, from where the tokens lie in it."""
+    """Return the piece of a text of each token, from the tokens' offsets."""
     next_starts = [*(start for start, _ in offsets[1:]), len(text)]
-    # An accent that was typed after its letter lies between two offsets: NFC has joined it to the letter.
+    # An accent that was typed after its letter is between two offsets: NFC has joined it to the letter.
     return [
         text[start:end] + text[end:next_start].rstrip()
         for (start, end), next_start in zip(offsets, next_starts, strict=False)

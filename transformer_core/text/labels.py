@@ -1,15 +1,15 @@
-"""Labels: each token as the screen shows it.
+"""Labels: tokens as they are displayed.
 
-A label never shows half a letter, nothing at all, or something that moves what is around it:
+Labels are never empty, never show partial letters, and contain nothing that affects the layout around them:
 
 - A space is "·", a line break "↵", a tab "⇥": " cat" is "·cat".
-- What a reader takes for one letter (a grapheme: Unicode Standard Annex 29) is shown whole. Where several tokens share
-  it, each shows the whole and its own part: the two bytes of é are "é 1/2" and "é 2/2", the three tokens of a flag or
-  of a joined emoji likewise. An ordinary space in a label only ever stands beside such a part.
-- What has no look of its own is named between angle brackets: "<NBSP>", "<ZWJ>", "<U+E000>"; and a byte that is in no
-  whole character, as at the end of a text that is still being written, is "<0xE2>".
-- An accent or a vowel sign without its letter stands on a dotted circle: "◌́".
-- Special tokens are their own names, as their tokenizer spells them: "<eos>", "[CLS]", "<|endoftext|>".
+- Graphemes (Unicode Standard Annex 29) are shown whole. If several tokens share one, each shows the whole and its part:
+  the two bytes of é are "é 1/2" and "é 2/2", the three tokens of a flag or of a joined emoji likewise. Only next to
+  such a part does a label contain a space.
+- Invisible characters are named in angle brackets: "<NBSP>", "<ZWJ>", "<U+E000>"; a byte of an incomplete character, as
+  at the end of an unfinished text, is "<0xE2>".
+- An accent or a vowel sign without its letter is on a dotted circle: "◌́".
+- Special tokens have their own names: "<eos>", "[CLS]", "<|endoftext|>".
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ from itertools import accumulate
 
 import regex  # type: ignore[import-untyped]
 
-BORDER = "‖\u202f"  # before the label of a second text's first token; no label of a token has such a space
+BORDER = "‖\u202f"  # before the label of a second text's first token; labels contain no such space
 _SIGNS = {" ": "·", "\n": "↵", "\t": "⇥"}
-MEANT = str.maketrans({sign: character for character, sign in _SIGNS.items()})  # what these signs mean in a label
+MEANT = str.maketrans({sign: character for character, sign in _SIGNS.items()})
 _NAMES = {  # Unicode's own abbreviations (NameAliases.txt)
     **dict(zip("\0\a\b\v\f\r\x1b\x7f\x85\xa0\xad", "NUL BEL BS VT FF CR ESC DEL NEL NBSP SHY".split(), strict=True)),
     **dict(zip("\u200b\u200c\u200d\u200e\u200f\u061c", "ZWSP ZWNJ ZWJ LRM RLM ALM".split(), strict=True)),
@@ -29,10 +29,10 @@ _NAMES = {  # Unicode's own abbreviations (NameAliases.txt)
     **dict(zip("\u2066\u2067\u2068\u2069", "LRI RLI FSI PDI".split(), strict=True)),
     **dict(zip("\u202f\u034f\u2060\ufeff\ufe0e\ufe0f", "NNBSP CGJ WJ BOM VS15 VS16".split(), strict=True)),
 }
-_LONGEST_GRAPHEME = 16  # code points; a longer pile of accents is cut, so that labels stay short
+_LONGEST_GRAPHEME = 16  # code points; longer piles of accents are split to keep labels short
 
 _GRAPHEME = regex.compile(r"\X")
-_ON_ITS_OWN = regex.compile(r"([\s\p{Z}\p{Cc}])")  # never part of a grapheme here, whatever follows
+_ON_ITS_OWN = regex.compile(r"([\s\p{Z}\p{Cc}])")  # never part of a longer grapheme
 _HIDDEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Z}\p{Cc}\p{Cn}\p{Co}\p{Cs}\u2800\ufff9-\ufffb]+")
 _WITHOUT_SHAPE = regex.compile(r"[\p{Cn}\p{Co}\p{Cs}]")
 _MARK = regex.compile(r"\p{M}")
@@ -40,23 +40,16 @@ _MARK = regex.compile(r"\p{M}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a token is to a reader: a stretch of text, or a name."""
+    """The text of a token, or its name."""
 
-    text: bytes = b""  # UTF-8, perhaps a part of a character
-    name: str = ""  # of a token that is no text; `text` is empty then
-    mark: str = ""  # shown in front of the text: "##" for a word that goes on
-    starts_anew: bool = False  # its text does not go on where that of the token before it ended
+    text: bytes = b""  # UTF-8, possibly a part of a character
+    name: str = ""  # of a special token, whose `text` is empty
+    mark: str = ""  # shown before the text: "##" for a token that continues a word
+    starts_anew: bool = False  # its text does not directly follow that of the token before it
 
 
 def labels(tokens: Sequence[Token]) -> list[str]:
-    """Return a label for each token of a sequence; the rules are above.
-
-    Args:
-        tokens: in their order; letters are put together from neighbours.
-
-    Returns:
-        As many labels as tokens. None is empty, and none holds white space other than a space beside a part.
-    """
+    """Return a label for each token of a sequence, by the rules above."""
     shown: list[str] = []
     for run in runs_of(tokens):
         shown += [visible(run[0].name)] if run[0].name else _labels_of_run(run)
@@ -64,7 +57,7 @@ def labels(tokens: Sequence[Token]) -> list[str]:
 
 
 def runs_of(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens whose texts follow upon each other, together; a named one by itself."""
+    """Yield the runs of tokens whose texts are contiguous; a special token is a separate run."""
     run: list[Token] = []
     for token in tokens:
         if run and (token.name or token.starts_anew or run[0].name):
@@ -76,27 +69,23 @@ def runs_of(tokens: Iterable[Token]) -> Iterator[list[Token]]:
 
 
 def with_border(shown: Iterable[str], border: int | None) -> tuple[str, ...]:
-    """Return labels with the mark of a second text at one place, and nowhere else; None: nowhere."""
+    """Return labels with the mark of a second text at one position only; None: nowhere."""
     bare = (label.removeprefix(BORDER) for label in shown)
     return tuple(BORDER + label if place == border else label for place, label in enumerate(bare))
 
 
 def border_in(shown: Sequence[str]) -> int | None:
-    """Return the place of the first token of a second text among labels; None where there is one text."""
+    """Return the position of the second text's first token among labels; None if there is one text."""
     return next((place for place, label in enumerate(shown) if label.startswith(BORDER)), None)
 
 
 def visible(text: str) -> str:
-    """Return a text as labels show it: "a cat" as "a·cat"."""
+    """Return a text as in labels: "a cat" as "a·cat"."""
     return "".join(map(_visible, _graphemes(text)))
 
 
 def byte_level_text(token: str) -> bytes:
-    """Return the bytes that a byte-level tokenizer writes with a character each.
-
-    Args:
-        token: as it stands in the vocabulary; "Ġ" is a space. One with other characters, which somebody added, is taken
-            as it is.
+    """Return the bytes of a byte-level token, in which "Ġ" is a space; added tokens with other characters as UTF-8.
 
     Source: Radford et al. 2019, code (`bytes_to_unicode`).
     """
@@ -107,11 +96,10 @@ def byte_level_text(token: str) -> bytes:
 
 
 def _labels_of_run(run: Sequence[Token]) -> list[str]:
-    """Return the labels of tokens whose texts follow upon each other."""
     ends = [*accumulate(len(token.text) for token in run)]
     contents: list[list[str]] = [[] for _ in run]
-    first, start = 0, 0  # the token that the next grapheme begins in; bytes before it
-    text = b"".join(token.text for token in run).decode("utf-8", "surrogateescape")  # a stray byte: a lone surrogate
+    first, start = 0, 0  # the token in which the next grapheme begins; bytes before it
+    text = b"".join(token.text for token in run).decode("utf-8", "surrogateescape")
     for grapheme in _graphemes(text):
         end = start + len(grapheme.encode("utf-8", "surrogateescape"))
         while ends[first] <= start:
@@ -131,27 +119,27 @@ def _labels_of_run(run: Sequence[Token]) -> list[str]:
 
 
 def _graphemes(text: str) -> Iterator[str]:
-    """Cut a text into graphemes; white space, control characters and stray bytes are on their own."""
-    for stretch in _ON_ITS_OWN.split(text):
-        for grapheme in _GRAPHEME.findall(stretch):
+    """Split a text into graphemes; white space and control characters are separate."""
+    for part in _ON_ITS_OWN.split(text):
+        for grapheme in _GRAPHEME.findall(part):
             for start in range(0, len(grapheme), _LONGEST_GRAPHEME):
                 yield grapheme[start : start + _LONGEST_GRAPHEME]
 
 
 @lru_cache(maxsize=4096)
 def _visible(grapheme: str) -> str:
-    """Return a grapheme as labels show it, without white space."""
+    """Return a grapheme as in labels, without white space."""
     if grapheme in _SIGNS:
         return _SIGNS[grapheme]
     hidden = _HIDDEN.match(grapheme)
     n_hidden = hidden.end() if hidden else 0
     names, rest = "".join(map(_name, grapheme[:n_hidden])), grapheme[n_hidden:]
     circle = "◌" if _MARK.match(rest) else ""
-    return names + circle + _WITHOUT_SHAPE.sub(lambda found: _name(found.group()), rest)
+    return names + circle + _WITHOUT_SHAPE.sub(lambda match: _name(match.group()), rest)
 
 
 def _name(character: str) -> str:
-    """Return the name of a character that has no look of its own, or of a stray byte."""
+    """Return the name of an invisible character, or of a stray byte."""
     number = ord(character)
     if 0xDC80 <= number <= 0xDCFF:
         return f"<0x{number - 0xDC00:02X}>"
@@ -159,7 +147,7 @@ def _name(character: str) -> str:
 
 
 def _bytes_of_characters() -> dict[str, int]:
-    """Return the byte that each character of byte-level tokens stands for: printable ones for themselves."""
+    """Return the byte of each character of byte-level tokens: printable ones stand for themselves."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = (byte for byte in range(0x100) if byte not in printable)
     return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}

@@ -1,4 +1,4 @@
-"""Tokenizers from files: those that were saved here, and those of models from Hugging Face."""
+"""Loading tokenizers: those that were saved here, and those of models from Hugging Face."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.tokenizer import OwnTokenizer
 
-# How each role is usually spelt, where the folder does not say; a token counts only if the tokenizer has it.
+# The usual spellings of each role, if the folder does not name it.
 _USUAL = {
     "pad": ("<pad>", "[PAD]"),
     "bos": ("<s>", "[CLS]", "<|endoftext|>"),
@@ -24,11 +24,11 @@ _USUAL = {
     "mask": ("<mask>", "[MASK]"),
 }
 
-# What the families had before tokenizer.json; transformers knows how each is to be read.
+# The files of older families, before tokenizer.json; transformers reads them.
 _OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
 
-# Any file of a tokenizer, also of types that cannot be read here.
+# Any file of a tokenizer, also of unsupported types.
 _TRACES = (
     META,
     "tokenizer*",
@@ -43,10 +43,10 @@ _TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
 
 
 def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
-    """Read what `Tokenizer.save` wrote.
+    """Load a tokenizer that `Tokenizer.save` has written.
 
     Raises:
-        CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
+        CheckpointError: the file is missing, damaged, or of another program.
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -68,7 +68,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         raise CheckpointError(
             "the tokenizer {path} cannot be read ({error})", path=path, error=reason(error)
         ) from error
-    except Exception as error:  # the library raises bare Exception for what it cannot parse
+    except Exception as error:  # the library raises bare Exception
         raise CheckpointError(
             "{path} is damaged, or is not a Headlight tokenizer; copy it again, or train the model again",
             path=path,
@@ -76,26 +76,26 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
 
 
 def has_tokenizer(folder: Path) -> bool:
-    """Return whether a model folder of Hugging Face holds a tokenizer, or a part of one."""
+    """Return whether a model folder of Hugging Face contains files of a tokenizer."""
     return any(True for _ in tokenizer_files(folder))
 
 
 def tokenizer_files(folder: Path) -> Iterator[Path]:
-    """Return the files of a tokenizer in a folder, also of types that cannot be read here."""
+    """Return the files of a tokenizer in a folder, also of unsupported types."""
     return (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
 
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
-    """Return the tokenizer of a model folder of Hugging Face; no code of the folder is run, and no network is used.
+    """Load the tokenizer of a model folder of Hugging Face, without running its code and without network access.
 
-    Where there is a tokenizer.json, it is what counts, and `tokenizers` alone reads it (0.1 s, where the import of
-    transformers takes seconds). Older layouts are read by transformers, MarianMT's two models by sentencepiece.
+    `tokenizers` reads a tokenizer.json (0.1 s; importing transformers would take seconds). Older layouts are read by
+    transformers, and MarianMT's two models by sentencepiece.
 
-    Differs: transformers 5 makes Llama's tokenizers anew from their parts, and then drops a space in front of a text;
-        here the file is followed, as sentencepiece does.
+    Differs: transformers 5 rebuilds Llama's tokenizers from their parts, which drops a space at the beginning of a
+        text; here the file is followed, as sentencepiece does.
 
     Raises:
-        CheckpointError: a folder without a tokenizer, a damaged file, or a type that cannot be read here.
+        CheckpointError: a folder without a tokenizer, a damaged file, or an unsupported type.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -123,12 +123,12 @@ def _has(folder: Path, names: Iterable[str]) -> bool:
 
 
 def _load_fast(folder: Path) -> ForeignTokenizer:
-    """Read tokenizer.json, and what the files beside it say of special tokens."""
+    """Read tokenizer.json, and the special tokens from the settings."""
     settings = read_settings(folder)
     path = folder / "tokenizer.json"
     try:
         backend = Backend.from_str(path.read_text(encoding="utf-8-sig"))
-    except Exception as error:  # the library raises bare Exception for what it cannot parse
+    except Exception as error:  # the library raises bare Exception
         raise CheckpointError("{path} is damaged or of an unsupported type; copy it again", path=path) from error
     vocabulary = backend.get_vocab()
     written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in ROLES}
@@ -138,15 +138,15 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
 
 
 def _load_older(folder: Path) -> ForeignTokenizer:
-    """Read the files that were there before tokenizer.json."""
+    """Read an older layout by transformers."""
     from transformers import AutoTokenizer
 
     try:
-        if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as a vocabulary of nothing
+        if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as an empty vocabulary
             raise ValueError("an empty file")
         theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         backend = Backend.from_str(theirs.backend_tokenizer.to_str())
-    except Exception as error:  # whatever that library, and those below it, make of a damaged file
+    except Exception as error:  # transformers raises anything for damaged files
         raise CheckpointError(
             "the tokenizer in {folder} is damaged or of an unsupported type; save it as "
             "tokenizer.json, or copy it again",

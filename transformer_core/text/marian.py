@@ -1,4 +1,4 @@
-"""MarianMT's tokenizer: two sentencepiece models, one a language, over one vocabulary.
+"""MarianMT's tokenizer: one sentencepiece model per language, with a shared vocabulary.
 
 Source: Junczys-Dowmunt et al. 2018; sentencepiece: Kudo and Richardson 2018.
 """
@@ -21,30 +21,30 @@ from transformer_core.text.labels import Token
 
 _SIDES = ("source", "target")
 _USUAL = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"}  # how special tokens are spelt
-_LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)  # in front of a text, where one model writes several: ">>fra<<"
+_LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)  # the target language of multilingual models: ">>fra<<"
 
 
 class MarianTokenizer(Tokenizer):
-    """The tokenizer of a MarianMT model: it cuts sources, its `target` cuts targets, and both share their tokens."""
+    """The tokenizer of a MarianMT model for sources; `target` is that for targets, with the same tokens."""
 
     pad_id: int
     eos_id: int
     unk_id: int
 
     def __init__(self, vocabulary: Mapping[str, int], models: Mapping[str, bytes], special: Mapping[str, str]) -> None:
-        """Put a tokenizer together.
+        """Build a tokenizer.
 
         Args:
-            vocabulary: the number of each token.
-            models: the two sentencepiece models, "source" and "target", as they are in their files.
-            special: how the special tokens are spelt: "pad", "eos", "unk".
+            vocabulary: the id of each token.
+            models: the files of the two sentencepiece models, "source" and "target".
+            special: the spellings of the special tokens: "pad", "eos", "unk".
 
         Raises:
-            Exception: they do not fit together; the callers say so calmly.
+            Exception: the values are invalid; the callers raise a proper error.
         """
         self.kind = "foreign"
         self.pad_id, self.eos_id, self.unk_id = (vocabulary[special[role]] for role in _USUAL)
-        self.bos_id = self.mask_id = None  # what the decoder begins with is up to the model
+        self.bos_id = self.mask_id = None  # the model determines the decoder's first token
         self._vocabulary, self._models, self._special = dict(vocabulary), dict(models), dict(special)
         self._written = {i: token for token, i in vocabulary.items()}
         self._specials = re.compile("(" + "|".join(map(re.escape, special.values())) + ")")
@@ -55,49 +55,49 @@ class MarianTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "MarianTokenizer":
-        """Make a tokenizer of what tokenizer.json holds.
+        """Return the tokenizer of a tokenizer.json.
 
         Raises:
-            Exception: it does not fit together; the caller says so calmly.
+            Exception: the values are invalid; the caller raises a proper error.
         """
         models = {side: base64.b64decode(values["models"][side], validate=True) for side in _SIDES}
         return cls(values["vocabulary"], models, about["special"])
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, the special ones included; the model's may be larger."""
+        """Number of tokens, special ones included; the model's may be larger."""
         return 1 + max(self._written)
 
     @property
     def target(self) -> "MarianTokenizer":
-        """The tokenizer of the texts that a model writes."""
+        """The tokenizer of generated texts."""
         target = copy.copy(self)
         target._cutter = self._target
         return target
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the text of tokens; special tokens are left out."""
+        """Return the text of tokens without special tokens."""
         known = self._known(ids)
         pieces = [self._written[i] for i in known if i in self._written and not self._is_special(i)]
         return str(self._source.decode_pieces(pieces)).replace("▁", " ").strip()
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token as it is in the vocabulary, spaces as spaces."""
+        """Return each token as in the vocabulary, with "▁" as a space."""
         return [token.name or token.text.decode() for token in map(self._token, self._known(ids))]
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text, each with its stretch; special tokens in a text are read as such."""
+        """Return the tokens of a text, each with its piece; special tokens in a text are recognized."""
         tokens: list[tuple[int, str]] = []
-        for stretch in self._specials.split(text):
-            if stretch in self._special.values():
-                tokens.append((self._vocabulary[stretch], stretch))
+        for part in self._specials.split(text):
+            if part in self._special.values():
+                tokens.append((self._vocabulary[part], part))
                 continue
-            if language := _LANGUAGE.match(stretch):
+            if language := _LANGUAGE.match(part):
                 tokens.append((self._number(language.group()), language.group()))
-                stretch = stretch[language.end() :]
-            if stretch:
-                cut = self._cutter.encode(stretch, out_type="offset_mapping")
-                places = (stretch[start:end] for start, end in cut["offsets"])
+                part = part[language.end() :]
+            if part:
+                cut = self._cutter.encode(part, out_type="offset_mapping")
+                places = (part[start:end] for start, end in cut["offsets"])
                 tokens += zip(map(self._number, cut["pieces"]), places, strict=True)
         return tokens
 
@@ -122,7 +122,7 @@ class MarianTokenizer(Tokenizer):
         return Token(text=written.replace("▁", " ").encode())
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
         models = {side: base64.b64encode(model).decode() for side, model in self._models.items()}
         about = {"kind": "marian", "special": self._special}
         values = {"headlight": about, "vocabulary": self._vocabulary, "models": models}
@@ -133,7 +133,7 @@ def load_marian(folder: Path) -> MarianTokenizer:
     """Read vocab.json, source.spm and target.spm.
 
     Raises:
-        CheckpointError: a damaged file, or a model with a vocabulary for each language.
+        CheckpointError: a damaged file, or a model with separate vocabularies.
     """
     settings = read_settings(folder)
     if settings.get("separate_vocabs"):
@@ -146,7 +146,7 @@ def load_marian(folder: Path) -> MarianTokenizer:
         models = {side: (folder / f"{side}.spm").read_bytes() for side in _SIDES}
         special = {role: spelling(settings, role, [usual], vocabulary) for role, usual in _USUAL.items()}
         return MarianTokenizer(vocabulary, models, {role: str(token) for role, token in special.items()})
-    except Exception as error:  # sentencepiece raises RuntimeError, a vocabulary of another shape whatever it will
+    except Exception as error:  # sentencepiece and malformed vocabularies raise anything
         raise CheckpointError(
             "the tokenizer in {folder} is damaged (vocab.json, source.spm or target.spm); copy it again", folder=folder
         ) from error

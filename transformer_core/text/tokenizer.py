@@ -1,8 +1,8 @@
-"""Tokenizers that are trained here, on the `tokenizers` library; `Tokenizer` is the type of all, in interface.py.
+"""Tokenizers that are trained here, with the `tokenizers` library.
 
-Three kinds. *word*: one token a word, for the generated corpora, where a head should point at a word. *character*: one
-token a Unicode character. *byte_bpe*: byte-level byte-pair encoding (Sennrich et al. 2016; bytes as in Radford et al.
-2019), which takes any text and gives it back exactly.
+Three kinds. *word*: one token per word, for the generated corpora, where heads should attend to words. *character*: one
+token per Unicode character. *byte_bpe*: byte-level byte-pair encoding (Sennrich et al. 2016; bytes as in Radford et al.
+2019), which represents any text exactly.
 """
 
 import json
@@ -21,12 +21,12 @@ from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, Toke
 from transformer_core.text.labels import Token, byte_level_text
 from transformer_core.text.words import WORD, join_words
 
-__all__ = ["SPECIAL_TOKENS", "Kind", "OwnTokenizer", "Tokenizer", "train_tokenizer"]
+__all__ = ["SPECIAL_TOKENS", "OwnTokenizer", "Tokenizer", "TokenizerKind", "train_tokenizer"]
 
-Kind = Literal["word", "character", "byte_bpe"]
+TokenizerKind = Literal["word", "character", "byte_bpe"]
 
 PAD, BOS, EOS, UNK, MASK = "<pad>", "<bos>", "<eos>", "<unk>", "<mask>"
-_SHORT_WORD = 4  # characters, the white space before it included
+_SHORT_WORD = 4  # characters, with the white space before it
 _WITH_WHITE_BEFORE = re.compile(r"[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+")
 _OTHER_WHITE = re.compile(r"[^\S \t\n\r\f\v\x1c-\x1f]")
 SPECIAL_TOKENS = (PAD, BOS, EOS, UNK)  # tokens 0 to 3 of every tokenizer that is trained here; MASK may be token 4
@@ -40,11 +40,11 @@ class OwnTokenizer(BackendTokenizer):
     eos_id: int
     unk_id: int
 
-    def __init__(self, backend: Backend, kind: Kind) -> None:
-        """Wrap a tokenizer of the `tokenizers` library that has the four special tokens."""
+    def __init__(self, backend: Backend, kind: TokenizerKind) -> None:
+        """Wrap a backend that has the four special tokens."""
         self.kind = kind
         self._backend = backend
-        backend.encode_special_tokens = True  # a text that contains "<eos>" is a text, not the end of a sequence
+        backend.encode_special_tokens = True  # "<eos>" in a text is not the special token
         special = {token.content: i for i, token in backend.get_added_tokens_decoder().items()}
         self.pad_id, self.bos_id, self.eos_id, self.unk_id = (special[token] for token in SPECIAL_TOKENS)
         self.mask_id = special.get(MASK)
@@ -52,13 +52,13 @@ class OwnTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "OwnTokenizer":
-        """Make a tokenizer of what tokenizer.json holds.
+        """Return the tokenizer of a tokenizer.json.
 
         Raises:
-            Exception: it does not fit together; the caller says so calmly.
+            Exception: the values are invalid; the caller raises a proper error.
         """
         backend = Backend.from_str(json.dumps(values))
-        if about["kind"] not in get_args(Kind):
+        if about["kind"] not in get_args(TokenizerKind):
             raise ValueError("no such kind")
         if sorted(backend.get_vocab().values()) != [*range(backend.get_vocab_size())]:
             raise ValueError("a token is missing")
@@ -66,13 +66,11 @@ class OwnTokenizer(BackendTokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, the special ones included."""
+        """Number of tokens, special ones included."""
         return self._backend.get_vocab_size()
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the text of tokens; special tokens are left out.
-
-        Words are joined as one writes: no space before closing punctuation or after an elision, a capital in front.
+        """Return the text of tokens without special tokens; words are joined as in `join_words`.
 
         Args:
             ids: whole numbers, in a list or in a tensor of one axis.
@@ -87,9 +85,9 @@ class OwnTokenizer(BackendTokenizer):
         return "".join(pieces) if self.kind == "character" else join_words(pieces)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; of many short words, each that recurs is encoded once.
+        """Return the tokens of each text, without special ones; texts of many short words are encoded word by word.
 
-        No token, and no word of one, goes on where white space follows what is none.
+        That is possible because no token continues over the beginning of white space.
         """
         n_characters = sum(map(len, texts))
         n_breaks = sum(text.count("\n") + text.count(" ") for text in texts)
@@ -101,7 +99,7 @@ class OwnTokenizer(BackendTokenizer):
         return [[*chain.from_iterable(map(ids.__getitem__, row))] for row in rows]
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD).
+        """Return each token as in the vocabulary, bytes as text (parts of a character: U+FFFD).
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -126,18 +124,18 @@ class OwnTokenizer(BackendTokenizer):
         return [begin, *self._cut_around_masks(text), end]
 
     def _cut_around_masks(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text with gaps; what is around a gap is cut as if a word stood there."""
+        """Return the tokens of a text with blanks, tokenized as if there were words in the blanks."""
         if self.mask_id is None:
             return self._cut(text)
-        *stretches, last = WRITTEN_MASK.split(text)
+        *parts, last = WRITTEN_MASK.split(text)
         read: list[tuple[int, str]] = []
-        for stretch in stretches:
+        for part in parts:
             if self.kind == "byte_bpe":  # the space before a word is part of its token
-                read += self._cut(stretch.removesuffix(" "))
-            elif self.kind == "word" and stretch.endswith(("'", "’")):  # of an elision, where a word follows
-                read += self._cut(stretch + "_")[:-1]
+                read += self._cut(part.removesuffix(" "))
+            elif self.kind == "word" and part.endswith(("'", "’")):  # an elision before a word
+                read += self._cut(part + "_")[:-1]
             else:
-                read += self._cut(stretch)
+                read += self._cut(part)
             read.append((self.mask_id, ""))
         return read + self._cut(last)
 
@@ -150,38 +148,42 @@ class OwnTokenizer(BackendTokenizer):
         return Token(text=written.encode(), starts_anew=self.kind == "word")
 
     def _written(self, i: int) -> str:
-        """Return a token as it is in the vocabulary."""
         return cast(str, self._backend.id_to_token(i))
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the content of tokenizer.json."""
         values = json.loads(self._backend.to_str()) | {"headlight": {"kind": self.kind}}
         return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
-def train_tokenizer(texts: Iterable[str], *, kind: Kind, vocab_size: int = 30_000, mask: bool = False) -> OwnTokenizer:
-    """Return a tokenizer made from a corpus.
+def train_tokenizer(
+    texts: Iterable[str], *, kind: TokenizerKind, vocab_size: int = 30_000, mask: bool = False
+) -> OwnTokenizer:
+    """Train a tokenizer on a corpus.
 
     Args:
         texts: the corpus.
         kind: "word", "character" or "byte_bpe".
-        vocab_size: at most so many tokens, the special ones included; byte_bpe has those and 256 at least.
-        mask: whether there is a mask token, which is token 4.
+        vocab_size: maximum number of tokens, special ones included; byte_bpe has at least those and 256 bytes.
+        mask: add a mask token, as token 4.
 
     Raises:
-        ConfigError: a `vocab_size` that has no room for the special tokens.
+        ConfigError: `vocab_size` is too small for the special tokens.
     """
     no_texts = wrong_kind("texts", texts, Message("a list of texts"))
-    if isinstance(texts, str):  # whose characters would count as texts
+    if isinstance(texts, str):  # not its characters
         raise no_texts
     try:
         texts = iter(texts)
     except TypeError:
         raise no_texts from None
     check_whole("vocab_size", vocab_size)
-    if not isinstance(kind, str) or kind not in get_args(Kind):
+    if not isinstance(kind, str) or kind not in get_args(TokenizerKind):
         raise ConfigError(
-            "{name} must be one of {choices}; got {value!r}", name="kind", choices=", ".join(get_args(Kind)), value=kind
+            "{name} must be one of {choices}; got {value!r}",
+            name="kind",
+            choices=", ".join(get_args(TokenizerKind)),
+            value=kind,
         )
     special = [*SPECIAL_TOKENS, MASK] if mask else [*SPECIAL_TOKENS]
     if vocab_size < len(special):
@@ -198,7 +200,7 @@ def train_tokenizer(texts: Iterable[str], *, kind: Kind, vocab_size: int = 30_00
 
 
 def word_tokenizer(words: Iterable[str]) -> OwnTokenizer:
-    """Return a tokenizer of the kind "word" whose vocabulary is the special tokens and these words, in their order."""
+    """Return a word tokenizer whose vocabulary is the special tokens and these words, in this order."""
     backend, _ = _word_level(0, [])
     vocabulary = {word: i for i, word in enumerate(dict.fromkeys((*SPECIAL_TOKENS, *words)))}
     backend.model = models.WordLevel(vocab=vocabulary, unk_token=UNK)

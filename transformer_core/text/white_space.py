@@ -1,10 +1,10 @@
-"""White space that a tokenizer ignores: without it, the tokens of a text are the same."""
+"""White space in a text that does not change its tokens."""
 
 import re
 
 from transformer_core.text.interface import Given, Tokenizer
 
-_ALTERNATIVES = (  # what is replaced, and by what
+_ALTERNATIVES = (  # pattern and replacement
     (re.compile(r"^\s+"), ""),
     (re.compile(r"\s+$"), ""),
     (re.compile(r"\s+"), " "),
@@ -16,9 +16,7 @@ _ALTERNATIVES = (  # what is replaced, and by what
 
 
 def is_ignored(tokenizer: Tokenizer, text: Given) -> bool:
-    """Return whether a tokenizer ignores some of the spaces, tabs or line breaks of a text.
-
-    A single space between two words is none of them, and no white space is that separates token ids.
+    """Return whether a tokenizer ignores some spaces, tabs or line breaks of a text, other than single spaces.
 
     Raises:
         TextError: the tokenizer has no tokens for the text.
@@ -29,7 +27,7 @@ def is_ignored(tokenizer: Tokenizer, text: Given) -> bool:
 
 def _is_ignored(tokenizer: Tokenizer, text: str) -> bool:
     others = {pattern.sub(instead, text) for pattern, instead in _ALTERNATIVES} - {text}
-    if tokenizer.kind == "character" or not others:  # to which every character is a token
+    if tokenizer.kind == "character" or not others:
         return False
     tokens, *alternatives = tokenizer.encode_batch([text, *others])
     return tokens in alternatives

@@ -1,4 +1,4 @@
-"""Words: how the word tokenizer cuts a sentence, and how its words are written as a sentence again."""
+"""Words: how the word tokenizer splits a sentence, and how its words are joined again."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from transformer_core.text.interface import WRITTEN_MASK, Given, Tokenizer
 
 _ELIDED = r"(?:\w*qu|[cdjlmnst])'"  # French: l'animal, n'a, qu'il, jusqu'à
 WORD = rf"\w+n't\b|aujourd'hui\b|{_ELIDED}(?=\w)|\w+|[^\w\s]"  # didn't, aujourd'hui: one word each
-_OPENING = rf"{_ELIDED}|\("  # what the next word is joined to
+_OPENING = rf"{_ELIDED}|\("  # no space after these
 _CLOSING = frozenset(".,;:!?)")
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Write words as a sentence: no space before closing punctuation or after an elision, a capital in front."""
+    """Join words as a sentence: no space before closing punctuation or after an elision, and an initial capital."""
     text = "".join(
         word if i == 0 or word in _CLOSING or re.fullmatch(_OPENING, words[i - 1]) else f" {word}"
         for i, word in enumerate(words)
@@ -21,7 +21,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def unknown_words(tokenizer: Tokenizer, text: Given) -> tuple[str, ...]:
-    """Return the words of a text, or of two, that have no token of their own, each once; gaps are none."""
+    """Return the unknown words of a text or a pair, each once; blanks do not count."""
     texts = [text] if isinstance(text, str) else text
     parts = texts if tokenizer.mask_id is None else [part for one in texts for part in WRITTEN_MASK.split(one)]
     return tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part)))

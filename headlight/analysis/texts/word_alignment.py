@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.text.grouping import places_of_words, said_places
+from transformer_core.text.grouping import places_of_words, text_places
 from transformer_core.text.interface import Tokenizer
 
 Links = frozenset[tuple[int, int]]
@@ -184,7 +184,7 @@ def known_alignment(
     last_source = max(chain.from_iterable(pair.alignment), default=-1)
     if len(targets) != len(pair.alignment) or last_source >= len(sources):
         return None
-    spoken = written[: max(said_places(tokenizer.target, written), default=-1) + 1]
+    spoken = written[: max(text_places(tokenizer.target, written), default=-1) + 1]
     n_agreed = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(spoken, target, strict=False)))
     return KnownAlignment(
         links=frozenset(
@@ -200,5 +200,5 @@ def known_alignment(
 def _units(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the places of the tokens of each unit: special ones are none, and a word may have several."""
     if tokenizer.kind == "character":
-        return tuple((place,) for place in said_places(tokenizer, tokens))
+        return tuple((place,) for place in text_places(tokenizer, tokens))
     return places_of_words(tokenizer, tokens)

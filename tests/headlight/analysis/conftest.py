@@ -6,7 +6,7 @@ import pytest
 
 import transformer_core as tc
 from transformer_core.config import Architecture
-from transformer_core.text.tokenizer import Kind, OwnTokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, TokenizerKind
 
 TEXTS = ("The cat sees the dog.", "The dog doesn't see the cat.", "L'animal voit le chat.")
 TEXT_OF: dict[Architecture, str] = {
@@ -21,7 +21,9 @@ Made = tuple[tc.Transformer, OwnTokenizer]
 
 @pytest.fixture(scope="session")
 def make() -> Callable[..., Made]:
-    def make_one(architecture: Architecture, kind: Kind = "word", *, seed: int = 1, max_seq_len: int = 20) -> Made:
+    def make_one(
+        architecture: Architecture, kind: TokenizerKind = "word", *, seed: int = 1, max_seq_len: int = 20
+    ) -> Made:
         tokenizer = tc.train_tokenizer(TEXTS, kind=kind, vocab_size=280, mask=architecture == "encoder_only")
         n_encoder_layers, n_decoder_layers = LAYERS[architecture]
         config = tc.ModelConfig(
