@@ -10,19 +10,14 @@ from jaxtyping import Bool, Float
 from headlight.analysis.flow.divergence import entropy
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.cells import Cell, strongest_cell
-from transformer_core.errors import ConfigError, NotFiniteError, mark
+from transformer_core.errors import ConfigError, NotFiniteError
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
-MEASURES: Mapping[str, str] = {
-    "entropy": mark("mean attention entropy (nats)"),
-    "distance": mark("mean attention distance (tokens)"),
-    "share_on_first": mark("mean first-token attention"),
-    "strongest_weight": mark("maximum weight"),
-}
-"""The measures of a head on a text: a field or property of `HeadOnText`, and what it is called."""
+MEASURES = ("entropy", "distance", "share_on_first", "strongest_weight")
+"""The measures of a head on a text: fields or properties of `HeadOnText`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +119,7 @@ class HeadOverTexts:
         return np.array([getattr(text, measure) for text in self.texts], dtype=np.float64)
 
 
-def _value(text: HeadOnText, measure: str) -> float:
-    """Return what was measured."""
-    return float(getattr(text, measure))
-
-
 def _spread(texts: Sequence[HeadOnText], measure: str) -> Spread | None:
     """Return mean and standard deviation over the texts that have a measure."""
-    known = [_value(text, measure) for text in texts if getattr(text, measure) is not None]
+    known = [value for text in texts if (value := getattr(text, measure)) is not None]
     return Spread(mean=float(np.mean(known)), deviation=float(np.std(known)), n_texts=len(known)) if known else None

@@ -14,20 +14,27 @@ from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
-from pages.shared import export, readings, run_models, run_readings, runs
+from pages.shared import export, prose, readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import weights_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, Message, mark
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
+NAMES = {
+    "zero": mark("{name}, {heads} zero-ablated"),
+    "uniform": mark("{name}, {heads} with uniform attention"),
+}
+NO_HEADS = mark("{letter} ({name}) has none of the heads to ablate, so nothing is ablated.")
+SOME_HEADS = mark("{letter} ({name}) has only some of the heads to ablate; those are ablated.")
+MISFIT = mark("The interventions in {letter} do not fit {name} and are not active: {why}.")
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]
 """What the address asked for and could not have, a sentence each."""
@@ -83,15 +90,10 @@ class Side:
         name, method, heads = self.weights.name, method_of(self.change), ablated_heads(self.change)
         listed = ", ".join(f"{attention} L{layer}.H{head}" for attention, layer, head in heads[:3])
         listed += say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
-        match method:
-            case "zero":
-                return say("{name}, {heads} zero-ablated", name=name, heads=listed)
-            case "uniform":
-                return say("{name}, {heads} with uniform attention", name=name, heads=listed)
-            case "other":
-                n = len(self.change.enabled)
-                return say_number(n, "{name}, {n} intervention", "{name}, {n} interventions", name=name)
-        return name
+        if method == OTHER:
+            n = len(self.change.enabled)
+            return say_number(n, "{name}, {n} intervention", "{name}, {n} interventions", name=name)
+        return say(NAMES[method], name=name, heads=listed) if method else name
 
     @property
     def file_name(self) -> str:
@@ -222,42 +224,25 @@ def _of_card(card: ModelCard) -> Weights:
 
 def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], notes: Notes) -> Weights:
     """Return the wanted weights, or others and a note where they are not there."""
-    if not wanted:
+    if not wanted or wanted in cards:
+        return _of_card(cards[wanted]) if wanted else otherwise
+
+    def instead(why: Message) -> Weights:
+        notes.append(prose.sentence(Message("{why}; {otherwise} is shown instead", why=why, otherwise=otherwise.name)))
         return otherwise
-    if wanted in cards:
-        return _of_card(cards[wanted])
+
     name, _, step = wanted.rpartition("@")
     try:
         run = runs.find(name) if name and step.isdecimal() else None
         if run is None:
-            notes.append(
-                say(
-                    "There is no model or training run “{wanted}”; {otherwise} is shown instead.",
-                    wanted=wanted[:60],
-                    otherwise=otherwise.name,
-                )
-            )
-            return otherwise
+            return instead(Message("there is no model or training run “{wanted}”", wanted=wanted[:60]))
         snapshots = tuple(run_readings.film(run).snapshots())
         if not snapshots:
-            notes.append(
-                say(
-                    "The training run {name} has no snapshots; {otherwise} is shown instead.",
-                    name=name,
-                    otherwise=otherwise.name,
-                )
-            )
-            return otherwise
+            return instead(Message("the training run {name} has no snapshots", name=name))
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - int(step)))
         if nearest != int(step):
-            notes.append(
-                say(
-                    "{name} has no snapshot at step {step}; step {nearest:,} is shown instead.",
-                    name=name,
-                    step=step[:20],
-                    nearest=nearest,
-                )
-            )
+            told = {"name": name, "step": step[:20], "nearest": nearest}
+            notes.append(say("{name} has no snapshot at step {step}; step {nearest:,} is shown instead.", **told))
         return Weights(
             name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
             source=Source(str(run.path), run_models.version(run), step=nearest),
@@ -268,15 +253,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             run=name,
         )
     except (HeadlightError, OSError) as error:
-        notes.append(
-            say(
-                "The training run {name} cannot be loaded ({error}); {otherwise} is shown instead.",
-                name=name[:60],
-                error=error,
-                otherwise=otherwise.name,
-            )
-        )
-        return otherwise
+        return instead(Message("the training run {name} cannot be loaded ({error})", name=name[:60], error=error))
 
 
 def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> HeadName:
@@ -304,22 +281,8 @@ def _fitted_change(letter: str, change: Stack, weights: Weights, notes: Notes) -
     if method == OTHER:
         return change
     there = [head for head in heads if head in weights.heads]
-    if heads and not there:
-        notes.append(
-            say(
-                "{letter} ({name}) has none of the heads to ablate, so nothing is ablated.",
-                letter=letter,
-                name=weights.name,
-            )
-        )
-    elif len(there) < len(heads):
-        notes.append(
-            say(
-                "{letter} ({name}) has only some of the heads to ablate; those are ablated.",
-                letter=letter,
-                name=weights.name,
-            )
-        )
+    if len(there) < len(heads):
+        notes.append(say(SOME_HEADS if there else NO_HEADS, letter=letter, name=weights.name))
     return ablation(method, there)
 
 
@@ -328,14 +291,7 @@ def _fitting(side: Side, notes: Notes) -> Side:
     try:
         check_stack(side.weights.config, from_json(side.source.stack or "[]"))
     except HeadlightError as error:
-        notes.append(
-            say(
-                "The interventions in {letter} do not fit {name} and are not active: {why}.",
-                letter=side.letter,
-                name=side.weights.name,
-                why=error,
-            )
-        )
+        notes.append(say(MISFIT, letter=side.letter, name=side.weights.name, why=error))
         return replace(side, change=Stack())
     return side
 

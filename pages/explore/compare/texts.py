@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -31,24 +31,26 @@ KINDS = {
     "corpus": mark("Held-out texts of its corpus"),
     "list": mark("Your own list"),
 }
-NAMES = {
-    "entropy": mark("Attention entropy"),
-    "distance": mark("Attention distance"),
-    "share_on_first": mark("First-token attention"),
-    "strongest_weight": mark("Maximum weight"),
-}
-INLINE = {  # within a sentence
-    "entropy": mark("attention entropy"),
-    "distance": mark("attention distance"),
-    "share_on_first": mark("first-token attention"),
-    "strongest_weight": mark("maximum weight"),
-}
-UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
-TERMS = {  # where they are defined
-    "entropy": "attention-entropy",
-    "distance": "attention-distance",
-    "share_on_first": "first-token-attention",
-    "strongest_weight": "attention-pattern",
+
+
+class MeasureTexts(NamedTuple):
+    """How a measure is named on the page, and where it is defined."""
+
+    title: str
+    inline: str  # within a sentence
+    unit: str  # "" for shares
+    term: str
+
+
+MEASURE_TEXTS: Mapping[str, MeasureTexts] = {
+    "entropy": MeasureTexts(mark("Attention entropy"), mark("attention entropy"), mark("nats"), "attention-entropy"),
+    "distance": MeasureTexts(
+        mark("Attention distance"), mark("attention distance"), mark("tokens"), "attention-distance"
+    ),
+    "share_on_first": MeasureTexts(
+        mark("First-token attention"), mark("first-token attention"), "", "first-token-attention"
+    ),
+    "strongest_weight": MeasureTexts(mark("Maximum weight"), mark("maximum weight"), "", "attention-pattern"),
 }
 
 
@@ -81,9 +83,9 @@ def show(data: ComparisonData) -> None:
     words = say(
         "each dot is a text, placed by {measure}. A narrow cluster: the head behaves the same on every text. "
         "Outliers: texts worth a look. The buttons put a text into the bar above.",
-        measure=say(MEASURES[measure]),
+        measure=say(MEASURE_TEXTS[measure].inline),
     )
-    prose.look_for(words, definitions(TERMS[view_fields.MEASURE.value]))
+    prose.look_for(words, definitions(MEASURE_TEXTS[measure].term))
 
 
 def code(data: ComparisonData) -> list[Print]:
@@ -105,7 +107,11 @@ def _choices() -> None:
     with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar", vertical_alignment="center"):
         view_fields.TEXTS.segmented(say("Texts"), [*KINDS], name=lambda kind: say(KINDS[kind]))
         view_fields.MEASURE.selectbox(
-            say("Measure"), [*MEASURES], name=lambda name: say(NAMES[name]), label_visibility="collapsed", width=240
+            say("Measure"),
+            MEASURES,
+            name=lambda name: say(MEASURE_TEXTS[name].title),
+            label_visibility="collapsed",
+            width=240,
         )
 
 
@@ -213,8 +219,8 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
     figure = texts_spread(
         values,
         texts,
-        measure=say(INLINE[measure]),
-        unit=say(UNITS.get(measure, "")),
+        measure=say(MEASURE_TEXTS[measure].inline),
+        unit=say(MEASURE_TEXTS[measure].unit),
         limits=_limits([other.values(measure) for other in found.values()], measure),
         levels=levels,
         chosen=given.index(data.a.text) if data.a.text in given else None,
@@ -238,7 +244,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
             "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} texts.",
             letter=side.letter,
             mean=spread.mean,
-            unit=f" {say(UNITS[measure])}" if measure in UNITS else "",
+            unit=f" {say(MEASURE_TEXTS[measure].unit)}" if MEASURE_TEXTS[measure].unit else "",
             deviation=spread.deviation,
         )
         prose.small(told)
@@ -247,7 +253,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
 def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
     """Return the ends of the axis: those of shares, or from 0 to the highest of all."""
     highest = max((float(of[~np.isnan(of)].max(initial=0)) for of in values), default=0.0)
-    return 0.0, 1.0 if measure not in UNITS else max(1.05 * highest, 0.1)
+    return 0.0, 1.0 if not MEASURE_TEXTS[measure].unit else max(1.05 * highest, 0.1)
 
 
 def _telling(found: HeadOverTexts, measure: str) -> None:

@@ -25,33 +25,17 @@ LEAD = mark(
     "Change the model while it runs, and see the exact effect: ablate heads and layers, edit single attention "
     "weights, patch activations from another text, swap tokens. The unchanged run is shown next to it."
 )
-VIEWS = {
-    "pattern": mark("Pattern of the head"),
-    "source": mark("Source run"),
-    "heads": mark("All heads"),
-    "residual": mark("Residual stream"),
-    "numbers": mark("Numbers"),
-    "sweep": mark("Sweep"),
+VIEWS = {  # title, what draws it, and what prints its numbers
+    "pattern": (mark("Pattern of the head"), pattern.show, pattern.code),
+    "source": (mark("Source run"), source_run.show, source_run.code),
+    "heads": (mark("All heads"), effects.heads, effects.heads_code),
+    "residual": (mark("Residual stream"), effects.residual, effects.residual_code),
+    "numbers": (mark("Numbers"), effects.numbers, effects.numbers_code),
+    "sweep": (mark("Sweep"), sweeps.show, sweeps.code),
 }
 OF_OUTPUT = ("numbers", "sweep")  # these need an output token
 OF_CHANGE = ("heads", "residual")  # these show nothing where nothing acts
 NOTHING = mark("No intervention is active, so nothing changes: add one, or switch one on.")
-DRAWN = {
-    "pattern": pattern.show,
-    "source": source_run.show,
-    "heads": effects.heads,
-    "residual": effects.residual,
-    "numbers": effects.numbers,
-    "sweep": sweeps.show,
-}
-CODE = {  # what prints the numbers of a view
-    "pattern": pattern.code,
-    "source": source_run.code,
-    "heads": effects.heads_code,
-    "residual": effects.residual_code,
-    "numbers": effects.numbers_code,
-    "sweep": sweeps.code,
-}
 LOOK_FOR = mark(
     "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
     "Compare resample, mean and zero ablation before you call a head important."
@@ -82,6 +66,7 @@ def interventions() -> None:
     if data is None:
         return
     has_output, view = bool(data.result.labels), view_fields.VIEW.value
+    _, draw, view_code = VIEWS[view]
     is_empty = not has_output and view in OF_OUTPUT
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
@@ -91,14 +76,14 @@ def interventions() -> None:
                 if has_output and data.stack.enabled:
                     effects.tokens(data)
             view_fields.VIEW.segmented(
-                say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
+                say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name][0]), take=view_fields.look_at
             )
             if is_empty:
                 compared_tokens.show(data)  # which says why
             elif view in OF_CHANGE and not data.stack.enabled:
                 prose.small(say(NOTHING))
             else:
-                DRAWN[view](data)
+                draw(data)
             with above:  # decoding takes longer than the rest
                 if has_output:
                     effects.outputs(data)
@@ -113,7 +98,7 @@ def interventions() -> None:
             "activation-patching", "resample-ablation", "optimal-ablation", "logit-difference", "kl-divergence"
         ),
     )
-    code_expander.code(lambda: script(*effects.code(data), *([] if is_empty else CODE[view](data))))
+    code_expander.code(lambda: script(*effects.code(data), *([] if is_empty else view_code(data))))
     state.publish()
 
 

@@ -64,14 +64,14 @@ def test_every_formula_can_be_drawn(tmp_path: Path):
 
 def test_every_measure_encoding_setting_and_chapter_has_its_terms():
     assert heads.MEASURE_TERMS.keys() == text_measures.MEASURES.keys()
-    assert texts.TERMS.keys() == many_texts.MEASURES.keys()
+    assert texts.MEASURE_TEXTS.keys() == {*many_texts.MEASURES}
     assert OF_POSITIONS.keys() == {*ENCODINGS}
     settings = {*ModelConfig.__dataclass_fields__, *TrainingConfig.__dataclass_fields__}
     assert OF_SETTINGS.keys() <= settings
     assert OF_CHAPTERS.keys() == {lesson.name for lesson in lessons.here()}
-    single = [heads.MEASURE_TERMS, heads.QUANTITY_TERMS, texts.TERMS, OF_POSITIONS, OF_SETTINGS]
+    single = [heads.MEASURE_TERMS, heads.QUANTITY_TERMS, OF_POSITIONS, OF_SETTINGS]
     several = [heads.ATTENTION_TERMS, OF_CHAPTERS]
-    named = {name for terms in single for name in terms.values()}
+    named = {name for terms in single for name in terms.values()} | {of.term for of in texts.MEASURE_TEXTS.values()}
     assert named | {name for terms in several for names in terms.values() for name in names} <= TERMS.keys()
 
 
