@@ -100,7 +100,7 @@ def _flips(lesson: "Lesson", source: Source) -> list[Lines]:
     from pages.learn.tour.lesson_engine.lesson import FigureSpec
 
     figures = [part for part in lesson.parts if isinstance(part, FigureSpec)]
-    if not any("flips[" in value for figure in figures for value in figure.parameters.values()):
+    if not any("flips[" in str(value) for figure in figures for value in figure.parameters.values()):
         return []
     from headlight.analysis.pronouns.pronoun_heads import pronoun_heads
     from pages.learn.tour.lesson_engine.pronoun_experiment import N_PAIRS

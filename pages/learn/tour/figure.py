@@ -15,7 +15,8 @@ from transformer_core.language import language, say
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pages.learn.tour.lesson_engine.drawn import Plot, Slider, Strip, Table
+    from pages.learn.tour.lesson_engine.catalogue import Slider
+    from pages.learn.tour.lesson_engine.drawn import Plot, Strip, Table
     from pages.learn.tour.lesson_engine.evidence import Evidence
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 
@@ -34,26 +35,16 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
     Raises:
         LessonError: it cannot be drawn from this model and text.
     """
-    from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+    from pages.learn.tour.lesson_engine.catalogue import KINDS
     from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip
 
     kind, key = KINDS[spec.kind], f"tour-{lesson.name}-{name}"
-    given = read_parameters(spec)
-    is_trained = not kind.trains or _training(lesson, spec, given, key)
+    is_trained = not kind.trains or _training(lesson, spec, key)
     if spec.kind == "loss" and not is_trained:
         return
-    sliders = kind.sliders(spec)
+    sliders = kind.sliders_of(spec)
     moved = {slider.name: float(Kept(f"{key}-{slider.name}", slider.start).value) for slider in sliders}
-    drawn = kind.draw(
-        FigureData(
-            lesson=lesson,
-            spec=spec,
-            evidence=evidence,
-            given=given,
-            moved=moved,
-            is_trained=is_trained,
-        )
-    )
+    drawn = kind.draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained))
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):
         if isinstance(drawn, Plot):
             _plot(lesson, spec, drawn, key=key, name=f"{lesson.name}-{name}", moved=moved, is_trained=is_trained)
@@ -105,7 +96,7 @@ def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
         is_whole = slider.step == int(slider.step)
         number = int if is_whole else float
         column.slider(
-            slider.label,
+            say(slider.label),
             min_value=number(slider.low),
             max_value=number(slider.high),
             value=number(slider.start),
@@ -114,7 +105,7 @@ def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
         )
 
 
-def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", key: str) -> bool:
+def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
     """Train the six words where a person asked for it, and say how far it is; return whether it was asked for."""
     seed = view_fields.seed(lesson.name)
     is_wanted = view_fields.wants_training(lesson.name)
@@ -137,8 +128,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", 
             place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(told))
 
     trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
-    smoothing = given.get("smoothing", 0.0)
-    trained.six_words(float(str(smoothing)))
+    trained.six_words(spec.parameters.get("smoothing", 0.0))
     place.empty()
     return True
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
@@ -150,7 +150,7 @@ def draw_figure(
     Raises:
         LessonError: it cannot be drawn.
     """
-    from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+    from pages.learn.tour.lesson_engine.catalogue import KINDS
     from pages.learn.tour.lesson_engine.drawn import FigureData
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 
@@ -158,9 +158,9 @@ def draw_figure(
         lesson = next(one for one in here() if isinstance(one, Lesson) and one.name == of_lesson)
         spec = lesson.parts[part]
         assert isinstance(spec, FigureSpec), "its place was taken from the lesson"
-        evidence, given = evidence_of(lesson, seed=seed), read_parameters(spec)
-        of: dict[str, Any] = {"lesson": lesson, "spec": spec, "evidence": evidence, "given": given}
-        return KINDS[spec.kind].draw(FigureData(**of, moved=moved, is_trained=is_trained))
+        evidence = evidence_of(lesson, seed=seed)
+        data = FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained)
+        return KINDS[spec.kind].draw(data)
 
 
 def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":

@@ -1,44 +1,62 @@
-"""The live figures that a lesson can have, by name: what each takes, what can be moved, and who draws it."""
+"""The live figures that a lesson can have, by name: parameters, sliders, and the module that draws each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pages.learn.tour.lesson_engine.errors import LessonError, at_line
 from pages.learn.tour.lesson_engine.parameters import (
-    ATTENTION,
-    EXPRESSION,
-    EXPRESSIONS,
-    PLACE,
-    WORDS,
-    YES,
-    Parameter,
+    Read,
+    attention,
+    expression,
+    expressions,
     number,
     one_of,
+    place,
     whole,
+    words,
+    yes,
 )
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Slider
+    from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData
     from pages.learn.tour.lesson_engine.lesson import FigureSpec
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slider:
+    """A number that a person moves beneath a figure."""
+
+    name: str  # also of the parameter from which it starts
+    label: str  # marked
+    low: float
+    high: float
+    step: float
+    start: float
+    is_optional: bool = False  # it is there only where the parameter is given
+
+
+@dataclass(frozen=True)
 class FigureKind:
     """A kind of figure."""
 
-    parameters: Mapping[str, Parameter]
+    meaning: str  # marked, for authors of lessons
+    parameters: Mapping[str, Read]
     home: str  # the module that draws it
-    needs: tuple[str, ...] = ()  # parameters that must be there
+    needs: tuple[str, ...] = ()  # parameters that must be given
     trains: bool = False  # it shows a training, which begins when a person asks for it
-    meaning: str = ""  # for who writes lessons; said
+    sliders: tuple[Slider, ...] = ()
 
-    def sliders(self, spec: "FigureSpec") -> "tuple[Slider, ...]":
-        """Return what can be moved beneath the figure."""
-        found = getattr(import_module(self.home), "SLIDERS", {}).get(spec.kind)
-        return () if found is None else found(read_parameters(spec))
+    def sliders_of(self, spec: "FigureSpec") -> tuple[Slider, ...]:
+        """Return the sliders beneath a figure, with the starts that its parameters set."""
+        given = spec.parameters
+        most = {"written": given.get("tokens")}  # a search has no more steps than tokens
+        return tuple(
+            replace(slider, start=given.get(slider.name, slider.start), high=most.get(slider.name) or slider.high)
+            for slider in self.sliders
+            if slider.name in given or not slider.is_optional
+        )
 
     def draw(self, data: "FigureData") -> "Drawn":
         """Draw the figure.
@@ -46,167 +64,123 @@ class FigureKind:
         Raises:
             LessonError: it cannot be drawn from this model and text.
         """
-        draw: Callable[[FigureData], Drawn] = getattr(
-            import_module(self.home), f"draw_{data.spec.kind.replace('-', '_')}"
-        )
+        module = import_module(f"pages.learn.tour.lesson_engine.drawing_{self.home}")
+        draw: Callable[[FigureData], Drawn] = getattr(module, f"draw_{data.spec.kind.replace('-', '_')}")
         return draw(data)
 
 
-_OF_RUN = {"title": WORDS, "right": YES, "other": YES}
-_HEAD: Mapping[str, Parameter] = {
-    "attention": ATTENTION,
-    "layer": whole(0, 200),
-    "head": whole(0, 200),
-    **_OF_RUN,
-}
-_ROW = {"query": PLACE, "writing": PLACE}
-_POSITION = {"pos": PLACE, "writing": PLACE}
-_HEADS, _NUMBERS, _PREDICTIONS, _LEARNING = (
-    f"pages.learn.tour.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "predictions", "learning")
-)
+_OF_RUN: Mapping[str, Read] = {"title": words, "right": yes, "other": yes}
+_HEAD: Mapping[str, Read] = {"attention": attention, "layer": whole(0, 200), "head": whole(0, 200), **_OF_RUN}
+_ROW: Mapping[str, Read] = {**_HEAD, "query": place, "writing": place}
+_POSITION: Mapping[str, Read] = {**_OF_RUN, "pos": place, "writing": place}
+_SMOOTHING: Mapping[str, Read] = {"smoothing": number(0, 0.9), "title": words}
 
 KINDS: Mapping[str, FigureKind] = {
     "head": FigureKind(
-        parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
-        home=_HEADS,
-        meaning=mark("a head's attention pattern, or its scores, as a heatmap"),
+        mark("a head's attention pattern, or its scores, as a heatmap"),
+        {**_ROW, "key": place, "quantity": one_of("pattern", "scores"), "prompt": yes},
+        "heads",
     ),
     "heads": FigureKind(
-        parameters={"attention": ATTENTION, "layer": whole(0, 200), **_OF_RUN},
-        home=_HEADS,
-        meaning=mark("the attention patterns of all heads, or of one layer"),
+        mark("the attention patterns of all heads, or of one layer"),
+        {"attention": attention, "layer": whole(0, 200), **_OF_RUN},
+        "heads",
     ),
-    "row": FigureKind(
-        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("attention of one query, one bar per key")
-    ),
-    "lines": FigureKind(
-        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
-    ),
-    "mask": FigureKind(
-        parameters={"attention": ATTENTION, **_OF_RUN},
-        home=_HEADS,
-        meaning=mark("an attention mask"),
-    ),
+    "row": FigureKind(mark("attention of one query, one bar per key"), _ROW, "heads"),
+    "lines": FigureKind(mark("a head's pattern as lines from queries to keys"), _ROW, "heads"),
+    "mask": FigureKind(mark("an attention mask"), {"attention": attention, **_OF_RUN}, "heads"),
     "softmax": FigureKind(
-        parameters={**_HEAD, **_ROW, "scale": number(0, 20)},
-        home=_HEADS,
-        meaning=mark("the softmax of a query's scores, with a slider for the score multiplier"),
+        mark("the softmax of a query's scores, with a slider for the score multiplier"),
+        {**_ROW, "scale": number(0, 20)},
+        "heads",
+        sliders=(
+            Slider(
+                name="scale",
+                label=mark("Score multiplier (inverse temperature)"),
+                low=0.0,
+                high=12.0,
+                step=0.1,
+                start=1.0,
+            ),
+        ),
     ),
-    "steps": FigureKind(
-        parameters={**_HEAD, **_ROW},
-        home=_HEADS,
-        meaning=mark("from q · k to attention weights for one query, in numbers for each key"),
-    ),
-    "effects": FigureKind(
-        parameters={"title": WORDS}, home=_HEADS, meaning=mark("increase of the loss when each head is ablated")
-    ),
+    "steps": FigureKind(mark("from q · k to attention weights for one query, in numbers for each key"), _ROW, "heads"),
+    "effects": FigureKind(mark("increase of the loss when each head is ablated"), {"title": words}, "heads"),
     "tokens": FigureKind(
-        parameters={
-            "side": one_of("source", "target"),
-            "values": EXPRESSION,
-            "numbers": YES,
-            "title": WORDS,
-            "other": YES,
-        },
-        home=_NUMBERS,
-        meaning=mark("the tokens with their ids, or with values"),
+        mark("the tokens with their ids, or with values"),
+        {"side": one_of("source", "target"), "values": expression, "numbers": yes, "title": words, "other": yes},
+        "numbers",
     ),
     "matrix": FigureKind(
-        parameters={"values": EXPRESSION, "title": WORDS, "numbers": YES, "signed": YES, "decimals": whole(0, 6)},
+        mark("any values with two axes as a heatmap"),
+        {"values": expression, "title": words, "numbers": yes, "signed": yes, "decimals": whole(0, 6)},
+        "numbers",
         needs=("values",),
-        home=_NUMBERS,
-        meaning=mark("any values with two axes as a heatmap"),
     ),
     "bars": FigureKind(
-        parameters={
-            "values": EXPRESSION,
-            "beside": EXPRESSION,
-            "title": WORDS,
-            "names": WORDS,
-            "decimals": whole(0, 6),
-            "from": number(-1e6, 1e6),
-            "to": number(-1e6, 1e6),
+        mark("any values with one axis as bars, optionally compared with others"),
+        {
+            **{"values": expression, "beside": expression, "title": words, "names": words},
+            **{"decimals": whole(0, 6), "from": number(-1e6, 1e6), "to": number(-1e6, 1e6)},
         },
+        "numbers",
         needs=("values",),
-        home=_NUMBERS,
-        meaning=mark("any values with one axis as bars, optionally compared with others"),
     ),
     "positions": FigureKind(
-        parameters={
-            "n": whole(1, 512),
-            "width": whole(2, 1024),
-            "layout": one_of("interleaved", "halves"),
-            "numbers": YES,
-            "title": WORDS,
+        mark("sinusoidal positional encoding"),
+        {
+            **{"n": whole(1, 512), "width": whole(2, 1024), "layout": one_of("interleaved", "halves")},
+            **{"numbers": yes, "title": words},
         },
-        home=_NUMBERS,
-        meaning=mark("sinusoidal positional encoding"),
+        "numbers",
     ),
     "shapes": FigureKind(
-        parameters={"values": EXPRESSIONS, "title": WORDS},
-        home=_NUMBERS,
-        meaning=mark("the shapes of the model's activations on this text"),
+        mark("the shapes of the model's activations on this text"), {"values": expressions, "title": words}, "numbers"
     ),
     "beams": FigureKind(
-        parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
-        home=_NUMBERS,
-        meaning=mark("the hypotheses of beam search, step by step"),
+        mark("the hypotheses of beam search, step by step"),
+        {"beams": whole(1, 8), "tokens": whole(1, 64), "title": words},
+        "numbers",
+        sliders=(Slider(name="written", label=mark("Tokens generated"), low=1, high=16, step=1, start=1),),
     ),
     "next-tokens": FigureKind(
-        parameters={**_OF_RUN, **_POSITION},
-        home=_PREDICTIONS,
-        meaning=mark("the decoder's input at each position, the correct next token, and its probability"),
+        mark("the decoder's input at each position, the correct next token, and its probability"),
+        _POSITION,
+        "predictions",
     ),
     "top-tokens": FigureKind(
-        parameters={
-            **_OF_RUN,
+        mark("the most probable tokens at one position, or their logits, optionally with a slider for the temperature"),
+        {
             **_POSITION,
-            "n": whole(2, 20),
-            "quantity": one_of("probs", "logits"),
-            "temperature": number(0.1, 3),
+            **{"n": whole(2, 20), "quantity": one_of("probs", "logits"), "temperature": number(0.1, 3)},
         },
-        home=_PREDICTIONS,
-        meaning=mark(
-            "the most probable tokens at one position, or their logits, optionally with a slider for the temperature"
+        "predictions",
+        sliders=(
+            Slider(
+                name="temperature", label=mark("Temperature"), low=0.1, high=3.0, step=0.1, start=1.0, is_optional=True
+            ),
         ),
     ),
     "distributions": FigureKind(
-        parameters={"smoothing": number(0, 0.9), "title": WORDS},
-        home=_LEARNING,
+        mark("target distributions of the six-word model, and its predictions before and after training"),
+        _SMOOTHING,
+        "learning",
         trains=True,
-        meaning=mark("target distributions of the six-word model, and its predictions before and after training"),
     ),
-    "loss": FigureKind(
-        parameters={"smoothing": number(0, 0.9), "title": WORDS},
-        home=_LEARNING,
-        trains=True,
-        meaning=mark("the loss curve of the six-word model, trained live"),
-    ),
+    "loss": FigureKind(mark("the loss curve of the six-word model, trained live"), _SMOOTHING, "learning", trains=True),
     "smoothing": FigureKind(
-        parameters={"smoothing": number(0, 0.9), "words": whole(2, 40), "title": WORDS},
-        home=_LEARNING,
-        meaning=mark("a smoothed target, with a slider for label smoothing"),
+        mark("a smoothed target, with a slider for label smoothing"),
+        {**_SMOOTHING, "words": whole(2, 40)},
+        "learning",
+        sliders=(Slider(name="smoothing", label=mark("Label smoothing"), low=0.0, high=0.9, step=0.01, start=0.1),),
     ),
     "warm-up": FigureKind(
-        parameters={"width": whole(1, 8192), "steps": whole(1, 100_000), "title": WORDS},
-        home=_LEARNING,
-        meaning=mark("the learning rate schedule, with sliders for d_model and warm-up"),
+        mark("the learning rate schedule, with sliders for d_model and warm-up"),
+        {"width": whole(1, 8192), "steps": whole(1, 100_000), "title": words},
+        "learning",
+        sliders=(
+            Slider(name="width", label="d_model", low=64, high=2048, step=64, start=512),
+            Slider(name="steps", label=mark("Warm-up steps"), low=100, high=20_000, step=100, start=4000),
+        ),
     ),
 }
-
-
-def read_parameters(spec: "FigureSpec") -> dict[str, object]:
-    """Return a figure's parameters, each as its kind reads it.
-
-    Raises:
-        LessonError: one that is needed is missing, or one cannot be read.
-    """
-    kind = KINDS[spec.kind]
-    for name in kind.needs:
-        if name not in spec.parameters:
-            raise LessonError("the figure {kind} needs {name}: …", kind=spec.kind, name=name, line=spec.line)
-    found: dict[str, object] = {}
-    for name, text in spec.parameters.items():
-        with at_line(spec.lines[name]):
-            found[name] = kind.parameters[name].read(text)
-    return found

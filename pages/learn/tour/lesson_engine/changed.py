@@ -1,31 +1,37 @@
-"""What a model writes with one head changed: ablated, patched, or made to attend to one key and nothing else."""
+"""Outputs, probabilities and losses with heads changed: ablated, patched, or attending to one key only."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
+from headlight.analysis.trace.attentions import attentions_of
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.getters import Get, Parts, attention_site, probabilities
+from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.getters import Get, attention_site, name_of, probabilities
 from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, Run
-from pages.learn.tour.lesson_engine.value import Result
+from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.inputs import tensor_of
+from transformer_core.errors import TextError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import patch, set_cells, zero_heads
 
 Change = Callable[[Run, Parts], Mapping[str, Any]]
-"""Gives the intervention, by its site, that a quantity's brackets ask for."""
+"""Returns the interventions, by site, for the parts in a quantity's brackets."""
 
 
 def switched_off(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return what sets a head's output to 0: attention, layer, head."""
-    attention, layer, head = parts
-    return {attention_site(run, attention, layer, "hook_z"): zero_heads([_head(run, head)])}
+    """Return the ablation of heads of one layer: attention, layer, heads."""
+    attention, layer, *heads = parts
+    return {attention_site(run, attention, layer, "hook_z"): zero_heads([_head(run, head) for head in heads])}
 
 
 def looking(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return what gives all of a query's weight to one key: attention, layer, head, query, key."""
+    """Return the intervention by which a query attends to one key only: attention, layer, head, query, key."""
     attention, layer, head, *places = parts
     site = attention_site(run, attention, layer, "hook_pattern")
     sides = run.sides[str(attention)]
@@ -38,7 +44,7 @@ def looking(run: Run, parts: Parts) -> Mapping[str, Any]:
 
 
 def patched(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return what gives a head the output that it has on the lesson's other text: attention, layer, head, query.
+    """Return the patch of a head with its output on the lesson's other text: attention, layer, head, query.
 
     Without a query, at all positions; texts of the same number of tokens are paired by position.
     """
@@ -53,62 +59,115 @@ def patched(run: Run, parts: Parts) -> Mapping[str, Any]:
 
 
 def output(change: Change) -> Get:
-    """Return what gets the text that the changed model writes by itself."""
+    """Return a getter of the text that the changed model generates."""
+
+    @torch.inference_mode()
+    def generate(run: Run, parts: Parts) -> str:
+        if run.model.decoder is None:
+            raise ExpressionError("a masked model does not generate text")
+        is_pair = run.model.config.architecture == "encoder_decoder"
+        given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
+        with intervene(run.model, change(run, parts)):
+            decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
+        tokens = decoding.tokens[0].tolist()
+        return run.tokenizer.target.decode(tokens) if is_pair else run.tokenizer.continuation(tokens, len(given))
 
     def get(run: Run, parts: Parts) -> Result:
-        words: str = _once(run, ("output", change, parts, _source(run)), lambda: _write(run, change(run, parts)))
-        return words
+        text: str = run.once(("output", change, parts, _source(run)), lambda: generate(run, parts))
+        return text
 
     return get
 
 
 def probs(change: Change) -> Get:
-    """Return what gets the changed model's probabilities behind each token that the right one wrote [pos, vocab]."""
+    """Return a getter of the changed model's probabilities on the correct model's output [pos, vocab]."""
 
     def get(run: Run, parts: Parts) -> Result:
-        return probabilities(
-            run, _once(run, ("probs", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
-        )
+        logits = run.once(("logits", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
+        return probabilities(run, logits.numpy())
 
     return get
 
 
-@torch.inference_mode()
-def _write(run: Run, interventions: Mapping[str, Any]) -> str:
-    is_pair = run.model.config.architecture == "encoder_decoder"
-    if run.model.decoder is None:
-        raise ExpressionError("a masked model does not generate text")
-    given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
-    with intervene(run.model, interventions):
-        decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
-    tokens = decoding.tokens[0].tolist()
-    return run.tokenizer.target.decode(tokens) if is_pair else run.tokenizer.continuation(tokens, len(given))
+def loss_rise(run: Run, parts: Parts) -> Result:
+    """Return the increase of the loss on the text with heads ablated: attention, layer, heads.
+
+    Returns:
+        nats per token, the mean over all targets but the end of the sequence; negative where the loss is lower.
+
+    Raises:
+        TextError: a masked model, which generates nothing.
+    """
+    return number(_rise(run, parts))
+
+
+def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
+    """Return the `loss_rise` of each head by itself, by attention.
+
+    Raises:
+        TextError: a masked model, which generates nothing.
+    """
+    config = run.model.config
+    shapes = {name: (attention.n_layers(config), config.n_heads) for name, attention in attentions_of(config).items()}
+    return {
+        name: np.array([_rise(run, (name, *place)) for place in np.ndindex(shape)]).reshape(shape)
+        for name, shape in shapes.items()
+    }
+
+
+def text_loss(run: Run, parts: Parts) -> Result:
+    """Return the loss with teacher forcing on the correct model's output, nats per token.
+
+    Raises:
+        TextError: a masked model, which generates nothing.
+    """
+    _check_decoder(run)
+    return number(float(_losses(run, torch.from_numpy(run.logits).double()).mean()))
+
+
+def next_tokens(run: Run) -> list[int]:
+    """Return the correct next token's id at each position; at the last one it is the correct model's."""
+    labels = run.tokenizer.target.tokens(range(run.logits.shape[-1]))
+    return [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
+
+
+def _rise(run: Run, ablated: Parts) -> float:
+    """Return the increase of the loss, the end of the sequence left out: attention, layer, heads."""
+    _check_decoder(run)
+    is_word = ~torch.isin(torch.tensor(next_tokens(run)), torch.tensor(sorted(run.model.config.eos_ids)))
+
+    def loss(interventions: Mapping[str, Any]) -> float:
+        losses = _losses(run, _logits(run, interventions))
+        return float(losses[is_word if is_word.any() else ...].mean())
+
+    before: float = run.once("loss", lambda: loss({}))
+    after: float = run.once(("loss", ablated), lambda: loss(switched_off(run, ablated)))
+    return after - before
+
+
+def _losses(run: Run, logits: Tensor) -> Tensor:
+    return -logits.log_softmax(dim=-1).gather(-1, torch.tensor(next_tokens(run))[:, None])[:, 0]
 
 
 @torch.inference_mode()
-def _logits(run: Run, interventions: Mapping[str, Any]) -> Any:
+def _logits(run: Run, interventions: Mapping[str, Any]) -> Tensor:
     with intervene(run.model, interventions):
-        return run.model(*(tensor_of(ids, run.model) for ids in run.model_run.inputs))[0].float().numpy()
+        logits: Tensor = run.model(*(tensor_of(ids, run.model) for ids in run.model_run.inputs))[0].float()
+    return logits
 
 
 def _source(run: Run) -> Hashable:
-    """Return what a patch of a run takes its values from."""
+    """Return the tokens of the run that a patch takes its activations from."""
     return run.source and run.source.model_run.inputs
 
 
-def _once(run: Run, key: Hashable, make: Callable[[], Any]) -> Any:
-    """Return what was made before, or make it."""
-    if key not in run.found:
-        run.found[key] = make()
-    return run.found[key]
+def _check_decoder(run: Run) -> None:
+    if run.model.decoder is None:
+        raise TextError("this model predicts no tokens, so it has no loss on this text")
 
 
 def _head(run: Run, head: str | float) -> int:
     n_heads = run.model.config.n_heads
     if isinstance(head, str) or head not in range(n_heads):
-        raise ExpressionError(
-            "this model has no head “{head}”, only 0 to {last}",
-            head=f"{head:g}" if not isinstance(head, str) else head,
-            last=n_heads - 1,
-        )
+        raise ExpressionError("this model has no head “{head}”, only 0 to {last}", head=name_of(head), last=n_heads - 1)
     return int(head)

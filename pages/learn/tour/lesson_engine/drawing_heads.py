@@ -1,8 +1,6 @@
 """The figures of lessons that show heads."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,25 +11,12 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.language import say
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
-
-SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
-    "softmax": lambda given: (
-        Slider(
-            name="scale",
-            label=say("Score multiplier (inverse temperature)"),
-            low=0.0,
-            high=12.0,
-            step=0.1,
-            start=float(given.get("scale", 1.0)),
-        ),
-    ),
-}
 
 
 def who(data: FigureData) -> str:
@@ -218,7 +203,7 @@ def draw_steps(data: FigureData) -> Table:
 
 def draw_effects(data: FigureData) -> Plot:
     """Draw how much the loss on this text rises where a head is switched off."""
-    from pages.learn.tour.lesson_engine.effects import loss_rises
+    from pages.learn.tour.lesson_engine.changed import loss_rises
 
     rises = loss_rises(data.run)
     figure = head_grid(

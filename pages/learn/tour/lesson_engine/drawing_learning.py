@@ -1,8 +1,5 @@
 """The figures of lessons that show how a model is trained: targets, losses, learning rates."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
 from headlight.figures import TokenGrid
@@ -10,7 +7,7 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.hues import WARM
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, csv_of
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.language import grouped, say
@@ -18,30 +15,6 @@ from transformer_core.training.schedule import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve
 _NARROW = 340  # px, beside the text in a narrow window: slanted labels leave room for the first panel's name
-
-SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
-    "smoothing": lambda given: (
-        Slider(
-            name="smoothing",
-            label=say("Label smoothing"),
-            low=0.0,
-            high=0.9,
-            step=0.01,
-            start=float(given.get("smoothing", 0.1)),
-        ),
-    ),
-    "warm-up": lambda given: (
-        Slider(name="width", label="d_model", low=64, high=2048, step=64, start=float(given.get("width", 512))),
-        Slider(
-            name="steps",
-            label=say("Warm-up steps"),
-            low=100,
-            high=20_000,
-            step=100,
-            start=float(given.get("steps", 4000)),
-        ),
-    ),
-}
 
 
 def draw_distributions(data: FigureData) -> Plot:

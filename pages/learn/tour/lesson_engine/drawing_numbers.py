@@ -1,14 +1,13 @@
 """The figures of lessons that show numbers as they are: tokens, tables, shapes, beams."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Strip, Table, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES
@@ -35,19 +34,6 @@ _SHAPES = (  # what passes through a model of each kind, in the order in which i
     "resid_post[decoder, 0]",
     "logits",
 )
-
-SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
-    "beams": lambda given: (
-        Slider(
-            name="written",
-            label=say("Tokens generated"),
-            low=1,
-            high=int(given.get("tokens", 16)),
-            step=1,
-            start=1,
-        ),
-    ),
-}
 
 
 def draw_tokens(data: FigureData) -> Strip:

@@ -1,35 +1,15 @@
 """The figures of lessons that show predictions: of each position one, or of one position the best ones."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 
 from headlight.figures.bars.label_bars import label_bars
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
-from pages.learn.tour.lesson_engine.effects import next_tokens
+from pages.learn.tour.lesson_engine.changed import next_tokens
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table, csv_of
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.getters import probabilities
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.language import say
-
-SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
-    "top-tokens": lambda given: (
-        (
-            Slider(
-                name="temperature",
-                label=say("Temperature"),
-                low=0.1,
-                high=3.0,
-                step=0.1,
-                start=float(given["temperature"]),
-            ),
-        )
-        if "temperature" in given
-        else ()
-    ),
-}
 
 
 def draw_next_tokens(data: FigureData) -> Table:

@@ -57,27 +57,19 @@ Drawn = Plot | Strip | Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slider:
-    """A number that a person moves beneath a figure."""
-
-    name: str
-    label: str  # said
-    low: float
-    high: float
-    step: float
-    start: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class FigureData:
     """What a figure is drawn from."""
 
     lesson: Lesson
     spec: FigureSpec
     evidence: Evidence
-    given: Mapping[str, Any]  # the parameters, as they were read
     moved: Mapping[str, float] = field(default_factory=dict)  # where the sliders stand
     is_trained: bool = True  # whether a person has asked for the training that the figure shows
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The parameters of the figure."""
+        return self.spec.parameters
 
     def parameter(self, name: str) -> Any:
         """Return a parameter: of the figure, else of the lesson; None where neither says."""

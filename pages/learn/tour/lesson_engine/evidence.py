@@ -4,16 +4,13 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
-from pages.learn.tour.lesson_engine.value import Axis, Result, Values, in_words, plain_number
-from transformer_core.cached_property import cached_property
+from pages.learn.tour.lesson_engine.value import WRITING, Axis, Result, Values, in_words, plain_number
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say_message
 
@@ -49,25 +46,19 @@ class Evidence:
         """
         self.mistake = mistake
         self._make_run, self._train = make_run, train
+        self._runs: dict[str, Run] = {}
 
-    @cached_property
+    @property
     def run(self) -> Run:
         """The run that the lesson shows, with its mistake, if it has one."""
-        return self._make_run("" if self._is_in_training else self.mistake, False)
-
-    @cached_property
-    def right_run(self) -> Run:
-        """The run of the right model."""
-        return self._make_run("", False)
-
-    @cached_property
-    def other_run(self) -> Run:
-        """The run on the lesson's other text."""
-        return self._make_run("" if self._is_in_training else self.mistake, True)
+        return self.run_of("")
 
     def run_of(self, which: str) -> Run:
         """Return a run: "" the one that is shown, "right" without its mistake, "other" on the other text."""
-        return {"": lambda: self.run, "right": lambda: self.right_run, "other": lambda: self.other_run}[which]()
+        if which not in self._runs:
+            mistake = "" if which == "right" or self._is_in_training else self.mistake
+            self._runs[which] = self._make_run(mistake, which == "other")
+        return self._runs[which]
 
     def six_words(self, smoothing: float = 0.0, *, is_right: bool = False, steps: int = STEPS) -> SixWords:
         """Return the six words' training, with the lesson's mistake, if it lies there; 0 steps: before it."""
@@ -87,18 +78,18 @@ class Evidence:
         return quantity(run, name, parts)
 
     def ask(self, source: str) -> Result:
-        """Return what an expression comes to.
+        """Return the value of an expression.
 
         Raises:
-            ExpressionError: it cannot be read, or asks for what is not there.
+            ExpressionError: it is not one, or has no value for this model and text.
         """
         return self.answer(parse(source))
 
     def answer(self, expression: ast.expr) -> Result:
-        """Return what an expression that was read comes to.
+        """Return the value of the tree of an expression.
 
         Raises:
-            ExpressionError: it asks for what is not there.
+            ExpressionError: it has no value for this model and text.
         """
         try:
             return evaluate(expression, self.quantity)
@@ -108,17 +99,15 @@ class Evidence:
             raise ExpressionError(error.message) from error
 
     def told(self, source: str, decimals: int | None = None) -> str:
-        """Return what an expression comes to, as it stands in a sentence.
+        """Return the value of an expression as text for a sentence.
 
         Raises:
-            ExpressionError: it cannot be read, asks for what is not there, or gives many numbers.
+            ExpressionError: it is not one, has no value, or has several numbers.
         """
         result = self.ask(source)
-        if isinstance(result, str):
-            return result
-        if isinstance(result, bool):
-            return say_message(in_words(result))
-        return plain_number(result.number, decimals)
+        if isinstance(result, Values):
+            return plain_number(result.number, decimals)
+        return result if isinstance(result, str) else say_message(in_words(result))
 
     @property
     def _is_in_training(self) -> bool:
@@ -128,12 +117,11 @@ class Evidence:
         smoothing = parts[0] if parts else 0.0
         if len(parts) > 1 or isinstance(smoothing, str) or not 0 <= smoothing < 1:
             raise ExpressionError("{name} takes the label smoothing, at least 0 and below 1: {name}[0.1]", name=name)
-        steps = STEPS if name in TRAINED else 0
-        made = self.six_words(smoothing, is_right=is_right, steps=steps)
+        made = self.six_words(smoothing, is_right=is_right, steps=STEPS if name in TRAINED else 0)
         if name == "translation":
             return " ".join(made.written)
         if name == "loss":
             return Values(array=made.losses, axes=(Axis(name="step", size=len(made.losses)),))
-        array: np.ndarray = {"untrained": made.untrained, "trained": made.trained, "aim": made.target}[name]
-        pos = Axis(name="pos", size=len(made.reads), labels=made.reads, names={"writing": made.to_say})
-        return Values(array=array, axes=(pos, Axis(name="vocab", size=len(WORDS), labels=WORDS)))
+        pos = Axis(name="pos", size=len(made.reads), labels=made.reads, names={WRITING: made.to_say})
+        arrays = {"untrained": made.untrained, "trained": made.trained, "aim": made.target}
+        return Values(array=arrays[name], axes=(pos, Axis(name="vocab", size=len(WORDS), labels=WORDS)))

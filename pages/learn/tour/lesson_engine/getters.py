@@ -6,20 +6,18 @@ import numpy as np
 import torch
 
 from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.learn.tour.lesson_engine import effects
 from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.expressions import Parts
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.model.positions import sinusoidal_table
 
-Parts = tuple[str | float, ...]
 Get = Callable[[Run, Parts], Result]
 
 
 def of_head(stem: str, rows: str, columns: str) -> Get:
-    """Return what gets an attention's site: of a layer [head, row, column], of a head [row, column]."""
+    """Return a getter of an attention's site: of a layer [head, row, column], of a head [row, column]."""
 
     def get(run: Run, parts: Parts) -> Result:
         attention, layer, *head = parts
@@ -37,7 +35,7 @@ def of_head(stem: str, rows: str, columns: str) -> Get:
 
 
 def of_attention(stem: str) -> Get:
-    """Return what gets what an attention adds to the residual stream [pos, d_model]."""
+    """Return a getter of what an attention adds to the residual stream [pos, d_model]."""
 
     def get(run: Run, parts: Parts) -> Result:
         attention, layer = parts
@@ -46,24 +44,14 @@ def of_attention(stem: str) -> Get:
     return get
 
 
-def of_layer(stem: str, width: str = "d_model") -> Get:
-    """Return what gets a site of a block [pos, width]."""
+def of_stack(stem: str, width: str = "d_model") -> Get:
+    """Return a getter of a site of a stack, or of one of its layers [pos, width]."""
 
     def get(run: Run, parts: Parts) -> Result:
-        stack, layer = parts
+        stack, *layer = parts
         side = _side(run, stack)
-        return _on_stream(run, _captured(run, f"{stack}.blocks.{_plain(layer)}.{stem}"), side, width)
-
-    return get
-
-
-def of_stack(stem: str) -> Get:
-    """Return what gets a site of a stack [pos, d_model]."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        (stack,) = parts
-        side = _side(run, stack)
-        return _on_stream(run, _captured(run, f"{stack}.{stem}"), side)
+        block = f"blocks.{name_of(layer[0])}." if layer else ""
+        return _on_stream(run, _captured(run, f"{stack}.{block}{stem}"), side, width)
 
     return get
 
@@ -77,12 +65,12 @@ def mask(run: Run, parts: Parts) -> Result:
 
 
 def normalized(*, is_plain: bool) -> Get:
-    """Return what gets a normalization's output, or what it was before its weights and biases."""
+    """Return a getter of a normalization's output, or what it was before its weights and biases."""
 
     def get(run: Run, parts: Parts) -> Result:
         stack, layer, norm = parts
         side = _side(run, stack)
-        name = f"{stack}.blocks.{_plain(layer)}.{norm}"
+        name = f"{stack}.blocks.{name_of(layer)}.{norm}"
         array = _captured(run, f"{name}.hook_normalized")
         if is_plain:
             weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
@@ -92,13 +80,14 @@ def normalized(*, is_plain: bool) -> Get:
     return get
 
 
-def logits(*, as_probabilities: bool) -> Get:
-    """Return what gets the logits, or the probabilities, of all tokens behind each position [pos, vocab]."""
+def logits(run: Run, parts: Parts) -> Result:
+    """Return the logits of all tokens at each position [pos, vocab]."""
+    return _of_vocabulary(run, run.logits)
 
-    def get(run: Run, parts: Parts) -> Result:
-        return probabilities(run, run.logits) if as_probabilities else _of_vocabulary(run, run.logits)
 
-    return get
+def probs(run: Run, parts: Parts) -> Result:
+    """Return the probabilities of all tokens at each position [pos, vocab]."""
+    return probabilities(run, run.logits)
 
 
 def probabilities(run: Run, logits: np.ndarray) -> Values:
@@ -172,11 +161,6 @@ def positions(run: Run, parts: Parts) -> Result:
     return Values(array=table, axes=(Axis(name="pos", size=int(rows)), Axis(name="d_model", size=int(width))))
 
 
-def output(run: Run, parts: Parts) -> Result:
-    """Return what the model wrote."""
-    return run.model_run.output
-
-
 def n_tokens(run: Run, parts: Parts) -> Result:
     """Return how many tokens a text has."""
     (side,) = parts
@@ -185,44 +169,9 @@ def n_tokens(run: Run, parts: Parts) -> Result:
     return number(len(getattr(run.model_run, str(side))))
 
 
-def written(name: str) -> Get:
-    """Return what gets the text, or its log-probability in nats, that a search finds; greedy, or with beams."""
-    is_greedy, is_text = name.startswith("greedy"), name.endswith("text")
-
-    def get(run: Run, parts: Parts) -> Result:
-        n_beams, n_tokens = (1.0, *parts) if is_greedy else parts
-        found = searched(run, _whole(n_beams), _whole(n_tokens))
-        return found.words if is_text else number(found.log_prob)
-
-    return get
-
-
-def loss_rise(run: Run, parts: Parts) -> Result:
-    """Return by how much the loss on the text rises, in nats a token, where heads of a layer are switched off."""
-    attention, layer, *heads = parts
-    if any(isinstance(part, str) or part != int(part) for part in (layer, *heads)):
-        raise ExpressionError("layers and heads must be whole numbers of at least 0")
-    return number(effects.loss_rise(run, str(attention), int(layer), [int(head) for head in heads]))
-
-
-def text_loss(run: Run, parts: Parts) -> Result:
-    """Return the loss on what the right model wrote, in nats a token."""
-    return number(effects.text_loss(run))
-
-
-def _whole(part: str | float) -> int:
-    if isinstance(part, str) or part != int(part) or not 1 <= part <= 64:
-        raise ExpressionError("“{part}” must be a whole number from 1 to 64", part=part)
-    return int(part)
-
-
 def number_of(field: str) -> Get:
-    """Return what gets a number of the configuration."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        return number(getattr(run.model.config, field))
-
-    return get
+    """Return a getter of a number of the configuration."""
+    return lambda run, parts: number(getattr(run.model.config, field))
 
 
 def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -> Values:
@@ -241,12 +190,13 @@ def attention_site(run: Run, attention: str | float, layer: str | float, stem: s
     n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
     if isinstance(layer, str) or layer not in range(n_layers):
         raise ExpressionError(
-            "this model has no layer “{layer}”, only 0 to {last}", layer=_plain(layer), last=n_layers - 1
+            "this model has no layer “{layer}”, only 0 to {last}", layer=name_of(layer), last=n_layers - 1
         )
     return ATTENTIONS[str(attention)].site(int(layer), stem)
 
 
-def _plain(part: str | float) -> str:
+def name_of(part: str | float) -> str:
+    """Return a part of a quantity as it is written."""
     return part if isinstance(part, str) else f"{part:g}"
 
 

@@ -1,15 +1,16 @@
-"""What a lesson is made of, as it was read from its file."""
+"""The parts of a lesson, as they are read from its file."""
 
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from transformer_core.errors import Message
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """An expression in a lesson, as it is written and as it was read."""
+    """An expression in a lesson."""
 
     source: str
     expression: ast.expr
@@ -18,15 +19,15 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """A number or a word that is put into the prose."""
+    """An expression whose value is shown in the prose."""
 
     asked: Asked
-    decimals: int | None  # of a number; None: four digits that count
+    decimals: int | None  # of a number; None: four significant digits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prose:
-    """Paragraphs in Markdown: texts, and between them what is put in."""
+    """Paragraphs in Markdown, with values in them."""
 
     pieces: tuple[str | Told, ...]
     line: int
@@ -37,7 +38,7 @@ class FigureSpec:
     """A live figure by its name, with its parameters."""
 
     kind: str
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Any]
     lines: Mapping[str, int]  # of each parameter
     line: int
 
@@ -47,26 +48,26 @@ class Choice:
     """An answer that can be chosen."""
 
     text: str
-    is_right: "Asked | bool | None"  # by the model's numbers, as written, or as the question's answer says
+    is_right: "Asked | bool | None"  # an expression, fixed in the file, or decided by the question's answer
     line: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is to be predicted before the rest is shown."""
+    """A prediction that a reader makes before the rest is shown."""
 
     ask: str
-    choices: tuple[Choice, ...]  # (): a number, or a token
-    answer: Asked | None
-    within: float  # how far a number may be from the right one
-    tokens: str  # "source" or "target": the answer is one of these tokens; "": it is not
-    hint: str
     line: int
+    choices: tuple[Choice, ...] = ()  # (): a number, or a token
+    answer: Asked | None = None
+    within: float = 0.005  # tolerance of a number
+    tokens: str = ""  # "source" or "target": the answer is one of these tokens
+    hint: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What must hold for the model's numbers."""
+    """Conditions that must hold for the model's numbers."""
 
     claim: str  # in words; "": the expressions alone
     holds: tuple[Asked, ...]
@@ -88,23 +89,23 @@ Part = Prose | FigureSpec | Question | Check | Link
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A chapter: what is looked at, and the parts in their order. What is behind a question waits for the answer."""
+    """A chapter: model, text and head, and the parts in their order. Parts after a question wait for its answer."""
 
     name: str  # in addresses
-    file: str  # as one writes it at the project's root
+    file: str  # relative to the project's root
     title: str
-    group: str  # the heading in the contents; "": none
-    section: str  # of the paper
-    model: str
-    text: str
-    target: str | None
-    other: str  # another text, to compare with; "": none
-    attention: str
-    layer: int | None
-    head: int | None
-    padding: int  # tokens that follow the source, as in a batch with a longer one
-    mistake: str  # that the model is shown with; "": none
-    parts: tuple[Part, ...]
+    group: str = ""  # the heading in the contents
+    section: str = ""  # of the paper
+    model: str = ""
+    text: str = ""
+    target: str | None = None
+    other: str = ""  # another text, to compare with
+    attention: str = ""
+    layer: int | None = None
+    head: int | None = None
+    padding: int = 0  # tokens after the source, as in a batch with a longer one
+    mistake: str = ""  # made by the model that is shown
+    parts: tuple[Part, ...] = ()
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -112,23 +113,17 @@ class Lesson:
         return tuple(part for part in self.parts if isinstance(part, Question))
 
     def parts_up_to(self, n_answered: int) -> tuple[Part, ...]:
-        """Return what is seen once so many questions were answered: up to the next one."""
-        seen: list[Part] = []
-        for part in self.parts:
-            seen.append(part)
-            if isinstance(part, Question):
-                n_answered -= 1
-                if n_answered < 0:
-                    break
-        return tuple(seen)
+        """Return the parts that are shown after a number of answers: up to and including the next question."""
+        ends = [place for place, part in enumerate(self.parts, start=1) if isinstance(part, Question)]
+        return self.parts[: ends[n_answered]] if n_answered < len(ends) else self.parts
 
 
 @dataclass(frozen=True, kw_only=True)
 class BrokenLesson:
-    """A file that is no lesson, and why."""
+    """A file that is not a valid lesson."""
 
     name: str
     file: str
-    title: str  # what could be read of it, or the file's name
+    title: str  # as far as it can be read, or the file's name
     group: str
     why: Message  # one sentence, with file and line

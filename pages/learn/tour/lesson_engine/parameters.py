@@ -1,84 +1,80 @@
-"""What the parameters of figures can be, and how they are read."""
+"""How the parameters of figures and the keys of other blocks are read.
+
+Each function returns the value of a text, and raises ExpressionError where the text is not one.
+"""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import parse
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """How a parameter is read; `read` raises ExpressionError with what would be right."""
-
-    read: Callable[[str], Any]
+Read = Callable[[str], Any]
 
 
-def one_of(*words: str) -> Parameter:
-    """Return a parameter that is one of a few words."""
+def one_of(*words: str) -> Read:
+    """Return the reader of one of a few words."""
 
     def read(text: str) -> str:
         if text not in words:
             raise ExpressionError("“{text}” is not one of {words}", text=text, words=", ".join(words))
         return text
 
-    return Parameter(read)
+    return read
 
 
-def whole(low: int, high: int) -> Parameter:
-    """Return a parameter that is a whole number within limits."""
+def whole(low: int, high: int) -> Read:
+    """Return the reader of a whole number within limits."""
 
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,6}", text) or not low <= int(text) <= high:
             raise ExpressionError("“{text}” must be a whole number from {low} to {high}", text=text, low=low, high=high)
         return int(text)
 
-    return Parameter(read)
+    return read
 
 
-def number(low: float, high: float) -> Parameter:
-    """Return a parameter that is a number within limits."""
+def number(low: float, high: float) -> Read:
+    """Return the reader of a number within limits."""
 
     def read(text: str) -> float:
-        if not re.fullmatch(r"-?\d{1,7}(\.\d+)?", text) or not low <= float(text) <= high:
+        if not re.fullmatch(r"-?\d{1,7}(\.\d+)?(e-?\d{1,3})?", text) or not low <= float(text) <= high:
             raise ExpressionError(
                 "“{text}” must be a number from {low} to {high}", text=text, low=f"{low:g}", high=f"{high:g}"
             )
         return float(text)
 
-    return Parameter(read)
+    return read
 
 
-def _yes(text: str) -> bool:
+def yes(text: str) -> bool:
+    """Read yes or no."""
     if text not in ("yes", "no"):
         raise ExpressionError("“{text}” must be yes or no", text=text)
     return text == "yes"
 
 
-def _place(text: str) -> str | float:
-    """Read a token's label, with or without quotation marks, or its place."""
+def place(text: str) -> str | float:
+    """Read a token, with or without quotation marks, or its index."""
     return float(text) if re.fullmatch(r"\d{1,4}", text) else text.strip('"')
 
 
-def _expression(text: str) -> str:
+def expression(text: str) -> str:
+    """Read an expression."""
     parse(text)
     return text
 
 
-def _expressions(text: str) -> tuple[str, ...]:
-    """Read expressions with semicolons between them."""
-    sources = tuple(part.strip() for part in text.split(";") if part.strip())
-    for source in sources:
-        parse(source)
-    return sources
+def expressions(text: str) -> tuple[str, ...]:
+    """Read expressions separated by semicolons."""
+    return tuple(expression(part.strip()) for part in text.split(";") if part.strip())
 
 
-YES = Parameter(_yes)
-PLACE = Parameter(_place)
-EXPRESSION = Parameter(_expression)
-EXPRESSIONS = Parameter(_expressions)
-WORDS = Parameter(lambda text: text[:200])
-ATTENTION = one_of(*ATTENTIONS)
+def words(text: str) -> str:
+    """Read a title."""
+    return text[:200]
+
+
+attention = one_of(*ATTENTIONS)

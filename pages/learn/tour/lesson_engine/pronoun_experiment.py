@@ -9,7 +9,8 @@ from headlight.analysis.pronouns.patching import Agreement, agreement
 from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.getters import Parts, attention_site
+from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.getters import attention_site
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.model.transformer import Transformer

@@ -1,246 +1,186 @@
-"""What a lesson can ask of a model's run, by name: pattern[cross, 1, 3], embed[encoder], d_head."""
+"""The quantities of a model's run that lessons can name: pattern[cross, 1, 3], embed[encoder], d_head."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pages.learn.tour.lesson_engine import changed, pronoun_experiment
+from pages.learn.tour.lesson_engine import changed, getters, pronoun_experiment
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.getters import (
-    Get,
-    Parts,
-    embedding,
-    logits,
-    loss_rise,
-    mask,
-    n_tokens,
-    normalized,
-    number_of,
-    of_attention,
-    of_card,
-    of_head,
-    of_layer,
-    of_stack,
-    output,
-    positions,
-    probs_after,
-    text_loss,
-    written,
-)
+from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.getters import Get, number_of, of_head, of_stack
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.value import Result
+from pages.learn.tour.lesson_engine.searching import decoded
+from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.errors import mark
 
+MOST_PARTS = 18  # of a quantity that takes any number of heads
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class Quantity:
-    """One thing that can be asked for."""
+    """A quantity of a run."""
 
-    parts: str  # what stands in its brackets
-    meaning: str  # for who writes lessons; said
+    parts: str  # in its brackets, optional ones in brackets again; "…": more may follow
+    meaning: str  # marked, for authors of lessons
     get: Get
-    n_left_out: int = 0  # parts at the end that may be left out: without a head, all heads are meant
-    n_more: int = 0  # parts that may follow: further heads
     is_patched: bool = False  # it needs the run on the lesson's other text, too
 
-    @property
-    def n_parts(self) -> range:
-        """How many parts there may be in its brackets."""
-        most = len(self.parts.split(",")) if self.parts else 0
-        return range(most - self.n_left_out, most + self.n_more + 1)
+    def takes(self, n: int) -> bool:
+        """Return whether a number of parts is allowed."""
+        least, most = (len(re.findall(r"\w+", text)) for text in (self.parts.partition("[")[0], self.parts))
+        return least <= n <= (MOST_PARTS if "…" in self.parts else most)
 
 
 def quantity(run: Run, name: str, parts: Parts) -> Result:
     """Return a quantity of a run.
 
     Raises:
-        ExpressionError: there is none of this name, or its brackets hold something else.
+        ExpressionError: there is none of this name, or these are not its parts.
     """
     if name not in QUANTITIES:
         raise ExpressionError(
             "there is no quantity “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
         )
     found = QUANTITIES[name]
-    if len(parts) not in found.n_parts:
+    if not found.takes(len(parts)):
         raise ExpressionError("write {wanted}", wanted=f"{name}[{found.parts}]" if found.parts else name)
     return found.get(run, parts)
 
 
-_HEAD = "attention, layer, head"
+_HEAD, _HEADS, _LAYER = "attention, layer, head", "attention, layer[, head]", "stack, layer"
 QUANTITIES: Mapping[str, Quantity] = {
-    "pattern": Quantity(
-        parts=_HEAD,
-        n_left_out=1,
-        meaning=mark("attention weights [query, key]"),
-        get=of_head("hook_pattern", "query", "key"),
-    ),
+    "pattern": Quantity(_HEADS, mark("attention weights [query, key]"), of_head("hook_pattern", "query", "key")),
     "scores": Quantity(
-        parts=_HEAD,
-        n_left_out=1,
-        meaning=mark("scaled scores before the softmax [query, key], −∞ where masked"),
-        get=of_head("hook_attn_scores", "query", "key"),
+        _HEADS,
+        mark("scaled scores before the softmax [query, key], −∞ where masked"),
+        of_head("hook_attn_scores", "query", "key"),
     ),
-    "mask": Quantity(
-        parts="attention", meaning=mark("attention mask [query, key]: 1 = may attend, 0 = masked"), get=mask
-    ),
-    "q": Quantity(
-        parts=_HEAD, n_left_out=1, meaning=mark("queries [query, d_head]"), get=of_head("hook_q", "query", "d_head")
-    ),
-    "k": Quantity(
-        parts=_HEAD, n_left_out=1, meaning=mark("keys [key, d_head]"), get=of_head("hook_k", "key", "d_head")
-    ),
-    "v": Quantity(
-        parts=_HEAD, n_left_out=1, meaning=mark("values [key, d_head]"), get=of_head("hook_v", "key", "d_head")
-    ),
-    "z": Quantity(
-        parts=_HEAD,
-        n_left_out=1,
-        meaning=mark("weighted sums of values [query, d_head]"),
-        get=of_head("hook_z", "query", "d_head"),
-    ),
+    "mask": Quantity("attention", mark("attention mask [query, key]: 1 = may attend, 0 = masked"), getters.mask),
+    "q": Quantity(_HEADS, mark("queries [query, d_head]"), of_head("hook_q", "query", "d_head")),
+    "k": Quantity(_HEADS, mark("keys [key, d_head]"), of_head("hook_k", "key", "d_head")),
+    "v": Quantity(_HEADS, mark("values [key, d_head]"), of_head("hook_v", "key", "d_head")),
+    "z": Quantity(_HEADS, mark("weighted sums of values [query, d_head]"), of_head("hook_z", "query", "d_head")),
     "result": Quantity(
-        parts=_HEAD,
-        n_left_out=1,
-        meaning=mark("output of a head, added to the residual stream [query, d_model]"),
-        get=of_head("hook_result", "query", "d_model"),
+        _HEADS,
+        mark("output of a head, added to the residual stream [query, d_model]"),
+        of_head("hook_result", "query", "d_model"),
     ),
     "attn_out": Quantity(
-        parts="attention, layer",
-        meaning=mark("attention output, added to the residual stream [pos, d_model]"),
-        get=of_attention("hook_attn_out"),
+        "attention, layer",
+        mark("attention output, added to the residual stream [pos, d_model]"),
+        getters.of_attention("hook_attn_out"),
     ),
-    "embedding": Quantity(parts="stack", meaning=mark("token embeddings before scaling [pos, d_model]"), get=embedding),
-    "embed": Quantity(
-        parts="stack", meaning=mark("token embeddings, scaled [pos, d_model]"), get=of_stack("hook_embed")
-    ),
-    "pos_embed": Quantity(
-        parts="stack", meaning=mark("positional encoding [pos, d_model]"), get=of_stack("hook_pos_embed")
-    ),
+    "embedding": Quantity("stack", mark("token embeddings before scaling [pos, d_model]"), getters.embedding),
+    "embed": Quantity("stack", mark("token embeddings, scaled [pos, d_model]"), of_stack("hook_embed")),
+    "pos_embed": Quantity("stack", mark("positional encoding [pos, d_model]"), of_stack("hook_pos_embed")),
     "positions": Quantity(
-        parts="n, width", meaning=mark("the paper's sinusoidal positional encoding [pos, d_model]"), get=positions
+        "n, width", mark("the paper's sinusoidal positional encoding [pos, d_model]"), getters.positions
     ),
-    **{
-        name: Quantity(parts="stack, layer", meaning=meaning, get=of_layer(f"hook_{name}"))
-        for name, meaning in {
-            "resid_pre": mark("residual stream before a layer [pos, d_model]"),
-            "resid_mid": mark("residual stream after the self-attention [pos, d_model]"),
-            "resid_mid_cross": mark("residual stream after the cross-attention [pos, d_model]"),
-            "resid_post": mark("residual stream after a layer [pos, d_model]"),
-            "mlp_out": mark("feed-forward output, added to the residual stream [pos, d_model]"),
-        }.items()
-    },
+    "resid_pre": Quantity(_LAYER, mark("residual stream before a layer [pos, d_model]"), of_stack("hook_resid_pre")),
+    "resid_mid": Quantity(
+        _LAYER, mark("residual stream after the self-attention [pos, d_model]"), of_stack("hook_resid_mid")
+    ),
+    "resid_mid_cross": Quantity(
+        _LAYER, mark("residual stream after the cross-attention [pos, d_model]"), of_stack("hook_resid_mid_cross")
+    ),
+    "resid_post": Quantity(_LAYER, mark("residual stream after a layer [pos, d_model]"), of_stack("hook_resid_post")),
+    "mlp_out": Quantity(
+        _LAYER, mark("feed-forward output, added to the residual stream [pos, d_model]"), of_stack("hook_mlp_out")
+    ),
     "mlp_pre": Quantity(
-        parts="stack, layer",
-        meaning=mark("hidden units of the feed-forward network before the activation [pos, d_ff]"),
-        get=of_layer("mlp.hook_pre", "d_ff"),
+        _LAYER,
+        mark("hidden units of the feed-forward network before the activation [pos, d_ff]"),
+        of_stack("mlp.hook_pre", "d_ff"),
     ),
     "mlp_post": Quantity(
-        parts="stack, layer",
-        meaning=mark("hidden units of the feed-forward network after the activation [pos, d_ff]"),
-        get=of_layer("mlp.hook_post", "d_ff"),
+        _LAYER,
+        mark("hidden units of the feed-forward network after the activation [pos, d_ff]"),
+        of_stack("mlp.hook_post", "d_ff"),
     ),
     "normalized": Quantity(
-        parts="stack, layer, norm",
-        meaning=mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"),
-        get=normalized(is_plain=False),
+        "stack, layer, norm",
+        mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"),
+        getters.normalized(is_plain=False),
     ),
     "standardized": Quantity(
-        parts="stack, layer, norm",
-        meaning=mark("output of a normalization before scale and shift [pos, d_model]"),
-        get=normalized(is_plain=True),
+        "stack, layer, norm",
+        mark("output of a normalization before scale and shift [pos, d_model]"),
+        getters.normalized(is_plain=True),
     ),
-    "logits": Quantity(parts="", meaning=mark("logits of all tokens [pos, vocab]"), get=logits(as_probabilities=False)),
-    "probs": Quantity(
-        parts="", meaning=mark("probabilities of all tokens [pos, vocab]"), get=logits(as_probabilities=True)
-    ),
+    "logits": Quantity("", mark("logits of all tokens [pos, vocab]"), getters.logits),
+    "probs": Quantity("", mark("probabilities of all tokens [pos, vocab]"), getters.probs),
     "probs_after": Quantity(
-        parts="n",
-        meaning=mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"),
-        get=probs_after,
+        "n",
+        mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"),
+        getters.probs_after,
     ),
-    "output": Quantity(parts="", meaning=mark("output of the model"), get=output),
-    "output_without": Quantity(
-        parts=_HEAD, meaning=mark("output with a head ablated"), get=changed.output(changed.switched_off)
-    ),
+    "output": Quantity("", mark("output of the model"), lambda run, parts: run.model_run.output),
+    "output_without": Quantity(_HEAD, mark("output with a head ablated"), changed.output(changed.switched_off)),
     "probs_without": Quantity(
-        parts=_HEAD,
-        meaning=mark("probabilities of all tokens with a head ablated [pos, vocab]"),
-        get=changed.probs(changed.switched_off),
+        _HEAD, mark("probabilities of all tokens with a head ablated [pos, vocab]"), changed.probs(changed.switched_off)
     ),
     "output_patched": Quantity(
-        parts=f"{_HEAD}, query",
-        n_left_out=1,
+        "attention, layer, head[, query]",
+        mark("output with a head patched from the other text, at one query or at all"),
+        changed.output(changed.patched),
         is_patched=True,
-        meaning=mark("output with a head patched from the other text, at one query or at all"),
-        get=changed.output(changed.patched),
     ),
     "probs_patched": Quantity(
-        parts=f"{_HEAD}, query",
-        n_left_out=1,
-        is_patched=True,
-        meaning=mark(
+        "attention, layer, head[, query]",
+        mark(
             "probabilities of all tokens with a head patched from the other text, at one query or at all [pos, vocab]"
         ),
-        get=changed.probs(changed.patched),
+        changed.probs(changed.patched),
+        is_patched=True,
     ),
     "output_looking": Quantity(
-        parts=f"{_HEAD}, query, key",
-        meaning=mark("output when a query of a head attends to one key only"),
-        get=changed.output(changed.looking),
+        "attention, layer, head, query, key",
+        mark("output when a query of a head attends to one key only"),
+        changed.output(changed.looking),
     ),
     "probs_looking": Quantity(
-        parts=f"{_HEAD}, query, key",
-        meaning=mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
-        get=changed.probs(changed.looking),
+        "attention, layer, head, query, key",
+        mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
+        changed.probs(changed.looking),
     ),
     "card": Quantity(
-        parts="group, name",
-        meaning=mark("a number from the model's card, such as card[metrics, exact_match]"),
-        get=of_card,
+        "group, name", mark("a number from the model's card, such as card[metrics, exact_match]"), getters.of_card
     ),
-    "text_loss": Quantity(parts="", meaning=mark("loss on the correct model’s output, nats per token"), get=text_loss),
+    "text_loss": Quantity("", mark("loss on the correct model’s output, nats per token"), changed.text_loss),
     "loss_rise": Quantity(
-        parts=_HEAD,
-        n_more=15,
-        meaning=mark("increase of the loss, in nats per token, with one or several heads ablated"),
-        get=loss_rise,
+        "attention, layer, head, …",
+        mark("increase of the loss, in nats per token, with one or several heads ablated"),
+        changed.loss_rise,
     ),
     "flips": Quantity(
-        parts=_HEAD,
-        n_left_out=2,
-        meaning=mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"),
-        get=pronoun_experiment.flips,
+        "attention[, layer, head]",
+        mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"),
+        pronoun_experiment.flips,
     ),
     "pronouns": Quantity(
-        parts="name",
-        meaning=mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"),
-        get=pronoun_experiment.pronouns,
+        "name",
+        mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"),
+        pronoun_experiment.pronouns,
     ),
-    "n_tokens": Quantity(parts="side", meaning=mark("number of tokens of the source or the target"), get=n_tokens),
-    "greedy_text": Quantity(
-        parts="n", meaning=mark("n tokens generated by greedy decoding"), get=written("greedy_text")
-    ),
-    "beam_text": Quantity(parts="beams, n", meaning=mark("n tokens found by beam search"), get=written("beam_text")),
+    "n_tokens": Quantity("side", mark("number of tokens of the source or the target"), getters.n_tokens),
+    "greedy_text": Quantity("n", mark("n tokens generated by greedy decoding"), decoded(lambda found: found.words)),
+    "beam_text": Quantity("beams, n", mark("n tokens found by beam search"), decoded(lambda found: found.words)),
     "greedy_log_prob": Quantity(
-        parts="n",
-        meaning=mark("log-probability of n tokens generated by greedy decoding, nats"),
-        get=written("greedy_log_prob"),
+        "n",
+        mark("log-probability of n tokens generated by greedy decoding, nats"),
+        decoded(lambda found: number(found.log_prob)),
     ),
     "beam_log_prob": Quantity(
-        parts="beams, n",
-        meaning=mark("log-probability of the text found by beam search, nats"),
-        get=written("beam_log_prob"),
+        "beams, n",
+        mark("log-probability of the text found by beam search, nats"),
+        decoded(lambda found: number(found.log_prob)),
     ),
-    "d_head": Quantity(parts="", meaning=mark("width of a head"), get=number_of("d_head")),
-    **{
-        name: Quantity(parts="", meaning=meaning, get=number_of(name))
-        for name, meaning in {
-            "d_model": mark("width of the residual stream"),
-            "d_ff": mark("width of the feed-forward network"),
-            "n_heads": mark("heads per layer"),
-            "n_encoder_layers": mark("number of encoder layers"),
-            "n_decoder_layers": mark("number of decoder layers"),
-            "vocab_size": mark("vocabulary size"),
-        }.items()
-    },
+    "d_head": Quantity("", mark("width of a head"), number_of("d_head")),
+    "d_model": Quantity("", mark("width of the residual stream"), number_of("d_model")),
+    "d_ff": Quantity("", mark("width of the feed-forward network"), number_of("d_ff")),
+    "n_heads": Quantity("", mark("heads per layer"), number_of("n_heads")),
+    "n_encoder_layers": Quantity("", mark("number of encoder layers"), number_of("n_encoder_layers")),
+    "n_decoder_layers": Quantity("", mark("number of decoder layers"), number_of("n_decoder_layers")),
+    "vocab_size": Quantity("", mark("vocabulary size"), number_of("vocab_size")),
 }
 """All quantities of a model's run; those of the six words are `evidence.OF_SIX_WORDS`."""

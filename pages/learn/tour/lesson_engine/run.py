@@ -1,6 +1,6 @@
 """One run of a model on a text, with all that was seen in it; rightly, or with a mistake."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,13 +33,19 @@ class Run:
     logits: Float[np.ndarray, "pos vocab"]
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
     card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
-    found: dict[Hashable, Any] = field(default_factory=dict)  # what was computed of it later
+    computed: dict[Hashable, Any] = field(default_factory=dict)  # from it, by `once`
     source: "Run | None" = None  # on the lesson's other text, for a patch
 
     @property
     def n_bytes(self) -> int:
         """Memory that it takes, in bytes."""
         return self.logits.nbytes + sum(array.nbytes for array in self.sites.values()) + self.model_run.n_bytes
+
+    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Return a result that depends on this run, computed at the first call with its key."""
+        if key not in self.computed:
+            self.computed[key] = compute()
+        return self.computed[key]
 
     def axis(self, name: str, side: str) -> Axis:
         """Return an axis of tokens.

@@ -1,8 +1,13 @@
-"""What a lesson says of decoding: the text that is written greedily, and those that a beam search considered."""
+"""Greedy decoding and beam search for lessons, with the candidates of each step."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.getters import Get
 from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.value import Result
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.inputs import tensor_of
@@ -28,21 +33,34 @@ class Searched:
 
 
 def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
-    """Return what a beam search finds.
+    """Return the result of a beam search.
 
     Args:
-        run: of a model that writes.
-        n_beams: beginnings that are kept at each step; 1: the most probable token each time.
-        n_tokens: at most so many.
+        run: of a model with a decoder.
+        n_beams: beginnings kept at each step; 1: greedy decoding.
+        n_tokens: generated at most.
 
     Raises:
-        ConfigError: a model that does not write, or more tokens than it has room for.
+        ConfigError: a model without a decoder, or more tokens than fit into its context.
     """
-    key = ("searched", n_beams, n_tokens)
-    if key not in run.found:
-        run.found[key] = _search(run, n_beams, n_tokens)
-    found: Searched = run.found[key]
+    found: Searched = run.once(("searched", n_beams, n_tokens), lambda: _search(run, n_beams, n_tokens))
     return found
+
+
+def decoded(result: Callable[[Searched], Result]) -> Get:
+    """Return a getter of a result of decoding: beams, tokens; tokens alone: greedy."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        *beams, n_tokens = map(_whole, parts)
+        return result(searched(run, beams[0] if beams else 1, n_tokens))
+
+    return get
+
+
+def _whole(part: str | float) -> int:
+    if isinstance(part, str) or part != int(part) or not 1 <= part <= 64:
+        raise ExpressionError("“{part}” must be a whole number from 1 to 64", part=part)
+    return int(part)
 
 
 def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:

@@ -34,7 +34,7 @@ def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_withou
     texts = {"text": "The cat sleeps.", "other": "The dog sees."}
     evidence = lessons.evidence_of(make_lesson(target="Le chien.", mistake="axes_swapped", **texts))
     model, tokenizer = tc.load(lessons.models.available()["en-fr"].path)
-    runs = {"text": evidence.run, "other": evidence.other_run}
+    runs = {"text": evidence.run, "other": evidence.run_of("other")}
     for name, target in (("text", "Le chien."), ("other", None)):
         expected = run_text(model, tokenizer, texts[name], target=target)
         assert runs[name].model_run.inputs == expected.inputs
@@ -42,4 +42,4 @@ def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_withou
         pattern = np.stack([expected.attention_maps["decoder"].pattern(1, head) for head in range(4)])
         np.testing.assert_allclose(site, pattern.swapaxes(1, 2), atol=1e-5)
     with pytest.raises(HeadlightError, match="no other text"):
-        lessons.evidence_of(make_lesson()).other_run  # noqa: B018
+        lessons.evidence_of(make_lesson()).run_of("other")

@@ -78,7 +78,7 @@ def test_a_teachers_lessons_and_a_broken_one(open_app: OpenApp, tmp_path: Path, 
     assert "cannot be" not in html_of(app) and "who &lt;is&gt; it.txt" in html_of(app)
     assert re.search(r"numbers of the model: [01]\.\d\d", prose_of(app))
     app = open_app("tour", lesson="own.bad")
-    assert "line 4: there is no figure “photo”" in html_of(app)
+    assert "line 4: kind: “photo” is not one of" in html_of(app)
     assert {"28", "29", "30", "31", "32"} <= {one.label.split("\u2002")[0] for one in app.button}
     button(app, "Back").click().run()
     assert "It has 32 numbers." in prose_of(app)

@@ -11,8 +11,8 @@ import torch
 import transformer_core as tc
 from pages.learn.tour import chapter, checks, figure, lessons, question, view_fields, writing
 from pages.learn.tour.lesson_engine import judging
-from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import Slider, Table
+from pages.learn.tour.lesson_engine.catalogue import KINDS, Slider
+from pages.learn.tour.lesson_engine.drawn import Table
 from pages.learn.tour.lesson_engine.expressions import parse
 from pages.learn.tour.lesson_engine.judging import Verdict
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Link, Prose, Question
@@ -88,7 +88,7 @@ def test_the_six_words_are_trained_only_where_it_was_asked_for(bare: Bare, make_
     for kind in ("loss", "distributions"):
         assert not bare.buttons
         spec = FigureSpec(kind=kind, parameters={}, lines={}, line=1)
-        assert figure._training(make_lesson(), spec, {}, "key") is False
+        assert figure._training(make_lesson(), spec, "key") is False
     bare.buttons["key-train"]["on_click"](*bare.buttons["key-train"]["args"])
     assert view_fields.wants_training("made") and view_fields.seed("made") == 0
 

@@ -6,7 +6,7 @@ import torch
 
 import transformer_core as tc
 from pages.learn.tour.lesson_engine import drawing_numbers
-from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.lesson import FigureSpec
@@ -26,8 +26,7 @@ def draw(make_evidence: MakeEvidence):
         (spec,) = lesson.parts
         assert isinstance(spec, FigureSpec)
         evidence = make_evidence(name, on, other="The dog sees the cat.")
-        given = read_parameters(spec)
-        return KINDS[spec.kind].draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, given=given, moved=moved))
+        return KINDS[spec.kind].draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved))
 
     return of
 

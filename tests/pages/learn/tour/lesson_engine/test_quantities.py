@@ -1,6 +1,7 @@
 """What a lesson can ask for: the model's own tensors, captured here by hand."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, other="The dog sees the cat.")
     for name, quantity in QUANTITIES.items():
         named = {"name": "exact_match" if name == "card" else "pairs"}
-        parts = ", ".join((given | named)[part] for part in quantity.parts.split(", ") if part)
+        parts = ", ".join((given | named)[part] for part in re.findall(r"\w+", quantity.parts))
         evidence.ask(f"{name}[{parts}]" if parts else name)
         with pytest.raises(ExpressionError):
             evidence.ask(f"{name}[1, 1, 1, 1, 1, 1]")
@@ -90,8 +91,8 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
         ("output_patched[encoder, 1, 0]", "same number of tokens"),
         ("card[metrics, charm]", "no number “charm” in “metrics”"),
-        ("loss_rise[decoder, 0, 9]", "no head decoder L0.H9"),
-        ("loss_rise[decoder, all, 0]", "whole numbers"),
+        ("loss_rise[decoder, 0, 9]", "no head “9”, only 0 to 3"),
+        ("loss_rise[decoder, all, 0]", "no layer “all”, only 0 to 1"),
         *((f"probs_after[{n}]", "1 to 7 tokens") for n in ("0", "8", "voit")),
     ],
 )
@@ -105,7 +106,7 @@ def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text
     """The oracle writes into z: 0, the value of the key, or what it was on the other text."""
     model, tokenizer = load("en-fr")
     evidence = make_evidence("en-fr", FAMOUS, other=FAMOUS.replace("tired", "wide"))
-    here, there = (torch.tensor([list(run.model_run.inputs[0])]) for run in (evidence.run, evidence.other_run))
+    here, there = (torch.tensor([list(run.model_run.inputs[0])]) for run in (evidence.run, evidence.run_of("other")))
     tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
     site = "encoder.blocks.1.self_attn"
     with tc.capture(model, f"{site}.hook_*") as own:
@@ -139,7 +140,7 @@ def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text
 def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
     """What the reading measured by itself is the oracle; a mistake makes it another."""
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
-    measured = -float(evidence.right_run.model_run.log_probs.mean())
+    measured = -float(evidence.run_of("right").model_run.log_probs.mean())
     assert float(evidence.told("right.text_loss", 6)) == pytest.approx(measured, abs=1e-5)
     assert float(evidence.told("text_loss", 6)) > measured + 0.1
 
@@ -176,7 +177,7 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
     run = make_evidence("en-fr", CAT).run
     for source in OF_ONE_RUN:
         shared, alone = (
-            Evidence(make_run=lambda *_, of=of: of, train=train).ask(source) for of in (run, replace(run, found={}))
+            Evidence(make_run=lambda *_, of=of: of, train=train).ask(source) for of in (run, replace(run, computed={}))
         )
         one, other = [found.array if isinstance(found, Values) else found for found in (shared, alone)]
         np.testing.assert_array_equal(one, other, err_msg=source)

@@ -57,7 +57,7 @@ def test_a_whole_lesson():
     assert [piece for piece in prose.pieces if isinstance(piece, str)][1] == " numbers.\n\nAnd "
     told = [(one.asked.source, one.decimals, one.asked.line) for one in prose.pieces if isinstance(one, Told)]
     assert told == [("d_head", 1, 10), ("n_heads", None, 12)]
-    assert figure == FigureSpec(kind="row", parameters={"query": '"cat"'}, lines={"kind": 15, "query": 16}, line=14)
+    assert figure == FigureSpec(kind="row", parameters={"query": "cat"}, lines={"kind": 15, "query": 16}, line=14)
     assert isinstance(question, Question) and (question.ask, question.within, question.line) == ("How many?", 0.5, 17)
     assert isinstance(check, Check)
     assert [(asked.source, asked.line) for asked in check.holds] == [("d_head == 32", 24), ("n_heads == 4", 25)]
@@ -70,24 +70,24 @@ def test_a_whole_lesson():
         ("title: Where does it look?", "titel: Where?", 1, "unknown key “titel”"),
         ("section: 3.2", "section 3.2", 2, "a key with a colon"),
         ("layer: 1", "layer: one", 7, "whole number"),
-        ("attention: cross", "attention: crossed", 6, "no attention “crossed”"),
-        ("head: 3", "mistake: none", 8, "no mistake “none”"),
-        ("head: 3", "padding: 17", 8, "at most 16 tokens"),
+        ("attention: cross", "attention: crossed", 6, "attention: “crossed” is not one of encoder, decoder, cross"),
+        ("head: 3", "mistake: none", 8, "mistake: “none” is not one of dropped_pattern, "),
+        ("head: 3", "padding: 17", 8, "padding: “17” must be a whole number from 0 to 16"),
         ("head: 3", "padding: -1", 8, "whole number"),
         ("{{n_heads}}", "{{n_heads +}}", 12, "“n_heads +▸” is not a Python expression"),
         ("[figure]", "[picture]", 14, "no block [picture]"),
-        ("kind: row", "kind: column", 15, "no figure “column”"),
+        ("kind: row", "kind: column", 15, "kind: “column” is not one of head, heads, row"),
         ('query: "cat"', "querry: cat", 16, "unknown key “querry”"),
         ("ask: How many?", "hint: many", 17, "a question needs a text"),
         ("answer: d_head * 2", "answer: d_head **", 19, "“d_head **▸” is not a Python expression"),
         ("answer: d_head * 2", "hint: none", 17, "a question needs choices"),
         ("answer: d_head * 2", "choice: 64", 17, "no choice is marked as correct"),
         ("answer: d_head * 2", "right when: 1 == 1", 19, "must follow its choice"),
-        ("within: 0.5", "within: half", 20, "within must be a number"),
-        ("within: 0.5", "tokens: both", 20, "source or target"),
+        ("within: 0.5", "within: half", 20, "within: “half” must be a number"),
+        ("within: 0.5", "tokens: both", 20, "tokens: “both” is not one of source, target"),
         ("within: 0.5", "within: 0.5\nwithin: 0.6", 21, "appears twice"),
         ("holds: n_heads == 4", "holds: n_heads = 4", 25, "“n_heads ▸= 4” is not a Python expression"),
-        ("page: steps", "page: nowhere", 28, "no page “nowhere”"),
+        ("page: steps", "page: nowhere", 28, "page: “nowhere” is not one of steps, heads"),
         ("label: Go there", "query: 1", 30, "appears twice"),
         ("query: 3", "stages: 1", 30, "unknown key “stages”"),
     ],
@@ -115,7 +115,7 @@ def test_a_broken_lesson_does_not_stop_the_others(tmp_path: Path):
     assert [lesson.name for lesson in found] == ["own.good", "own.bad", "own.bytes"]
     good, bad, undecodable = found
     assert isinstance(good, Lesson) and good.group == "Mine"
-    assert isinstance(bad, BrokenLesson) and bad.title == "Bad" and "line 4: there is no figure" in str(bad.why)
+    assert isinstance(bad, BrokenLesson) and bad.title == "Bad" and "line 4: kind: “no” is not one of" in str(bad.why)
     assert isinstance(undecodable, BrokenLesson) and "UTF-8" in str(undecodable.why)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pages.learn.tour import checks, lessons
-from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.folder import read_lessons
@@ -73,8 +73,8 @@ def assert_true(lesson: Lesson, evidence: Evidence) -> None:
             case Check():
                 check(part, evidence)
             case FigureSpec():
-                moved = {slider.name: slider.start for slider in KINDS[part.kind].sliders(part)}
-                data = FigureData(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved=moved)
+                moved = {slider.name: slider.start for slider in KINDS[part.kind].sliders_of(part)}
+                data = FigureData(lesson=lesson, spec=part, evidence=evidence, moved=moved)
                 drawn = KINDS[part.kind].draw(data)
                 match drawn:
                     case Plot():
