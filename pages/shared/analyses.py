@@ -42,10 +42,6 @@ class Analysis:
     progress: Progress = field(default_factory=Progress)
 
 
-class AtWorkError(CorpusError):
-    """What is asked for is not known yet: a process finds it out just now."""
-
-
 def place_of(corpus: str) -> str:
     """Return the name of a corpus as this process finds it, wherever it was started."""
     from headlight.programs.corpus import PREFIX
@@ -104,22 +100,6 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
                 "{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error)
             ) from error
     return Analysis(folder=folder, progress=folder.progress())
-
-
-def draw(corpus: str, architecture: Architecture) -> None:
-    """Have a generated corpus drawn by a process of its own, where it was not drawn before.
-
-    Raises:
-        AtWorkError: the process is at work.
-        HeadlightError: it failed, or cannot be started.
-    """
-    analysis = look(corpus, {}, architecture)
-    if analysis.problem:
-        raise CorpusError(analysis.problem)
-    if analysis.stats is None:
-        raise AtWorkError(
-            "the corpus {corpus} is being generated for the first time; try again in a moment", corpus=corpus
-        )
 
 
 def forget(analysis: Analysis) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import analyses, cache, models, prose
-from pages.shared.corpora import MADE_HERE
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import HeadlightError, mark
@@ -26,10 +25,8 @@ def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Archi
         architecture: of the model that reads the texts.
 
     Raises:
-        HeadlightError: the corpus is not here, cannot be read, or is being generated.
+        HeadlightError: the corpus is missing, or cannot be read.
     """
-    if corpus in MADE_HERE and seed == 0:
-        analyses.draw(corpus, architecture)
     from transformer_core.corpora.corpus_stats import made_from
 
     with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):

@@ -15,7 +15,7 @@ from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
-from pages.shared import analyses, cache, prose, readings
+from pages.shared import cache, prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
@@ -63,8 +63,6 @@ def show(data: ComparisonData) -> None:
         texts = texts_of(data.a.weights, view_fields.TEXTS.value)
     except HeadlightError as error:
         prose.note(prose.sentence(error))
-        if isinstance(error, analyses.AtWorkError):
-            st.button(say("Try again"), key="compare-look-again")
         return
     measure = view_fields.MEASURE.value
     recipes = _recipes(data, texts, tell=True)

@@ -1,9 +1,8 @@
 """Where the model looked to write each token of the output, beside what each truly depends on, where that is known."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,19 +14,18 @@ from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.recipes import tokens_of
-from pages.shared import analyses, cache, prose, ticking
+from pages.shared import cache, prose
 from pages.shared.corpora import MADE_HERE
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
-from pages.shared.recipe import Expression, Print, call, named, through, value_of
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment
 
-TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
 
 
@@ -98,12 +96,6 @@ def show(data: DecodingData) -> None:
         model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
-    if isinstance(made.trouble, analyses.AtWorkError):
-        ticking.look_again(after=TICK)
-        prose.small(
-            say("The model’s corpus is being generated for the first time; the gold alignment will appear in a moment.")
-        )
-        return
     verdict = prose.sentence(made.trouble) if made.trouble else _verdict(made)
     prose.small(verdict, definitions("alignment-error-rate"))
 
@@ -161,17 +153,11 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
 
 
 def _pairs(name: str, seed: int) -> Expression:
-    """Return the pairs of a corpus by their sources; its value raises HeadlightError while the corpus is drawn."""
+    """Return the pairs of a corpus by their sources."""
     from headlight.analysis.texts.word_alignment import KnownPairs
     from transformer_core.corpora import load_corpus
 
-    def drawn(make: Callable[[], Any]) -> Any:
-        if seed == 0:  # as it is drawn for all who look
-            analyses.draw(name, "encoder_decoder")
-        return make()
-
-    pairs = call(KnownPairs, call(load_corpus, name, seed=seed))
-    return cache.kept(mark("sources of corpora"), through(pairs, drawn))
+    return cache.kept(mark("sources of corpora"), call(KnownPairs, call(load_corpus, name, seed=seed)))
 
 
 def _verdict(made: Alignment) -> str:

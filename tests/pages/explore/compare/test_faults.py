@@ -1,6 +1,5 @@
 """The page Compare where an address, a training or a text asks for what there is not: one calm sentence each."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from pages.explore.compare import data
 from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
-from transformer_core.training.run.launch import Launcher
 
 WRONG = {
     ("with", "../../etc@1"): "There is no model or training run",
@@ -57,14 +55,9 @@ def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, mo
 
 
 @pytest.mark.usefixtures("checkpoints", "fresh_caches")
-def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
+def test_a_corpus_that_was_never_loaded_here_is_loaded(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    asked: list[Sequence[str]] = []
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append(arguments))
     app = open_compare(open_app, view="texts", texts="corpus")
-    assert "The corpus en-fr is being generated for the first time; try again in a moment." in words_of(app)
-    assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Try again"]
-    assert asked[0][:3] == ["inspect", "--corpus", "en-fr"]
+    assert "over 40 texts" in words_of(app)

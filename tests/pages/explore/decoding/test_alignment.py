@@ -2,7 +2,6 @@
 
 import html
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import transformer_core as tc
 from headlight.figures.heatmaps.decoding import MOST, TRUE
 from tests.pages.conftest import save_model, words_of
 from tests.pages.explore.decoding.decoding_parts import (
-    again,
     arrays_of,
     cells,
     check_redrawn,
@@ -23,8 +21,6 @@ from tests.pages.explore.decoding.decoding_parts import (
     opened,
 )
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.analysis import stats_of
-from transformer_core.training.run.launch import Launcher
 
 PART, KEY = "alignment", "decoding-alignment"
 
@@ -33,7 +29,6 @@ PART, KEY = "alignment", "decoding-alignment"
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an untrained model that reads letters, and says that it was trained on "reverse"."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    stats_of("reverse")  # its pairs are looked through where they were drawn before
     for name, seed in (("letters", 0), ("nowhere", None)):
         save_model(folder / name, n_layers=2, n_heads=2, title=name, examples=("abcdefghijklmnop",), kind="character")
         card = json.loads((folder / name / "card.json").read_text())
@@ -89,25 +84,6 @@ def test_the_error_rate_is_that_of_reversing_the_text(
     defined = check_redrawn(app, KEY, tmp_path, monkeypatch)
     np.testing.assert_allclose(defined["weights"][:5], arrays["weights"], atol=1e-6)
     assert rate.endswith(f"{defined['known'].score(defined['weights']).error_rate:.2f}")
-
-
-@pytest.mark.usefixtures("fresh_caches")
-def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
-    letters: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    asked: list[Sequence[str]] = []
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append(arguments))
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-        app = opened(PART, model="letters", text=source, step=5, **led(letters, source[::-1]))
-        assert asked[0][:3] == ["inspect", "--corpus", "reverse"]
-        assert "the gold alignment will appear in a moment" in sentence(app)
-        assert cells(figure(app, KEY)).shape[0] == 6  # the rest is there
-        assert TRUE not in {trace.name for trace in figure(app, KEY).data}
-    again(app)  # drawn meanwhile
-    assert "Alignment error rate (AER) so far" in sentence(app) and "in a moment" not in sentence(app)
-    assert TRUE in {trace.name for trace in figure(app, KEY).data}
 
 
 def test_a_model_whose_corpus_is_unknown_has_no_gold_alignment(source: str):
