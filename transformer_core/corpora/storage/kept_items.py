@@ -76,7 +76,8 @@ class KeptItems(Sequence[Item]):
         known = None if alignment is None or not self.has_alignments else tuple(map(tuple, alignment))
         if len(texts) == 1:
             return Text(texts[0], known)
-        return Pair(*texts, known, None if antecedents is None else tuple(map(tuple, antecedents)))
+        source, target = texts
+        return Pair(source, target, known, None if antecedents is None else tuple(map(tuple, antecedents)))
 
 
 def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
