@@ -43,7 +43,7 @@ LIST = {"view": "texts", "texts": "list", "list": "The cat.\nThe dog.\nThe cat s
 TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page has, its address, what is told beyond
     "pages.explore.heads.figure.MOST_LINES": (31, "heads", {"as": "lines"}, "The line view is limited to"),
     "pages.explore.compare.data.MOST_TOKENS": (31, "compare", {}, "Comparisons are limited to texts of"),
-    "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, "compare", {"view": "map"}, "is limited to texts of"),
+    "pages.explore.compare.map.MOST_WORK": (8**2 * 31 * 12, "compare", {"view": "map"}, "is limited to texts of"),
     "pages.explore.compare.map.MOST_OPENED": (5, "compare", {"view": "map"}, "more</span>"),
     "pages.explore.compare.texts.MOST_LINES": (3, "compare", LIST, "only the first"),
     "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, "decoding", {"model": "gaps"}, "can be filled; replace some"),

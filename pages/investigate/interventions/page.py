@@ -6,7 +6,6 @@ from pages.investigate.interventions import (
     adding,
     compared_tokens,
     effects,
-    pattern,
     source_run,
     stack,
     sweeps,
@@ -26,7 +25,7 @@ LEAD = mark(
     "weights, patch activations from another text, swap tokens. The unchanged run is shown next to it."
 )
 VIEWS = {  # title, what draws it, and what prints its numbers
-    "pattern": (mark("Pattern of the head"), pattern.show, pattern.code),
+    "pattern": (mark("Pattern of the head"), effects.pattern, effects.pattern_code),
     "source": (mark("Source run"), source_run.show, source_run.code),
     "heads": (mark("All heads"), effects.heads, effects.heads_code),
     "residual": (mark("Residual stream"), effects.residual, effects.residual_code),

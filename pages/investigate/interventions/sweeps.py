@@ -10,7 +10,7 @@ from headlight.analysis.interventions.records import Component, ComponentKind
 from headlight.figures.quantities import rounded
 from pages.investigate.interventions import adding, sweep_figures
 from pages.investigate.interventions.data import InterventionsData
-from pages.investigate.interventions.sweep_data import (
+from pages.investigate.interventions.sweep_figures import (
     N_TOP,
     SITE,
     SWEEP,

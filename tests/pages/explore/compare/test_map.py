@@ -8,7 +8,7 @@ import pytest
 
 from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import map as compare_map
-from pages.explore.compare import mapped, view_fields
+from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
 from pages.shared.recipe import literal
@@ -91,7 +91,7 @@ def test_a_note_says_why_b_is_not_on_the_map_and_an_error_why_there_is_none(
     app = shown(lambda: compare_map.show(apart))
     assert "only the heads of A are shown." in words_of(app) and [*drawings] == ["compare-map"]
     drawings.clear()
-    monkeypatch.setattr(mapped, "MOST_WORK", 4 * 4 * 3 * 3 - 1)
+    monkeypatch.setattr(compare_map, "MOST_WORK", 4 * 4 * 3 * 3 - 1)
     app = shown(lambda: compare_map.show(apart))
     assert "A map of 4 heads is limited to texts of 2 tokens" in words_of(app)
     assert not drawings and not app.button and "What to look for" not in words_of(app)

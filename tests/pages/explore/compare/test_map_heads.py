@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
-from pages.explore.compare import mapped, view_fields
+from pages.explore.compare import map as compare_map
+from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
 from pages.shared.recipe import literal, value_of
@@ -28,7 +29,7 @@ def data() -> ComparisonData:
     return comparison(run({"encoder": patterns(2, 2, 3, 3)}), run({"encoder": patterns(1, 3, 3, 3, seed=1)}))
 
 
-def check_distances(found: mapped.Mapped, *maps: Any) -> None:
+def check_distances(found: compare_map.MappedHeads, *maps: Any) -> None:
     """The distances are those of these attentions' heads."""
     heads = [of.pattern(*place) for of in maps for place in np.ndindex(of.shape[:2])]
     expected = [[distance(one, other) for other in heads] for one in heads]
@@ -37,18 +38,18 @@ def check_distances(found: mapped.Mapped, *maps: Any) -> None:
 
 def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData):
     a, b = (model_run.attention_maps for model_run in data.model_runs)
-    found = mapped.mapped(data, mapped.shared_tokens(data)[0])
+    found = compare_map.mapped(data, compare_map.shared_tokens(data)[0])
     of_a = [("A", HeadName("encoder", layer, head)) for layer in range(2) for head in range(2)]
     assert found.heads == of_a + [("B", HeadName("encoder", 0, head)) for head in range(3)]
     check_distances(found, a["encoder"], b["encoder"])
     assert found.is_both and found.groups.shape == (7,) and len(found.names) == found.groups.max() + 1
     assert found.laid_out.points.shape == (7, 2)
-    alone = mapped.mapped(data, None)
+    alone = compare_map.mapped(data, None)
     assert alone.heads == of_a and not alone.is_both
     check_distances(alone, a["encoder"])
     other = run({"encoder": patterns(1, 1, 3, 3), "cross": patterns(1, 2, 3, 3, seed=1)}, "xyz", "xyz")
     crossed = comparison(data.model_runs[0], other, data.a, side("B", head=HeadName("cross", 0, 1)))
-    found = mapped.mapped(crossed, crossed.shared("encoder", "cross"))
+    found = compare_map.mapped(crossed, crossed.shared("encoder", "cross"))
     assert found.heads == [*of_a, ("B", HeadName("cross", 0, 0)), ("B", HeadName("cross", 0, 1))]
     check_distances(found, a["encoder"], other.attention_maps["cross"])
 
@@ -66,7 +67,7 @@ def test_the_heads_of_b_are_there_where_they_show_something_else(chosen: str, of
     view_fields.ON_MAP.set(chosen)
     maps = {name: patterns(1, 2, 3, 3) for name in ("encoder", "cross")}
     a = side("A", head=HeadName("encoder", 0, 0))
-    shared, remark = mapped.shared_tokens(
+    shared, remark = compare_map.shared_tokens(
         comparison(run(maps, "xyz", "xyz"), run(maps, "xyz", "xyz"), a, replace(a, letter="B", **of_b))
     )
     assert (shared is not None) == (told is None)
@@ -75,7 +76,7 @@ def test_the_heads_of_b_are_there_where_they_show_something_else(chosen: str, of
 
 def test_two_sides_with_other_tokens_have_no_joint_map(data: ComparisonData):
     maps = data.model_runs[0].attention_maps
-    shared, remark = mapped.shared_tokens(comparison(data.model_runs[0], run(maps, "rst")))
+    shared, remark = compare_map.shared_tokens(comparison(data.model_runs[0], run(maps, "rst")))
     assert shared is None and "share too few tokens for a joint map" in remark
 
 
@@ -83,15 +84,15 @@ def test_a_map_of_too_much_work_is_refused(data: ComparisonData, monkeypatch: py
     uneven = comparison(
         run({"cross": patterns(2, 2, 2, 3)}, "xyz", "uv"), run({}), side("A", head=HeadName("cross", 0, 0))
     )
-    monkeypatch.setattr(mapped, "MOST_WORK", 4 * 4 * 2 * 3)
-    assert len(mapped.mapped(uneven, None).heads) == 4
-    monkeypatch.setattr(mapped, "MOST_WORK", 4 * 4 * 2 * 3 - 1)
+    monkeypatch.setattr(compare_map, "MOST_WORK", 4 * 4 * 2 * 3)
+    assert len(compare_map.mapped(uneven, None).heads) == 4
+    monkeypatch.setattr(compare_map, "MOST_WORK", 4 * 4 * 2 * 3 - 1)
     with pytest.raises(ConfigError, match="a map of 4 heads is limited to texts of 2 tokens; shorten the text"):
-        mapped.mapped(uneven, None)
-    monkeypatch.setattr(mapped, "MOST_WORK", 7 * 7 * 3 * 3 - 1)
-    assert mapped.mapped(data, None)
+        compare_map.mapped(uneven, None)
+    monkeypatch.setattr(compare_map, "MOST_WORK", 7 * 7 * 3 * 3 - 1)
+    assert compare_map.mapped(data, None)
     with pytest.raises(ConfigError, match="a map of 7 heads"):  # those of both sides count
-        mapped.mapped(data, mapped.shared_tokens(data)[0])
+        compare_map.mapped(data, compare_map.shared_tokens(data)[0])
 
 
 def test_habits_are_measured_on_each_side_with_its_own_special_tokens():
@@ -99,11 +100,11 @@ def test_habits_are_measured_on_each_side_with_its_own_special_tokens():
     a = run({"encoder": first}, special={"source": (True, False, False)})
     b = run({"encoder": second}, special={"source": (False, True, False)})
     data = comparison(a, b)
-    scores = value_of(mapped._scores(data, mapped.shared_tokens(data)[0]))
+    scores = value_of(compare_map._scores(data, compare_map.shared_tokens(data)[0]))
     assert scores["first"].tolist() == [1, 0]
     assert scores["special"].tolist() == [1, 1], "each looks at the one that is special in its own text"
-    assert value_of(mapped._scores(data, None))["special"].tolist() == [1]
-    found = mapped.mapped(data, None)
+    assert value_of(compare_map._scores(data, None))["special"].tolist() == [1]
+    found = compare_map.mapped(data, None)
     assert [(name.habit, name.mean) for name in found.names] == [("first", 1.0)], "a cluster is named after its habit"
 
 
@@ -113,7 +114,7 @@ def test_a_habit_that_one_of_the_two_attentions_cannot_have_names_no_cluster():
     for a, b, more in (("encoder", "encoder", {"previous"}), ("encoder", "cross", set()), ("cross", "cross", set())):
         sides = side("A", head=HeadName(a, 0, 0)), side("B", head=HeadName(b, 0, 0), text="a c")
         data = comparison(both, both, *sides)
-        assert {*value_of(mapped._scores(data, data.shared(a, b)))} == habits | more
+        assert {*value_of(compare_map._scores(data, data.shared(a, b)))} == habits | more
 
 
 def test_a_map_of_what_is_written_asks_each_model_of_its_own_head(monkeypatch: pytest.MonkeyPatch):
@@ -127,5 +128,5 @@ def test_a_map_of_what_is_written_asks_each_model_of_its_own_head(monkeypatch: p
     of_both = run({"encoder": patterns(1, 2, 3, 3), "cross": patterns(1, 1, 3, 3)}, "xyz", "xyz")
     sides = side("A", head=HeadName("encoder", 0, 0)), side("B", head=HeadName("cross", 0, 0), text="c")
     data = comparison(of_both, of_both, *sides)
-    both = value_of(mapped._distances(data, data.shared("encoder", "cross")))
+    both = value_of(compare_map._distances(data, data.shared("encoder", "cross")))
     assert both[0, 1] == pytest.approx(0, abs=1e-3) and both[0, 2] == pytest.approx(both[1, 2]) and both[0, 2] > 0.3
