@@ -94,7 +94,7 @@ def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
 
     found, out, err = Command(tmp_path / "log", "train", "--run", str(stopped), "--resume").wait()
     assert (found, err) == (0, "")
-    assert f"Going on after step {left['step']}." in out
+    assert f"Resuming after step {left['step']}." in out
     assert logged(stopped) == logged(unbroken / "run")
 
 

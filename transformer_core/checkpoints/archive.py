@@ -1,4 +1,4 @@
-"""A checkpoint folder as one file to hand on, and such a file taken in with care: it comes from anywhere."""
+"""Checkpoints as zip files: writing them, and importing them safely, since they may come from anywhere."""
 
 import shutil
 import stat
@@ -21,7 +21,7 @@ from transformer_core.checkpoints.checkpoint import (
     write_parts,
 )
 from transformer_core.checkpoints.convert import family_of
-from transformer_core.checkpoints.file_kinds import N_BYTES, Kind, kind_by_ending, kind_in, other_kind
+from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
 from transformer_core.checkpoints.load import Source, load
@@ -32,15 +32,15 @@ from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
 from transformer_core.reasons import reason
 from transformer_core.text.characters import META
 
-MAX_FILES = 60  # of a model; large ones keep their weights in several
+MAX_FILES = 60  # of a model; large ones have several files of weights
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
-MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
-MAX_READ_WHOLE = 2**26  # bytes of any other file that is no weights: tokenizers are read into memory at once
+MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read often
+MAX_READ_WHOLE = 2**26  # bytes of any other file but weights, which is read into memory at once
 
-_DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
-_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder holds; ours never has a pickle
-_ZIP = b"PK"  # how a zip file begins, as those of torch.save do
-_MAX_LOOKED_AT = 1000  # files of an archive
+_DENSE = ".safetensors"  # deflating hardly reduces its size
+_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
+_ZIP = b"PK"  # the first bytes of zip files, including those of torch.save
+_MAX_LISTED = 1000  # files of an archive whose kind is checked
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = Message("this model")
@@ -49,14 +49,10 @@ _LARGER = Message("{name} is larger when unpacked than this file declares; zip t
 
 
 def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
-    """Write a checkpoint folder as a zip file: a folder of the same name, which loads once it is unpacked.
-
-    Args:
-        folder: of the model.
-        file: empty; it can be sought in. It is left at its end.
+    """Write a checkpoint folder to an empty, seekable file as a zip archive with a folder of the same name.
 
     Raises:
-        CheckpointError: it is no model, or cannot be read.
+        CheckpointError: the folder is not a model, or cannot be read.
     """
 
     def read(place: Path) -> None:
@@ -74,26 +70,26 @@ def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
 
 
 def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
-    """Write the model in a zip file to a new folder, after it was loaded once; a Hugging Face folder is converted.
+    """Load the model of a zip file and save it as a new checkpoint folder; Hugging Face folders are converted.
 
-    The list of what is inside is checked first: files of the kinds that a model has, no links, no ways out of the
-    folder, not more than `max_bytes` in all. What else lies beside the model is left out; files of torch.save are taken
-    where there is no safetensors file. While unpacking, what each file says of its size is not trusted.
+    The list of files is checked first: only kinds of files that models have, no links, no paths outside the folder, at
+    most `max_bytes` in total. Other files are ignored, and files of torch.save are used only without safetensors files.
+    Declared sizes are not trusted while unpacking.
 
     Args:
-        file: the zip file, or a file of torch.save; it can be sought in.
-        folder: where the model goes; it must not exist. Its name is the title of a model without a card.
+        file: a zip file, or a file of torch.save; seekable.
+        folder: to create. Its name is the title of a model without a card.
         max_bytes: of all files, unpacked.
 
     Raises:
-        CheckpointError: it is no zip file, not a model, too large, or damaged; nothing is left behind.
+        CheckpointError: not a zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
         raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
     try:
         head = file.read(N_BYTES)
         file.seek(0)
-        if kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head)):  # weights, or to be named
+        if kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head)):  # weights, or a known other kind
             with replacing(folder) as new:
                 unpacked = new / "unpacked"
                 unpacked.mkdir()
@@ -126,12 +122,7 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
 
 
 def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
-    """Load what was unpacked, a folder or a file, and write it as a checkpoint of ours: no byte is kept as it came.
-
-    Raises:
-        CheckpointError: it is no model that can be read.
-        OSError: it cannot be written.
-    """
+    """Load the unpacked model, a folder or a file, and write it as a checkpoint of ours; no original file is kept."""
     try:
         _refuse_boundless(place)
         notes: list[Message] = []
@@ -139,7 +130,7 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
     except HeadlightError as error:
         raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
-    except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
+    except (MemoryError, RuntimeError) as error:  # from torch, for absurd sizes
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",
             what=_THIS,
@@ -148,11 +139,7 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
 
 
 def _refuse_boundless(folder: Path) -> None:
-    """Check that a configuration asks for no more than its weights can fill, before anything is made of it.
-
-    Raises:
-        CheckpointError: it does, or is none.
-    """
+    """Check that a configuration has no more layers than its weights can fill, before a model is built."""
     if is_foreign(folder):
         opened = open_foreign(folder, where=_THIS)
         config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
@@ -175,11 +162,7 @@ def _refuse_boundless(folder: Path) -> None:
 
 
 def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
-    """Return the files to unpack: those of the folder with the configuration that is nearest to the top.
-
-    Raises:
-        CheckpointError: there is no model, or the archive looks malicious.
-    """
+    """Return the files to unpack: those of the topmost folder with a configuration."""
     files = [info for info in archive.infolist() if not info.is_dir()]
     for info in files:
         path = PurePosixPath(info.filename)
@@ -190,7 +173,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
                 name=info.filename[:60],
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
-    kinds = {info.filename: _kind_of(archive, info) for info in files[:_MAX_LOOKED_AT]}
+    kinds = {info.filename: _kind_of(archive, info) for info in files[:_MAX_LISTED]}
     places = places or [PurePosixPath(info.filename).parent for info in files if kinds.get(info.filename)]
     if not places:
         raise CheckpointError(
@@ -199,7 +182,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
     is_safe = any(kinds.get(info.filename) == "safetensors" for info in beside)
-    read: tuple[Kind, ...] = ("safetensors",) if is_safe else ("torch",)
+    read: tuple[FileKind, ...] = ("safetensors",) if is_safe else ("torch",)
     chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
     _refuse_bad_members(chosen, kinds)
     if not any(kinds.get(info.filename) for info in chosen):
@@ -216,8 +199,8 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     return chosen
 
 
-def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Kind | None:
-    """Return in which format a file holds weights, by its content, or by its ending where that is locked or strange."""
+def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileKind | None:
+    """Return the format of a file of weights, by its content, or by its ending if the content is unreadable."""
     is_readable = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if is_readable:
         with archive.open(info) as packed:
@@ -226,17 +209,13 @@ def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Kind | None:
     return kind_by_ending(PurePosixPath(info.filename))
 
 
-def _is_of_a_model(path: PurePosixPath, kind: Kind | None, read: Sequence[Kind]) -> bool:
+def _is_of_a_model(path: PurePosixPath, kind: FileKind | None, read: Sequence[FileKind]) -> bool:
     is_wanted = kind in read if kind else path.suffix in _SUFFIXES or path.name == META
     return is_wanted and not path.name.startswith(".")
 
 
-def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, Kind | None]) -> None:
-    """Check that all files can be unpacked one beside the other.
-
-    Raises:
-        CheckpointError: a link, a lock, two of one name, or too many.
-    """
+def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, FileKind | None]) -> None:
+    """Check that all files can be unpacked into one folder."""
     if len(members) > MAX_FILES:
         raise CheckpointError(
             "this file contains {n:,} files apart from {config}, but a model has at most {most}",
@@ -244,7 +223,7 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, 
             config=CONFIG,
             most=MAX_FILES,
         )
-    names = [PurePosixPath(info.filename).name.lower() for info in members]  # as systems that know no capitals
+    names = [PurePosixPath(info.filename).name.lower() for info in members]  # as on case-insensitive systems
     for info, name in zip(members, names, strict=True):
         if stat.S_ISLNK(info.external_attr >> 16):
             raise CheckpointError(
@@ -268,11 +247,7 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, 
 
 
 def _copy(source: IO[bytes] | BufferedIOBase, path: Path, room: int, too_large: Message) -> int:
-    """Write a file, a piece at a time, and return its size.
-
-    Raises:
-        CheckpointError: `too_large`: it takes more than `room`.
-    """
+    """Write a file in pieces, and return its size; raise `too_large` if it is larger than `room`."""
     n_bytes = 0
     with path.open("wb") as copy:
         while part := source.read(_PIECE):
@@ -284,7 +259,7 @@ def _copy(source: IO[bytes] | BufferedIOBase, path: Path, room: int, too_large: 
 
 
 class _Careful:
-    """A zip file in which no large piece is read at once: only a list of very many files would need one."""
+    """A zip file without reads of large pieces, which only a list of very many files would need."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.seek, self.tell, self._read = file.seek, file.tell, file.read
@@ -294,11 +269,7 @@ class _Careful:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes.
-
-        Raises:
-            CheckpointError: too many are asked for.
-        """
+        """Return the next bytes, at most `_MAX_READ`."""
         part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
         if len(part) > _MAX_READ:
             raise CheckpointError("this file contains far more files than a model has; zip only the model's folder")

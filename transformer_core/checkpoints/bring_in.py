@@ -1,4 +1,4 @@
-"""A model from elsewhere, kept as one of our checkpoint folders."""
+"""Importing a model as a checkpoint folder."""
 
 import os
 from collections.abc import Sequence
@@ -28,15 +28,15 @@ def bring_in(
     """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
 
     Args:
-        source: a path or an id as `load` takes it, or what `find` returned.
-        folder: where the checkpoint goes; an older one there is replaced.
-        on_progress: told bytes that are done, bytes in all, and of what.
+        source: a path or an id as for `load`, or the result of `find`.
+        folder: of the checkpoint; an older one there is replaced.
+        on_progress: called with bytes done, total bytes, and a description.
 
     Returns:
-        The card: what it is, where it comes from; of one of our own, its own.
+        The card of the model.
 
     Raises:
-        CheckpointError: the model cannot be had, or the folder holds something else or cannot be written.
+        CheckpointError: the model is not available, or the folder contains something else or cannot be written.
         ConfigError: there is too little memory for it.
     """
     folder = Path(folder)
@@ -61,14 +61,14 @@ def bring_in(
 def card_of(
     folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str, notes: Sequence[Message] = ()
 ) -> dict[str, Any]:
-    """Return the card of a model that was loaded from a folder: its own, or what can be said where it has none.
+    """Return the card of a model that was loaded from a folder: its own, or a new one.
 
     Args:
-        folder: where the model lies.
-        model: its number of parameters is counted.
-        tokenizer: one of ids is named, and its examples are ids.
-        name: what the model is called: an id, a path, or a plain name, of which the last part becomes the title.
-        notes: what was done to it on the way in.
+        folder: of the model.
+        model: whose parameters are counted.
+        tokenizer: of the model.
+        name: an id, a path or a plain name, whose last part becomes the title.
+        notes: on how it was imported.
 
     Raises:
         CheckpointError: the folder's card is damaged.
@@ -82,7 +82,7 @@ def card_of(
 
 
 def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
-    """Return what can be said of a model that was trained elsewhere."""
+    """Return the card of an imported model."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
@@ -104,6 +104,6 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[
 
 
 def _of_ids(vocab_size: int) -> tuple[str, ...]:
-    """Return texts of token ids from all over a vocabulary: one as it comes, one that says the same twice."""
+    """Return two texts of token ids from all over a vocabulary, the second with a repetition."""
     ids = [str(vocab_size * place // 9) for place in range(1, 9)]
     return " ".join(ids), " ".join(ids[:5] * 2)

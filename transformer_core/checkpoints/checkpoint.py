@@ -28,7 +28,7 @@ from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
 PATH = Message("the path of a folder")
-ADAPTER = "adapter_config.json"  # of PEFT: what it changes of another model
+ADAPTER = "adapter_config.json"  # of PEFT
 
 Content = TypeVar("Content")
 
@@ -36,21 +36,21 @@ Content = TypeVar("Content")
 def save(
     folder: str | os.PathLike[str], model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a checkpoint folder; an older one at the same place is replaced only when the new one is whole on disk.
+    """Write a checkpoint folder; an older one is replaced only after the new one is completely on disk.
 
     Args:
-        folder: where; its parents are made.
-        model: weights are stored once where they are tied.
+        folder: to write; parent folders are created.
+        model: tied weights are stored once.
         tokenizer: of source and target.
-        card: what the model was trained on, and how well it does.
+        card: describes training and results.
 
     Raises:
-        CheckpointError: the place holds something that is not a checkpoint, or the tokenizer is another model's.
-        OSError: the disk is full, or the folder cannot be written; what was there is as it was.
+        CheckpointError: the folder contains something that is not a checkpoint, or the tokenizer is another model's.
+        OSError: the disk is full, or the folder cannot be written; an older checkpoint is kept.
     """
     check_kind("folder", folder, (str, os.PathLike), PATH)
     check_model(model)
-    check_kind("tokenizer", tokenizer, Tokenizer, Message("a tokenizer, such as the second of what tc.load returns"))
+    check_kind("tokenizer", tokenizer, Tokenizer, Message("a tokenizer, such as the second value that tc.load returns"))
     check_kind("card", {} if card is None else card, Mapping, Message("a mapping"))
     folder = Path(folder)
     refuse_to_replace(folder)
@@ -59,10 +59,10 @@ def save(
 
 
 def refuse_to_replace(folder: Path) -> None:
-    """Check that a checkpoint may be saved at a place: nothing is there, or an empty folder, or a checkpoint of ours.
+    """Check that a checkpoint may be saved to a folder: it does not exist, is empty, or is a checkpoint of ours.
 
     Raises:
-        CheckpointError: it holds something else.
+        CheckpointError: it contains something else.
     """
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
@@ -73,9 +73,9 @@ def refuse_to_replace(folder: Path) -> None:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether a folder, or a file, is a model of another program.
+    """Return whether a folder or a file is a model of another program.
 
-    Its config.json has a `model_type` where ours says parts, or lacks what ours has; or there is none, and weights.
+    Its config.json has a `model_type` or lacks fields of ours; or there are weights without a config.json.
     """
     if folder.is_file():
         return True
@@ -83,13 +83,13 @@ def is_foreign(folder: Path) -> bool:
         return bool(weight_files(folder) or folders_with_weights(folder)) or (folder / ADAPTER).is_file()
     try:
         values = read_json(folder, CONFIG)
-    except (CheckpointError, OSError):  # reading the folder reports what is wrong with it
+    except (CheckpointError, OSError):  # reading the folder will report the problem
         return False
     return "model_type" in values or "architectures" in values or "vocab_size" not in values
 
 
 def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
-    """Write the files of a checkpoint into a folder that is there, as they come; `save` does it all at once.
+    """Write the files of a checkpoint into an existing folder, not atomically as `save` does.
 
     Raises:
         CheckpointError: the tokenizer is another model's.
@@ -103,7 +103,7 @@ def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Ma
 
 
 def write_weights(path: Path, model: Transformer) -> None:
-    """Write the weights of a model to a file; its permissions follow the folder's.
+    """Write the weights of a model to a file, with the folder's permissions.
 
     Raises:
         OSError: the disk is full, or the file cannot be written.
@@ -111,9 +111,9 @@ def write_weights(path: Path, model: Transformer) -> None:
     weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
     try:
         save_file(weights, path)
-    except SafetensorError as error:  # what that library says for a full disk
+    except SafetensorError as error:  # the disk is full
         raise OSError(errno.EIO, str(error)) from error
-    path.chmod(path.parent.stat().st_mode & 0o666)  # that library lets the owner alone read it
+    path.chmod(path.parent.stat().st_mode & 0o666)  # the library would let only the owner read it
 
 
 def load(
@@ -124,18 +124,18 @@ def load(
     device_map: DeviceMap | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Return the model of a checkpoint folder of ours, ready for use, and its tokenizer; load.py reads others too.
+    """Return model and tokenizer of a checkpoint folder of ours; load.py also reads others.
 
     Args:
-        source: the folder; it may be replaced by another process meanwhile.
-        device: where the model goes.
-        dtype: precision of the weights; None: that in which they were saved.
-        device_map: places for the parts of the model; see there.
-        on_progress: told how many bytes are read.
+        source: the folder; another process may replace it meanwhile.
+        device: of the model.
+        dtype: precision of the weights; None: as saved.
+        device_map: see `placement.plan`.
+        on_progress: called with the bytes read.
 
     Raises:
-        CheckpointError: a folder that is missing, incomplete or damaged; the message says which part.
-        ConfigError: a device or precision that is not there, or too little memory.
+        CheckpointError: the folder is missing, incomplete or damaged.
+        ConfigError: an unavailable device or precision, or too little memory.
     """
     return reading_folder(
         source,
@@ -149,12 +149,12 @@ def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the model's card.
 
     Raises:
-        CheckpointError: there is none, or it cannot be read.
+        CheckpointError: it is missing or damaged.
     """
     return reading_folder(folder, lambda place: read_json(place, CARD))
 
 
-@torch.inference_mode(mode=False)  # whoever loads in that mode gets weights that can be trained all the same
+@torch.inference_mode(mode=False)  # the weights can be trained even if they are loaded in inference mode
 def read_checkpoint(
     folder: Path,
     *,
@@ -164,18 +164,12 @@ def read_checkpoint(
     on_progress: OnProgress | None = None,
     weights: Path | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Put the parts of a checkpoint folder together, as they lie there now; `load` reads until they are of one version.
+    """Load a checkpoint folder once; unlike `load`, this does not notice if it is replaced meanwhile.
 
-    Args:
-        folder: config.json and tokenizer.json are here.
-        device: as `load`.
-        dtype: as `load`.
-        device_map: as `load`.
-        on_progress: as `load`.
-        weights: the file of the weights; without one, that of the folder.
+    `weights` is another file of weights than that of the folder; for the other arguments see `load`.
 
     Raises:
-        CheckpointError, ConfigError: as `load`.
+        CheckpointError, ConfigError: as for `load`.
     """
     values = read_json(folder, CONFIG)
     try:
@@ -198,7 +192,7 @@ def read_checkpoint(
         dtype=saved_in if dtype is None else choose_precision(dtype),
         where=str(folder),
     )
-    names: dict[int, list[str]] = {}  # of each parameter, several where it is tied
+    names: dict[int, list[str]] = {}  # of each parameter; tied ones have several
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
     with ParameterLoader(placement, files) as loader:
@@ -209,10 +203,10 @@ def read_checkpoint(
 
 
 def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Content]) -> Content:
-    """Return `read(folder)`, all of it from one version of a folder that may be replaced meanwhile.
+    """Return `read(folder)`, from a single version of a folder that may be replaced meanwhile.
 
     Raises:
-        CheckpointError: the folder cannot be read; or what `read` raises.
+        CheckpointError: the folder cannot be read.
     """
     check_kind("folder", folder, (str, os.PathLike), PATH)
     try:
@@ -222,9 +216,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
 
 
 def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Check that the numbers of the tokenizer mean what the model takes them for.
-
-    Models from elsewhere may know more tokens than their tokenizer: their vocabulary was rounded up.
+    """Check that the vocabularies of tokenizer and model match; those of imported models may be rounded up.
 
     Raises:
         CheckpointError: the tokenizer is another model's.
@@ -240,11 +232,7 @@ def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer:
 
 
 def _precision(files: TensorFiles, path: Path) -> torch.dtype:
-    """Return the one type of all the weights.
-
-    Raises:
-        CheckpointError: there are several, or it is none of fractions.
-    """
+    """Return the single floating-point type of all weights."""
     dtypes = {files.dtype(name) for name in files}
     if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
         if not dtypes:
@@ -255,7 +243,7 @@ def _precision(files: TensorFiles, path: Path) -> torch.dtype:
 
 
 def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], path: Path) -> None:
-    """Check that every name is there exactly once, with the shape that the configuration asks for."""
+    """Check that the names and shapes of the weights are exactly those of the configuration."""
     missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
     if missing:
         raise CheckpointError(
@@ -281,13 +269,13 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
 
 
 def existing(folder: Path, name: str) -> Path:
-    """Return the path of a part of a checkpoint folder.
+    """Return the path of a file of a checkpoint folder.
 
     Raises:
-        CheckpointError: the folder or the part is not there.
+        CheckpointError: the folder or the file is missing.
     """
     if not folder.is_dir():
-        if folder.exists():  # a file, a pipe, a device
+        if folder.exists():
             raise CheckpointError("{folder} is not a folder; give the path of a checkpoint folder", folder=folder)
         raise CheckpointError("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
     if not (folder / name).is_file():
@@ -299,7 +287,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file of a checkpoint folder.
 
     Raises:
-        CheckpointError: it is not there, or it is not a JSON object.
+        CheckpointError: it is missing, or not a JSON object.
     """
     path = existing(folder, name)
     refuse_not_fetched(path)

@@ -1,4 +1,4 @@
-"""From a foreign config.json and its weights to a Transformer: every key used once, every parameter filled once."""
+"""Converting a foreign config.json and its weights to a Transformer; each key and parameter is used exactly once."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,10 +19,10 @@ from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer, assemble
 
 Place = Callable[[str, Tensor], Tensor]
-"""Takes a parameter's name and value, and returns the value where, and in the precision in which, it shall be."""
+"""Takes a parameter's name and value, and returns the value on its device and in its precision."""
 
 OnNote = Callable[[Message], object]
-"""Is told, in a sentence, what was done to a model on the way in that its files do not say of themselves."""
+"""Called with sentences on how a model was converted, as far as its files do not say it."""
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -36,21 +36,21 @@ def convert(
     place: Place | None = None,
     on_note: OnNote = lambda _: None,
 ) -> Transformer:
-    """Return the model that a foreign config.json and its weights describe, in evaluation mode.
+    """Convert a foreign config.json and its weights to a model in evaluation mode.
 
-    Tensors are asked for one at a time, and become the model's own where their form allows it: with a mapping that
-    reads from a file at each access, no weight is in memory twice.
+    Tensors are read one at a time, and used directly where possible, so no weight is in memory twice if `weights` reads
+    from files.
 
     Args:
         values: the object in config.json.
         weights: the tensors by their foreign keys.
-        where: what to call the source in messages: a folder, or an id of the hub.
-        place: puts each parameter on its device, in its precision; None: as they come, all in that of the embedding.
-        on_note: told what was taken off the names of the weights, and what of them is not used.
+        where: the source in messages: a folder, or an id of the Hub.
+        place: moves each parameter to its device and precision; None: all in the precision of the embedding.
+        on_note: called with notes, such as on removed prefixes and unused weights.
 
     Raises:
-        CheckpointError: an unsupported family or option; a key that is missing, unknown, or there twice; a tensor of
-            the wrong shape or kind; the message names it.
+        CheckpointError: an unsupported family or option; a key that is missing, unknown, or duplicate; a tensor of the
+            wrong shape or type.
     """
     family = family_of(values, where=where)
     config = family.config(values, where=f"{where}: config.json", on_note=on_note)
@@ -72,15 +72,15 @@ def convert(
     assert not expected, f"the table of {family.model_type} fills no {min(expected)}"
     model.tie()
     if place is None:
-        model.to(dtype=precision)  # tables too that are no parameters
+        model.to(dtype=precision)  # including buffers
     return model.eval()
 
 
 def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
-    """Return the family that a config.json names.
+    """Return the family of a config.json.
 
     Raises:
-        CheckpointError: it names none, or one that is not known here.
+        CheckpointError: it has no model_type, or an unsupported one.
     """
     model_type = values.get("model_type")
     if not isinstance(model_type, str) or model_type not in FAMILIES:
@@ -97,23 +97,12 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
 
 
 class _Source:
-    """The tensors of a foreign file under the keys of its family's table, checked against it."""
+    """The tensors of a foreign file by the keys of its family's table, checked against the table."""
 
     def __init__(
         self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str | Message, classes: object
     ) -> None:
-        """Find every key of the table in the file, and every key of the file in the table.
-
-        Args:
-            family: whose table it is.
-            config: what config.json says.
-            weights: the tensors by their keys in the file.
-            where: what to call the source in messages.
-            classes: what config.json says of the class that was saved.
-
-        Raises:
-            CheckpointError: a key is missing, unknown, or there twice.
-        """
+        """Match the keys of the file with those of the table; `classes` are the saved classes in config.json."""
         self._weights, self.notes = unwrapped(weights)
         self._where = where
         self._prefix = self._found_prefix(family, family.keys(config))
@@ -133,11 +122,7 @@ class _Source:
             raise CheckpointError(self._complaint(family, missing, unknown, classes))
 
     def take(self, entry: Entry) -> tuple[str, Tensor]:
-        """Return an entry's key in the file, and its tensor.
-
-        Raises:
-            CheckpointError: the file holds it twice, with different values, or in numbers that are no weights.
-        """
+        """Return an entry's key in the file, and its tensor; copies in the file must be equal."""
         first, *others = self._keys_of(entry)
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
@@ -159,11 +144,7 @@ class _Source:
         return first, weight
 
     def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
-        """Return the parts of a tensor, one for each of the parameters that it fills.
-
-        Raises:
-            CheckpointError: they do not have the shapes that the configuration asks for.
-        """
+        """Split a tensor into the parameters that it fills, which must have the expected shapes."""
         shapes = [expected[name] for name in entry.names]
         try:
             parts = list(entry.cut(weight))
@@ -183,11 +164,7 @@ class _Source:
         return parts
 
     def _by_table_keys(self, family: Family, entries: Iterable[Entry]) -> dict[str, str]:
-        """Return the key in the file for each key in the words of the table.
-
-        Raises:
-            CheckpointError: two keys of the file mean the same.
-        """
+        """Return the key in the file for each key of the table."""
         known = {key for entry in entries for key in (entry.key, *entry.copies)}
         by_table: dict[str, str] = {}
 
@@ -210,11 +187,7 @@ class _Source:
         return by_table
 
     def _found_prefix(self, family: Family, entries: Iterable[Entry]) -> str:
-        """Return what stands in front of all keys, and note it; "" where nothing does.
-
-        Raises:
-            CheckpointError: several models lie side by side.
-        """
+        """Return the common prefix of all keys, and add a note on it."""
         full = {key for entry in entries for key in (entry.key, *entry.copies, family.head)}
         bare = {key.removeprefix(family.prefix) for key in full}
         prefix = common_prefix((_newer(family, key) for key in self._weights), full | bare, where=self._where)
@@ -225,7 +198,7 @@ class _Source:
         return prefix
 
     def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
-        """Return whether the file holds nothing of the last layer, but for an embedding that would be tied to it."""
+        """Return whether the file has nothing of the output layer, except for a tied embedding."""
         entries = family.keys(config)
         keys = self._by_table_keys(family, entries)
         of_head = {
@@ -234,9 +207,9 @@ class _Source:
         return not any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head))
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
-        """Return whether the file holds a last layer that differs from the embedding it is said to be tied to.
+        """Return whether the file has an output layer that differs from the embedding, although config.json ties them.
 
-        The file is right then, and config.json is not; so does the `transformers` library, too. The larger T5 are so.
+        Then the file counts, as in the `transformers` library; for example in the larger T5.
         """
         embedding = next((entry for entry in tied if family.head in entry.copies), None)
         if embedding is None or family.head not in self._keys:
@@ -246,11 +219,7 @@ class _Source:
         return not all(_is_same(self._weights[key], head) for key in others)
 
     def _may_be_ignored(self, family: Family, key: str) -> bool:
-        """Return whether a key is one of those that are not needed.
-
-        Raises:
-            CheckpointError: it is, but its tensor is not what this core computes in its place.
-        """
+        """Return whether a key is not needed; if so, its tensor must have the values that this core computes."""
         ignored = _ignored(family, key)
         if ignored is None:
             return self.config.has_decoder and is_causal_mask(self._weights[self._keys[key]])
@@ -266,11 +235,10 @@ class _Source:
         return True
 
     def _keys_of(self, entry: Entry) -> list[str]:
-        """Return the keys in the file under which an entry's tensor is there."""
+        """Return the keys of an entry's tensor in the file."""
         return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
-        """Return the message about keys that are missing or unknown."""
         saved_as: str | Message = ""
         if isinstance(classes, list) and classes:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
@@ -310,24 +278,24 @@ class _Source:
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors hold the same numbers in the same precision."""
+    """Return whether two tensors have the same values in the same precision."""
     return one.dtype == other.dtype and torch.equal(one, other)
 
 
 def _newer(family: Family, key: str) -> str:
-    """Return a key as newer files have it."""
+    """Return a key as in newer files."""
     for old, new in family.renamed.items():
         key = key.replace(old, new)
     return key
 
 
 def _ignored(family: Family, key: str) -> Ignored | None:
-    """Return why a key is not needed; None where it is, or is unknown."""
+    """Return the reason why a key is not needed; None if it is needed or unknown."""
     return next((ignored for ignored in (*family.ignored, *EVERYWHERE) if re.fullmatch(ignored.pattern, key)), None)
 
 
 def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
-    """Return the parameters by name, of those that are tied only the one that the others follow."""
+    """Return the parameters by name, of tied ones only the first."""
     tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
     following = tied[model.config.tie_embeddings]
     return {name: p for name, p in model.named_parameters(remove_duplicate=False) if name not in following}

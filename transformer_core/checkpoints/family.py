@@ -1,18 +1,17 @@
-"""How the models of another library are read: a family is a configuration map and a table of keys.
+"""Families of models of other libraries: each maps a configuration, and has a table of keys.
 
-To add one, add one file in `families/`. It holds
+To add one, add a file in `families/` with
 
-- a function that reads the foreign config.json (`Options`) into a `ModelConfig`, and refuses by name what this core
-  does not compute;
-- a function that returns, for such a configuration, an `Entry` for each tensor of the foreign file: its key, and the
-  parameters of ours that it fills;
-- what else may lie in such files and is not needed, each with the reason (`Ignored`);
-- `FAMILIES`, a tuple of the `Family` records, one for each `model_type` that the file serves.
+- a function that converts the foreign config.json (`Options`) to a `ModelConfig`, and rejects unsupported options by
+  name;
+- a function that returns an `Entry` for each tensor of the foreign file: its key, and our parameters that it fills;
+- the tensors in such files that are not needed, each with the reason (`Ignored`);
+- `FAMILIES`, a tuple of `Family` records, one per `model_type`.
 
-The file is found by being there. Then give `tests/checkpoints/foreign.py` a small model of that family: the tests
-compare its logits, hidden states, patterns and decoded tokens with those of the `transformers` library, and fail where
-the table does not cover the model, or where a family has no small model. The model never asks for a family: what a
-family needs and the core lacks becomes a choice in `ModelConfig`.
+The file is found automatically. Then add a small model of the family to `tests/checkpoints/foreign.py`: the tests
+compare its logits, hidden states, patterns and decoded tokens with the `transformers` library, and fail if the table
+does not cover the model, or if a family has no small model. The model code does not know families: whatever a family
+needs becomes an option of `ModelConfig`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
-"""Takes a tensor of the foreign file and returns one for each of the parameters that it fills."""
+"""Splits a tensor of the foreign file into the parameters that it fills."""
 
 
 def as_it_is(weight: Tensor) -> Sequence[Tensor]:
@@ -43,16 +42,16 @@ def only_row(weight: Tensor) -> Sequence[Tensor]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A tensor of the foreign file, and where it goes."""
+    """A tensor of the foreign file, and the parameters that it fills."""
 
     key: str  # in the foreign file
     names: tuple[str, ...]  # of our parameters
-    cut: Cut = as_it_is  # how the tensor becomes one for each of the names
-    copies: tuple[str, ...] = ()  # other keys of the same tensor: any of them will do, and all that are there are equal
+    cut: Cut = as_it_is  # splits the tensor, one part per name
+    copies: tuple[str, ...] = ()  # other keys of the same tensor, of which one suffices; all that exist must be equal
 
 
 def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
-    """Return the entries of a module that both sides have alike: a linear layer, or a normalization."""
+    """Return the entries of a module that is the same on both sides: a linear layer, or a normalization."""
     return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{part}",)) for part in parts)
 
 
@@ -64,7 +63,7 @@ def fused(
     cut: Cut | None = None,
     parts: Sequence[str] = ("weight", "bias"),
 ) -> tuple[Entry, ...]:
-    """Return the entries of linear layers that are one in the foreign file: as `cut` says, else one below the other."""
+    """Return the entries of linear layers that are fused in the foreign file: split by `cut`, or else stacked rows."""
     return tuple(
         Entry(
             f"{theirs}.{part}",
@@ -76,12 +75,12 @@ def fused(
 
 
 def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, ...] = ()) -> tuple[Entry, ...]:
-    """Return the entries of the embedding, which two stacks have in common, and of the last layer's matrix.
+    """Return the entries of the embedding, which is shared by all stacks, and of the output layer.
 
     Args:
         config: says whether the two are tied.
         key: of the embedding.
-        head: of the last layer's matrix; where that is tied, one more copy of the embedding.
+        head: of the output layer's matrix; if tied, a copy of the embedding.
         copies: other keys of the embedding.
     """
     stacks = (*(("encoder",) if config.has_encoder else ()), *(("decoder",) if config.has_decoder else ()))
@@ -94,20 +93,20 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
 
 @dataclass(frozen=True)
 class Ignored:
-    """Tensors that foreign files may hold beside the weights."""
+    """Tensors of foreign files that are not needed."""
 
     pattern: str  # a regular expression for the whole key
-    reason: Message  # why nothing is lost
-    holds: Callable[[Tensor, ModelConfig], bool] | None = None  # whether a tensor is what we compute in its place
+    reason: Message  # why they are not needed
+    holds: Callable[[Tensor, ModelConfig], bool] | None = None  # whether a tensor has the values that we compute
 
 
 def counts_up(table: Tensor, config: ModelConfig) -> bool:
-    """Return whether a table of positions is 0, 1, 2, ..., as it is where positions are counted."""
+    """Return whether a table of positions is 0, 1, 2, ..."""
     return torch.equal(table.flatten().long(), torch.arange(table.numel(), device=table.device))
 
 
 def is_causal_mask(table: Tensor) -> bool:
-    """Return whether a tensor marks, with ones or with what is added to scores, which keys a query may see, or not."""
+    """Return whether a tensor is a causal mask: of ones, or added to scores."""
     n = table.shape[-1] if table.ndim > 1 else 0
     if n < 2 or table.shape[-2:].numel() != table.numel() or table.shape[-2] != n:
         return False
@@ -138,7 +137,7 @@ EVERYWHERE = (
     Ignored(r"(.*\.)?(attn|attention)\.masked_bias", Message("the value of masked scores, which are excluded here")),
     JUDGES,
 )
-"""What files of any family may hold beside the weights."""
+"""Unneeded tensors in files of any family."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +147,10 @@ class Family:
     model_type: str
     read: Callable[[Options], ModelConfig]
     keys: Callable[[ModelConfig], tuple[Entry, ...]]
-    head: str  # key of the last layer's matrix; absent from files where it is tied
-    needs_head: bool = True  # else files without one are read too, as models that make no predictions
-    prefix: str = ""  # of all keys but the head's; files of a model without a head lack it
-    renamed: Mapping[str, str] = field(default_factory=dict)  # parts of keys, as they were in older files
+    head: str  # key of the output layer's matrix; may be missing if it is tied
+    needs_head: bool = True  # False: files without one are models without predictions
+    prefix: str = ""  # of all keys but the head's; missing in files of a model without a head
+    renamed: Mapping[str, str] = field(default_factory=dict)  # new parts of keys by those in older files
     ignored: tuple[Ignored, ...] = ()
 
     def config(
@@ -161,15 +160,15 @@ class Family:
         where: str | Message = "config.json",
         on_note: Callable[[Message], object] = lambda _: None,
     ) -> ModelConfig:
-        """Return our configuration of a foreign config.json.
+        """Convert the object in a foreign config.json.
 
         Args:
             values: the object in the file.
-            where: what to call it in messages.
-            on_note: told in a sentence which special tokens and which settings of generation are not used.
+            where: the file in messages.
+            on_note: called with notes on special tokens and generation settings that are not used.
 
         Raises:
-            CheckpointError: it lacks something, contradicts itself, or asks for what this core does not compute.
+            CheckpointError: it is incomplete, contradictory, or not supported.
         """
         options = Options(values, where=where)
         try:

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes: endings are given away freely (.chkpt, .tar, .model, or none)."""
+"""Kinds of files by their first bytes, since endings are unreliable (.chkpt, .tar, .model, or none)."""
 
 import re
 import struct
@@ -8,12 +8,12 @@ from typing import IO, Literal
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
 
-Kind = Literal["safetensors", "torch"]
-N_BYTES = 512  # that are looked at
+FileKind = Literal["safetensors", "torch"]
+N_BYTES = 512  # that decide
 
 _TORCH = re.compile(
     rb"PK\x03\x04.{26}[^/]*/(data|\.format_version|version|byteorder|code/|constants)"
-    rb"|\x80.{1,12}?\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\.",  # before torch 1.6: the number it began with
+    rb"|\x80.{1,12}?\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\.",  # before torch 1.6: its magic number
     re.DOTALL,
 )
 
@@ -76,8 +76,8 @@ _ELSEWHERE = {
 }
 
 
-def kind_of(path: Path) -> Kind | None:
-    """Return in which format a file holds weights; None where it does not, as far as its first bytes tell."""
+def kind_of(path: Path) -> FileKind | None:
+    """Return the format of a file of weights by its first bytes; None if it is not one."""
     try:
         with path.open("rb") as file:
             return kind_in(file)
@@ -85,38 +85,38 @@ def kind_of(path: Path) -> Kind | None:
         return None
 
 
-def kind_in(file: IO[bytes]) -> Kind | None:
-    """Return in which format a file that is at its beginning holds weights; None where it does not."""
+def kind_in(file: IO[bytes]) -> FileKind | None:
+    """Return the format of a file of weights, open at its beginning; None if it is not one."""
     head = file.read(N_BYTES)
     if _TORCH.match(head):
         return "torch"
-    if head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 2**32:  # the length of a header in JSON
+    if head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 2**32:  # the length of a JSON header
         return "safetensors"
     return None
 
 
-def kind_by_ending(path: PurePath) -> Kind | None:
-    """Return in which format a file ought to hold weights, whatever is in it."""
+def kind_by_ending(path: PurePath) -> FileKind | None:
+    """Return the format of a file of weights by its ending."""
     if path.suffix == ".safetensors":
         return "safetensors"
     return "torch" if path.suffix in (".bin", ".pt", ".pth", ".ckpt") else None
 
 
 def other_kind(head: bytes) -> Message | None:
-    """Return what a file is that does not hold weights in a format read here, and what to do; None where unknown."""
+    """Return a description of a file in another format, with advice; None if unknown."""
     return next((what for pattern, what in _OTHERS if pattern.match(head)), None)
 
 
 def not_fetched(head: bytes) -> Message | None:
-    """Return what came in place of a file, a pointer or a web page, and what to do; None where it is neither."""
+    """Return a description of a pointer or a web page instead of a file, with advice; None if it is neither."""
     return next((what for pattern, what in _NOT_FETCHED if pattern.match(head)), None)
 
 
 def refuse_not_fetched(path: Path) -> None:
-    """Check that a file is not a pointer or a web page that came in its place.
+    """Check that a file is not a pointer or a web page instead.
 
     Raises:
-        CheckpointError: it is; which, and what to do.
+        CheckpointError: it is.
     """
     if path.is_file():
         with path.open("rb") as file:
@@ -125,18 +125,18 @@ def refuse_not_fetched(path: Path) -> None:
 
 
 def kind_elsewhere(path: Path) -> Message | None:
-    """Return what a file is whose ending says that it holds weights for other programs; None for all other endings."""
+    """Return a description of a file whose ending is that of weights for other programs; None for other endings."""
     if path.suffix not in _ELSEWHERE:
         return None
     with path.open("rb") as file:
         return not_fetched(file.read(N_BYTES)) or _ELSEWHERE[path.suffix]
 
 
-def weights_kind(path: Path) -> Kind:
-    """Return in which format a file is to be read: as its content says, else as its ending does.
+def weights_kind(path: Path) -> FileKind:
+    """Return the format of a file of weights, by its content, or else by its ending.
 
     Raises:
-        CheckpointError: it cannot be read, or is something else; what, and what to do.
+        CheckpointError: it cannot be read, or is something else.
     """
     if kind := kind_of(path):
         return kind

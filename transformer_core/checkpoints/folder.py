@@ -1,4 +1,4 @@
-"""Files and folders that are never seen half written: made beside their place, synced, then renamed."""
+"""Atomic writing of files and folders: they are written next to their place, synced, then renamed."""
 
 import errno
 import json
@@ -16,18 +16,15 @@ Content = TypeVar("Content")
 
 @contextmanager
 def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
-    """Give a new folder to fill; when that is done it takes the place of `folder`, whole.
+    """Yield a new, empty folder, which replaces `folder` after it has been filled.
 
-    After an exception `folder` is as it was. A process that dies between the two renames leaves the former folder
-    under its `.former` name, where `settle` and `reading` find it. Only one process at a time may replace a folder.
+    After an exception `folder` is unchanged. If the process dies between the two renames, the old folder has its
+    `.former` name, which `settle` and `reading` know. Only one process at a time may replace a folder.
 
     Args:
-        folder: the place; it may exist or not. A link is followed.
-        is_durable: whether the disk has it all before the former folder goes, so that not even a power failure can
-            take both; syncing may take tenths of a second.
-
-    Yields:
-        an empty folder beside it.
+        folder: to replace, or to create. A link is followed.
+        is_durable: sync the new folder before the old one is deleted, so that even a power failure cannot destroy both;
+            this may take tenths of a second.
     """
     folder = real_path(folder)
     settle(folder)
@@ -50,28 +47,25 @@ def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
 
 
 def reading(folder: Path, read: Callable[[Path], Content]) -> Content:
-    """Return `read(folder)`, all of it from one version of a folder that may be replaced at any moment.
+    """Return `read(folder)`, from a single version of a folder that may be replaced at any time.
 
-    Between the two renames of a replacement, and after a process that died there, the former folder is read.
-
-    Args:
-        folder: the place.
-        read: reads the files of the folder that it is given; called again if that was replaced meanwhile.
+    `read` is called again if the folder was replaced meanwhile. Between the two renames of a replacement, also if the
+    process died there, it gets the former folder.
     """
     while True:
-        standing = _standing(folder)
+        version = _version(folder)
         try:
-            content = read(standing[0])
+            content = read(version[0])
         except Exception:
-            if _standing(folder) == standing:
+            if _version(folder) == version:
                 raise
         else:
-            if _standing(folder) == standing:
+            if _version(folder) == version:
                 return content
 
 
 def settle(folder: Path) -> None:
-    """Bring back a folder whose replacement was cut off between its two renames, and drop what a cut-off left over."""
+    """Restore a folder whose replacement was interrupted between its two renames, and delete leftovers."""
     former = _former(folder)
     if former.exists():
         if folder.exists():
@@ -83,7 +77,7 @@ def settle(folder: Path) -> None:
 
 
 def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -> None:
-    """Write a JSON object; readers see the former file or the new one, never a part."""
+    """Write a JSON object atomically."""
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     new = path.with_name(f".{path.name}.{uuid4().hex}.new")
     try:
@@ -96,16 +90,16 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
 
 
 def _former(folder: Path) -> Path:
-    """Return where a folder waits while the new one takes its place."""
+    """Return the path of a folder while it is being replaced."""
     folder = real_path(folder)
     return folder.parent / f".{folder.name}.former"
 
 
 def real_path(folder: Path) -> Path:
-    """Return the folder that a link leads to; one of a loop of links as it is.
+    """Return the target of a link; a loop of links unchanged.
 
     Raises:
-        OSError: no path has such characters.
+        OSError: the path contains invalid characters.
     """
     try:
         return Path(os.path.realpath(folder))
@@ -113,8 +107,8 @@ def real_path(folder: Path) -> Path:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL)) from error
 
 
-def _standing(folder: Path) -> tuple[Path, tuple[int, ...]]:
-    """Return where the folder is to be read now, and numbers that differ after every replacement."""
+def _version(folder: Path) -> tuple[Path, tuple[int, ...]]:
+    """Return the folder to read now, and numbers that change with every replacement."""
     former = _former(folder)
     place = former if not folder.exists() and former.exists() else folder
     try:
@@ -125,7 +119,7 @@ def _standing(folder: Path) -> tuple[Path, tuple[int, ...]]:
 
 
 def _sync(path: Path) -> None:
-    """Ask the system to put a file, or a folder's list of names, on the disk."""
+    """Sync a file, or the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,7 +1,7 @@
-"""A model of another program, opened: what a config.json says of it, and its tensors by their keys.
+"""Opening a model of another program: its configuration, and its tensors by their keys.
 
-It may be a Hugging Face folder, a folder with its weights in one file, or that file by itself. Then the config.json
-beside it counts, or what the file says of itself, as nanoGPT's does.
+It may be a Hugging Face folder, a folder with weights in one file, or only that file. Its configuration is the
+config.json in the same folder, or in the file itself, as in nanoGPT's.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign,
 from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.generation import generation_beside, with_generation
-from transformer_core.checkpoints.layouts import layout_of
+from transformer_core.checkpoints.layouts import example_config, layout_of
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import (
     OnProgress,
@@ -24,7 +24,6 @@ from transformer_core.checkpoints.tensor_files import (
     weight_files,
     with_other_parts,
 )
-from transformer_core.checkpoints.torch_example import example
 from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.errors import CheckpointError, Message
 
@@ -33,23 +32,23 @@ from transformer_core.errors import CheckpointError, Message
 class ForeignModel:
     """A model of another program."""
 
-    folder: Path  # where its tokenizer lies, if it has one
-    values: Mapping[str, Any]  # as the object in a config.json
+    folder: Path  # of its tokenizer, if it has one
+    values: Mapping[str, Any]  # of config.json
     weights: Mapping[str, Tensor]  # by the keys of its family's table
-    files: TensorFiles | StateDict  # that hold them
-    notes: tuple[Message, ...]  # what was done to them, and is not said in a file
+    files: TensorFiles | StateDict  # that contain them
+    notes: tuple[Message, ...]  # on how they were changed
 
 
 def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
-    """Open a model's files; its tensors are read when they are asked for.
+    """Open a model's files; its tensors are read on demand.
 
     Args:
         place: a folder, or a file of weights.
-        where: what to call it in messages.
-        on_progress: told how many bytes are read.
+        where: the model in messages.
+        on_progress: called with the bytes read.
 
     Raises:
-        CheckpointError: no weights, a file that cannot be read safely, or nothing that says which model it is.
+        CheckpointError: no weights, a file that cannot be read safely, or no configuration.
     """
     if place.is_file():
         folder, paths = place.parent, with_other_parts(place)
@@ -80,14 +79,14 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
 def _described(
     folder: Path, files: TensorFiles | StateDict, weights: Mapping[str, Tensor], where: str | Message
 ) -> Mapping[str, Any]:
-    """Return what is said of a model: in the config.json beside its weights, or, as nanoGPT does, in their file."""
+    """Return the configuration of a model: from config.json, or, for nanoGPT, from the file of weights."""
     beside = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
     arguments = files.beside.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
     if "model_type" not in beside and (nano := nanogpt.described(arguments, beside, weights)):
         return nano
     if beside:
         return with_generation(beside, generation_beside(folder))
-    if start := example(weights):
+    if start := example_config(weights):
         raise CheckpointError(
             "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "
             "the weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where "
@@ -107,11 +106,7 @@ def _described(
 
 
 def _refuse_adapter(folder: Path, where: str | Message) -> None:
-    """Check that a folder holds a model, not what an adapter changes of one.
-
-    Raises:
-        CheckpointError: it is an adapter of PEFT.
-    """
+    """Check that a folder is a model, not an adapter of PEFT."""
     if not (folder / ADAPTER).is_file() or weight_files(folder):
         return
     about = read_json(folder, ADAPTER)

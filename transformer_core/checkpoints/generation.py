@@ -1,7 +1,7 @@
-"""What a generation_config.json says of how its model writes: what is taken over, and what is named as not.
+"""Reading a generation_config.json: special tokens are used, and other settings are reported as not used.
 
-Source: GenerationConfig of the `transformers` library. Where there is such a file, it counts there, and config.json
-does not, not even for the token that ends a text.
+Source: GenerationConfig of the `transformers` library. If there is such a file, it takes precedence over config.json,
+also for the end-of-sequence token.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from transformer_core.errors import CheckpointError
 
 FILE, KEY = "generation_config.json", "generation"
 
-_IDLE = {  # settings that change what is written, and the values with which they do not
+_IDLE = {  # settings that change the output, and their values without effect
     "do_sample": (False,),
     "num_beams": (1,),
     "max_length": (20,),
@@ -57,10 +57,7 @@ _IDLE_IN_BEAMS = {
 
 
 def generation_beside(folder: Path) -> Mapping[str, Any] | None:
-    """Return the object in a folder's generation_config.json, if there is one.
-
-    A damaged one counts as absent, as it does in `transformers`.
-    """
+    """Return the object in a folder's generation_config.json, if there is one; a damaged one counts as missing."""
     try:
         return read_json(folder, FILE)
     except (CheckpointError, OSError):
@@ -68,7 +65,7 @@ def generation_beside(folder: Path) -> Mapping[str, Any] | None:
 
 
 def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the object in a config.json with what a generation_config.json says, if there is one."""
+    """Return the object in a config.json with the settings of a generation_config.json, if there is one."""
     if generation is None:
         return values
     start = generation.get("decoder_start_token_id")
@@ -81,22 +78,22 @@ def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | N
 
 
 def not_taken_over(values: Mapping[str, Any], config: ModelConfig) -> str:
-    """Return the settings that `transformers` would write with and that are not taken over: "num_beams = 4, ...".
+    """Return the settings that `transformers` would use and that are not used here: "num_beams = 4, ...".
 
     Args:
-        values: as `with_generation` gives them.
+        values: from `with_generation`.
         config: of the model.
     """
     generation = values.get(KEY, values)
     idle: dict[str, tuple[Any, ...]] = {**_IDLE}
     idle |= _IDLE_IN_SAMPLING if generation.get("do_sample") else {}
     idle |= _IDLE_IN_BEAMS if generation.get("num_beams") not in (None, 1) else {}
-    idle["bad_words_ids"] = ([], [[config.pad_id]])  # padding is never written
-    found = {name: generation.get(name) for name in idle}
-    longest = found["max_length"]
+    idle["bad_words_ids"] = ([], [[config.pad_id]])  # padding is never generated
+    settings = {name: generation.get(name) for name in idle}
+    longest = settings["max_length"]
     if type(longest) is int and longest >= config.max_seq_len:
-        del found["max_length"]
-    used = {name: value for name, value in found.items() if value is not None and value not in idle[name]}
+        del settings["max_length"]
+    used = {name: value for name, value in settings.items() if value is not None and value not in idle[name]}
     return ", ".join(f"{name} = {_shortened(value)}" for name, value in used.items())
 
 

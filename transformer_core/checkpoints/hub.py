@@ -1,8 +1,8 @@
-"""Models of the Hugging Face Hub, by their ids: fetched into its cache, and from then on there without a network.
+"""Models of the Hugging Face Hub, by their ids: downloaded into its cache, then available offline.
 
-Only configuration, weights in safetensors files and tokenizers are fetched; code never. `snapshot_download` is
-not used: it trusts a truncated file in its cache, and it fetches in no fixed order, while here the weights come last,
-so that a folder with weights is complete.
+Only configuration, weights in safetensors files and tokenizers are downloaded, never code. `snapshot_download` is not
+used: it trusts truncated files in its cache, and has no fixed order, while here the weights come last, so that a folder
+with weights is complete.
 """
 
 import hashlib
@@ -47,14 +47,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class HubId:
-    """The id of a model: "owner/name", or "name" for the oldest ones; after "@" a branch, tag or commit."""
+    """The id of a model: "owner/name", or "name" for the oldest ones; optionally "@" and a branch, tag or commit."""
 
     repo: str
     revision: str | None
 
     @classmethod
     def read(cls, source: str) -> "HubId | None":
-        """Return the id that a text is, or the address of that model's page; None for one that cannot be an id."""
+        """Parse an id, or the address of a model's page; None if it is neither."""
         source = source.strip()
         if page := _ADDRESS.fullmatch(source):
             source = page["repo"] + (f"@{page['revision']}" if page["revision"] else "")
@@ -69,25 +69,21 @@ class HubId:
 
 @dataclass(frozen=True)
 class Fetched:
-    """A model that lies in the cache."""
+    """A model in the cache."""
 
     folder: Path
-    commit: str  # which version of it
+    commit: str  # its version
 
 
 def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
-    """Bring a model of the Hub into the cache, as far as it is not there yet, and return where it lies.
-
-    What is there already is used where the Hub cannot be reached. The progress is told in this thread, so that a page
-    may show it; an exception that it raises stops the download.
+    """Download a model into the cache, as far as necessary; the cached one is used if the Hub cannot be reached.
 
     Args:
-        hub_id: which model.
-        on_progress: told how many bytes are fetched, of those that are not here yet.
+        hub_id: of the model.
+        on_progress: called in this thread with the downloaded bytes; an exception from it stops the download.
 
     Raises:
-        CheckpointError: the model is not there, is not to be had, is of no family that is known here, or came damaged;
-            the message says what to do.
+        CheckpointError: the model does not exist, is not accessible or not supported, or was damaged.
     """
     try:
         commit, files = look_up(hub_id)
@@ -99,7 +95,7 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
 
 
 def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
-    """Ask the Hub which version an id means, and which files that has, by name; those in folders are left out."""
+    """Return the commit of an id, and the files of that version by name, without those in folders, from the Hub."""
     api = HfApi(endpoint=constants.ENDPOINT)
     info = api.model_info(hub_id.repo, revision=hub_id.revision, files_metadata=True)
     # The cache notes what the id resolves to, for use offline.
@@ -109,22 +105,28 @@ def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
     return revision.resolved, {file.rfilename: file for file in info.siblings or () if "/" not in file.rfilename}
 
 
-def _cached(hub_id: HubId) -> Fetched | None:
-    """Return what is in the cache of a model; None where it is not, or not whole."""
+def cached_commit(hub_id: HubId) -> str | None:
+    """Return the commit of an id as the cache knows it, without network access; None if it does not."""
     try:
         revision = HfApi().resolve_revision(
             hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
         )
     except (HFValidationError, RevisionResolutionError):
         return None
-    config = _in_cache(hub_id, CONFIG, revision.resolved)
-    if config is None:
+    return revision.resolved
+
+
+def _cached(hub_id: HubId) -> Fetched | None:
+    """Return the cached model; None if it is missing or incomplete."""
+    commit = cached_commit(hub_id)
+    config = None if commit is None else _in_cache(hub_id, CONFIG, commit)
+    if commit is None or config is None:
         return None
     try:
-        find_tensor_files(config.parent, where=str(hub_id))  # what is fetched last
+        find_tensor_files(config.parent, where=str(hub_id))  # which are downloaded last
     except CheckpointError:
         return None
-    return Fetched(config.parent, revision.resolved)
+    return Fetched(config.parent, commit)
 
 
 def _in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
@@ -133,21 +135,17 @@ def _in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
 
 
 class _Transfer:
-    """One model on its way into the cache."""
+    """The download of one model."""
 
     def __init__(self, hub_id: HubId, commit: str, files: dict[str, RepoSibling]) -> None:
-        """Begin; `files` is what the Hub has of this version."""
+        """Prepare the download; `files` are those of this version."""
         self._hub_id, self._commit, self._files = hub_id, commit, files
-        self._done = 0  # bytes of files that are here
-        self._arrived = 0  # bytes of the file that is coming
+        self._done = 0  # bytes of complete files
+        self._arrived = 0  # bytes of the current file
         self._is_stopped = threading.Event()
 
     def run(self, on_progress: OnProgress | None) -> Fetched:
-        """Fetch what is not here yet: first config.json, and the rest only if this model can be read here.
-
-        Raises:
-            CheckpointError: as `fetch`.
-        """
+        """Download the missing files: first config.json, and the others only if the model is supported."""
         if CONFIG not in self._files:
             raise CheckpointError(
                 "{id} has no {file}, so it cannot be loaded; choose another model", id=self._hub_id, file=CONFIG
@@ -173,11 +171,7 @@ class _Transfer:
         return Fetched(config.parent, self._commit)
 
     def _names(self) -> list[str]:
-        """Return the files to fetch: small ones first, so that where weights are, all is.
-
-        Raises:
-            CheckpointError: there are no weights that can be read here.
-        """
+        """Return the files to download, the weights last."""
         small = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _SMALL)]
         if WEIGHTS in self._files:
             return [*small, WEIGHTS]
@@ -189,21 +183,20 @@ class _Transfer:
         raise CheckpointError("{id} has no weights ({file}); choose another model", id=self._hub_id, file=WEIGHTS)
 
     def _size(self, name: str) -> int:
-        """Return how many bytes a file has."""
         return self._files[name].size or 0
 
     def _is_here(self, name: str) -> bool:
-        """Return whether a file is in the cache, and as long as it must be."""
+        """Return whether a file is in the cache with the correct size."""
         path = _in_cache(self._hub_id, name, self._commit)
         return path is not None and path.stat().st_size == self._size(name)
 
     def _fetch(self, name: str) -> Path:
-        """Fetch a file into the cache, and hold it against what the Hub says of it."""
+        """Download a file into the cache, and verify it."""
         file, transfer = self._files[name], self
         if self._is_here(name):
             return Path(str(_in_cache(self._hub_id, name, self._commit)))
 
-        class Bar(tqdm):  # what the library tells its progress to
+        class Bar(tqdm):  # the library's progress bar
             def __init__(self, *args: Any, **kwargs: Any) -> None:
                 super().__init__(disable=True)
 
@@ -213,10 +206,10 @@ class _Transfer:
                 transfer._arrived += int(n or 0)
 
             def update_transfer(self, n: float | None = 1) -> None:
-                """Bytes on the wire, where files come in pieces that are put together here: not shown."""
+                """Ignore the bytes on the wire."""
 
             def set_transfer_postfix_str(self, *args: Any, **kwargs: Any) -> None:
-                """The speed of those: not shown."""
+                """Ignore the speed."""
 
         try:
             path = Path(
@@ -227,7 +220,7 @@ class _Transfer:
                     cache_dir=constants.HF_HUB_CACHE,
                     endpoint=constants.ENDPOINT,
                     tqdm_class=Bar,
-                    force_download=_in_cache(self._hub_id, name, self._commit) is not None,  # one that is cut off
+                    force_download=_in_cache(self._hub_id, name, self._commit) is not None,  # a truncated one
                 )
             )
         except _Stopped:
@@ -246,7 +239,7 @@ class _Transfer:
         return path
 
     def _waiting(self, work: Callable[[], Result], report: Callable[[], None]) -> Result:
-        """Return what `work` returns, which is done in another thread while this one reports."""
+        """Return `work()`, computed in another thread while this one reports progress."""
         with ThreadPoolExecutor(max_workers=1) as executor:
             future = executor.submit(work)
             try:
@@ -255,29 +248,21 @@ class _Transfer:
                     report()
                 report()
                 return future.result()
-            except BaseException:  # Ctrl-C too, and what a page is stopped by
+            except BaseException:  # also Ctrl-C, and stopped pages
                 self._is_stopped.set()
                 raise
 
     def _refuse_other_families(self, config: Path) -> None:
-        """Check, before anything large is fetched, that the model can be read here.
-
-        Raises:
-            CheckpointError: it cannot.
-        """
+        """Check that the model is supported, before anything large is downloaded."""
         try:
             values = json.loads(config.read_text(encoding="utf-8"))
         except (OSError, RecursionError, ValueError):
-            return  # reading the folder reports what is wrong with it
+            return  # reading the folder will report the problem
         if isinstance(values, dict) and ("model_type" in values or "architectures" in values):
             family_of(values, where=str(self._hub_id))
 
     def _refuse_too_much(self, n_bytes: int) -> None:
-        """Check that the disk has room.
-
-        Raises:
-            CheckpointError: it has not.
-        """
+        """Check that the disk has enough space."""
         cache = Path(constants.HF_HUB_CACHE)
         place = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
         free = shutil.disk_usage(place).free
@@ -293,7 +278,7 @@ class _Transfer:
 
 
 class _Stopped(Exception):
-    """Nobody waits for the download any more."""
+    """The download was cancelled."""
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What went wrong with the Hugging Face Hub, in one sentence each: what, why, and the way out."""
+"""Error messages for the Hugging Face Hub."""
 
 import errno
 
@@ -23,13 +23,13 @@ _LOGIN = "`hf auth login`"
 
 
 def explained(error: BaseException, repo: str, revision: str | None, file: str | None = None) -> CheckpointError:
-    """Return the error for a person; what is no fault of the Hub, the network or the disk is raised as it is.
+    """Return the error to show for one of the library; errors that are unrelated to Hub, network or disk are raised.
 
     Args:
-        error: what the library raised.
+        error: from the library.
         repo: the model's id.
-        revision: which version was asked for.
-        file: which file was on its way.
+        revision: the requested version.
+        file: the file that was being downloaded.
     """
     if isinstance(error, RevisionResolutionError | LocalEntryNotFoundError) and error.__cause__ is not None:
         return explained(error.__cause__, repo, revision, file)
@@ -49,7 +49,7 @@ def explained(error: BaseException, repo: str, revision: str | None, file: str |
 
 
 def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message:
-    """Return the sentence for what the Hub refuses."""
+    """Return the message for an error response of the Hub."""
     status = error.response.status_code
     if isinstance(error, GatedRepoError):
         return Message(
@@ -102,7 +102,7 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
 
 
 def _unreachable(repo: str, why: Message) -> Message:
-    """Return the sentence for a model that is not cached while the Hub is unreachable."""
+    """Return the message for a model that is not cached while the Hub is unreachable."""
     return Message(
         "there is no folder {repo!r}, the model is not in the Hub's cache, and the Hub cannot be "
         "reached ({why}); load it once while online, or give the path of a folder",
@@ -112,7 +112,7 @@ def _unreachable(repo: str, why: Message) -> Message:
 
 
 def _not_written(error: OSError, repo: str, file: str | None) -> Message:
-    """Return the sentence for what did not come onto the disk."""
+    """Return the message for a file that was not written completely."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Message(
             "the disk of {cache} is full; free some space for {repo}, or set HF_HOME to another folder",

@@ -2,18 +2,18 @@
 
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-from huggingface_hub import HfApi, constants, hf_hub_download
-from huggingface_hub.errors import HFValidationError, RevisionResolutionError
+from huggingface_hub import constants, hf_hub_download
 
-from transformer_core.checkpoints.hub import TOKENIZER_FILES, HubId, look_up
+from transformer_core.checkpoints.hub import TOKENIZER_FILES, HubId, cached_commit, look_up
 from transformer_core.checkpoints.hub_errors import explained
 from transformer_core.errors import CheckpointError
 from transformer_core.text.load import has_tokenizer
 
 
 def fetch_tokenizer(hub_id: HubId) -> Path:
-    """Return the folder of a tokenizer in the Hub's cache; the Hub is asked only where it is not there yet.
+    """Return the folder of a tokenizer in the Hub's cache, downloaded if necessary.
 
     Raises:
         CheckpointError: there is no such model, it has no tokenizer, or the Hub cannot be reached.
@@ -23,17 +23,10 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     try:
         commit, files = look_up(hub_id)
         needed = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
+        place: dict[str, Any] = {"revision": commit, "cache_dir": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}
         paths = [
-            Path(
-                hf_hub_download(
-                    hub_id.repo,
-                    name,
-                    revision=commit,
-                    cache_dir=constants.HF_HUB_CACHE,
-                    endpoint=constants.ENDPOINT,
-                )
-            )
-            for name in sorted(needed, key="tokenizer.json".__eq__)  # last: where it is, all is
+            Path(hf_hub_download(hub_id.repo, name, **place))
+            for name in sorted(needed, key="tokenizer.json".__eq__)  # tokenizer.json last: with it, all are complete
         ]
     except Exception as error:
         raise explained(error, hub_id.repo, hub_id.revision) from error
@@ -43,13 +36,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
 
 
 def _cached(hub_id: HubId) -> Path | None:
-    """Return the folder in the cache that holds a tokenizer; None where none does."""
-    try:
-        revision = HfApi().resolve_revision(
-            hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
-        )
-    except (HFValidationError, RevisionResolutionError):
-        return None
+    """Return the folder of a cached tokenizer; None if it is not cached."""
     name = f"models--{hub_id.repo.replace('/', '--')}"
-    folder = Path(constants.HF_HUB_CACHE) / name / "snapshots" / revision.resolved
+    folder = Path(constants.HF_HUB_CACHE) / name / "snapshots" / (cached_commit(hub_id) or "")
     return folder if (folder / "tokenizer.json").is_file() else None

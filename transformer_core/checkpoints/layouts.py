@@ -1,13 +1,25 @@
-"""What weights without a config.json are, by the names that a project gives them, and what would open them."""
+"""Weights without a config.json: recognizing them by the names of their tensors, with advice on how to open them."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor
 
 from transformer_core.checkpoints.families import nanogpt, raschka
+from transformer_core.checkpoints.families.torch_transformer import (
+    LAST_NORM,
+    LAYER,
+    MODEL_TYPE,
+    sinusoidal_kinds,
+    stacks_of,
+)
 from transformer_core.errors import Message
+
+ASKED = "?"
+_OUTPUT = ("out", "head", "fc", "proj", "gen", "unembed", "decode", "logit", "classif", "linear")
+_SOURCE, _TARGET, _POSITION = ("src", "source", "enc"), ("tgt", "trg", "target", "dec"), ("pos", "pe")
 
 _SAMPLE_STD = Message("its normalization divides by the sample standard deviation")
 _OTHERS: tuple[tuple[str, str, Message], ...] = (
@@ -32,7 +44,7 @@ _OTHERS: tuple[tuple[str, str, Message], ...] = (
 
 
 def layout_of(weights: Mapping[str, Tensor]) -> Message | None:
-    """Return what is to be said of weights without a config.json, after what they are called; None where unknown."""
+    """Return the predicate of a message about weights without a config.json; None if their layout is unknown."""
     for name, values in (
         ("nanoGPT or minGPT", nanogpt.sizes_of(weights)),
         ("Raschka's GPTModel", raschka.sizes_of(weights)),
@@ -54,3 +66,54 @@ def layout_of(weights: Mapping[str, Tensor]) -> Message | None:
 def _with_heads(values: Mapping[str, object]) -> str:
     n_heads = "n_head" if values["model_type"] == nanogpt.MODEL_TYPE else "n_heads"
     return json.dumps({n_heads: "?", **values}).replace('"?"', "?")
+
+
+def example_config(tensors: Mapping[str, Tensor]) -> str:
+    """Return a config.json for a state dict with torch.nn layers, with "?" for values to fill in; "" without them."""
+    stacks = stacks_of(tensors)
+    if "encoder" not in stacks.values():
+        return ""
+    layer = next(key for key in tensors if (match := LAYER.fullmatch(key)) and match["part"] == "linear1")
+    width, is_pair = tensors[layer.removesuffix("bias").removesuffix("weight") + "weight"].shape[1], len(stacks) > 1
+    beside = {
+        key: tensor for key, tensor in tensors.items() if not LAYER.fullmatch(key) and not key.endswith(LAST_NORM)
+    }
+    tables = [key for key, tensor in beside.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
+    positions = [key for key in tables if beside[key].numel() > width and _is_of_positions(key, beside[key])]
+    rest = [key for key in tables if key not in positions and beside[key].ndim == 2]
+    linear = [key for key in rest if key.removesuffix("weight") + "bias" in beside or _speaks_of(key, _OUTPUT)]
+    embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))]
+    embedding = sorted(embedding, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE))
+    n_tokens = beside[embedding[-1]].shape[0] if embedding else 0
+    output = [key for key in linear if key not in embedding and beside[key].shape[0] == n_tokens]
+    values: dict[str, Any] = {"model_type": MODEL_TYPE, "n_heads": ASKED}
+    values |= {"embedding": _one_or_two(embedding, is_pair) if embedding else ASKED}
+    values |= {"output": output[-1]} if output else {"output": ASKED} if is_pair else {}
+    kinds = sinusoidal_kinds(beside[positions[0]]) if positions else []
+    if kinds:
+        values["positions"] = kinds[0]
+    elif positions:
+        values["position_table"] = _one_or_two(positions, is_pair)
+    else:
+        values["positions"] = ASKED
+    values |= {"causal": ASKED} if output and not is_pair else {}
+    named = {*embedding, *output[-1:], *(key.removesuffix("weight") + "bias" for key in output[-1:]), *positions}
+    ignored = [key for name in linear if name not in named for key in (name, name.removesuffix("weight") + "bias")]
+    ignored = [key for key in ignored if key in beside]
+    return json.dumps(values | ({"ignored": ignored} if ignored else {})).replace(f'"{ASKED}"', ASKED)
+
+
+def _is_of_positions(key: str, table: Tensor) -> bool:
+    parts = key.lower().replace("_", ".").split(".")
+    return any(part.startswith("pos") or part in ("pe", "wpe") for part in parts) or (
+        table.ndim == 3 and 1 in table.shape[:2]
+    )
+
+
+def _speaks_of(key: str, words: Sequence[str]) -> bool:
+    return any(word in key.lower() for word in words)
+
+
+def _one_or_two(keys: Sequence[str], is_pair: bool) -> str | list[str]:
+    """Return one key, or both of a source and a target."""
+    return [*keys[:2]] if is_pair and len(keys) > 1 else keys[0]

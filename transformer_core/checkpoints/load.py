@@ -36,11 +36,11 @@ from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_fi
 
 @dataclass(frozen=True)
 class Source:
-    """A model that lies in a folder, and what it is called."""
+    """The folder of a model, and its name."""
 
     folder: Path
-    name: str | Message  # the path as it was given, or the id
-    commit: str | None = None  # the version, of a model of the Hub
+    name: str | Message  # the given path, or the id
+    commit: str | None = None  # the version of a model of the Hub
 
 
 def load(
@@ -52,38 +52,33 @@ def load(
     on_progress: OnProgress | None = None,
     on_note: OnNote = lambda _: None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Return a model, ready for use, and its tokenizer.
+    """Return a model in evaluation mode, and its tokenizer.
 
-    The texts of a model from elsewhere without a tokenizer are token ids: "464 3290 318".
-
-    Weights are read from safetensors files one tensor at a time, and from files of torch.save by torch's allow-list of
-    tensors and plain values, so that no code of a model is run.
+    An imported model without a tokenizer takes token ids as text: "464 3290 318". Weights are read from safetensors
+    files one tensor at a time, and from files of torch.save by torch's allow-list of tensors and plain values, so that
+    no code of a model is run.
 
     >>> model, tokenizer = load("checkpoints/en-fr")
     >>> model, tokenizer = load("openai-community/gpt2", device="auto")
 
     Args:
-        source: a checkpoint folder of ours, a Hugging Face folder, a file of weights (nanoGPT's ckpt.pt, or one with a
-            config.json beside it), or, where there is no such folder, the id of a model
-            of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit after it if need be. A model of
-            the Hub is downloaded once, and needs no network after that. A path object is always a folder. The models
-            that come with Headlight are found from everywhere, as "checkpoints/en-fr". Or a model of the `transformers`
-            library that is in memory: its weights are copied, and its texts are token ids.
-        device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.
-        dtype: precision of the weights, "float32", "bfloat16", ...; None: our own models as they were saved, others in
-            float32.
-        device_map: for a model that is too large for one device. "auto" fills the devices of this machine, then the
-            disk. A mapping gives places by name, a device or "disk": of a block ("decoder.blocks.3"), of all blocks of
-            a stack that are not named ("decoder.blocks"), of all else (""). Tokens go to where "" is, and logits come
-            out there. `device` is not looked at then.
-        on_progress: told bytes that are done, bytes in all, and of what, while the model is downloaded and read.
-        on_note: told what was done to a model from elsewhere that its files do not say, such as a prefix that was
-            taken off the names of its weights; and which weights of any model are NaN or infinite.
+        source: a checkpoint folder of ours, a Hugging Face folder, or a file of weights (nanoGPT's ckpt.pt, or one next
+            to a config.json). If there is no such path, the id of a model of the Hugging Face Hub: "owner/name",
+            optionally with "@" and a branch, tag or commit; it is downloaded once. A path object is always a path. The
+            models that come with Headlight are available from any folder, as "checkpoints/en-fr". Or a model of the
+            `transformers` library in memory, whose weights are copied, and which takes token ids.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best one.
+        dtype: precision of the weights, "float32", "bfloat16", ...; None: our models as saved, others in float32.
+        device_map: for models that are too large for one device; `device` is ignored then. "auto" fills the devices of
+            this machine, then the disk. A mapping gives a device or "disk" by name: of a block ("decoder.blocks.3"), of
+            the other blocks of a stack ("decoder.blocks"), or of everything else (""), where tokens and logits are.
+        on_progress: called with bytes done, total bytes, and a description, while downloading and reading.
+        on_note: called with notes on how an imported model was changed, such as a prefix that was removed from the
+            names of its weights; and on NaN or infinite weights of any model.
 
     Raises:
-        CheckpointError: a model that is not there, incomplete, damaged, or of a kind that is not supported; what is
-            wrong, and the way out, are in the message.
-        ConfigError: a device or precision that is not there, or too little memory.
+        CheckpointError: the model is missing, incomplete, damaged, or not supported.
+        ConfigError: an unavailable device or precision, or too little memory.
     """
     if isinstance(source, nn.Module):
         return _noted(_copied(source, device, dtype, on_note), on_note)
@@ -96,30 +91,26 @@ def load(
     location = source if isinstance(source, Source) else find(source, on_progress)
 
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
-        here = Source(folder, location.name)
         if is_foreign(folder):
+            here = Source(folder, location.name)
             return _read_foreign(here, device, dtype, device_map, on_progress, on_note)
-        return _read_ours(here, device, dtype, device_map, on_progress)
+        return read_checkpoint(folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress)
 
     return _noted(reading_folder(location.folder, read), on_note)
 
 
 def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Transformer, Tokenizer]:
-    """Return what was loaded, and say which of its weights are not finite."""
+    """Return the loaded model after a note on weights that are not finite."""
     if note := note_on_weights(not_finite_weights(loaded[0])):
         on_note(note)
     return loaded
 
 
 def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> Source:
-    """Return where a model lies; one of the Hub is brought into its cache first.
-
-    Args:
-        source: as `load` takes it.
-        on_progress: told how many bytes are downloaded.
+    """Return the folder of a model, after downloading one of the Hub; arguments as for `load`.
 
     Raises:
-        CheckpointError: it is no folder, and not to be had from the Hub.
+        CheckpointError: there is no such folder, nor such a model on the Hub.
     """
     folder = typed_path(str(source))
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
@@ -127,7 +118,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
         return Source(place, str(folder if place == folder else folder / place.name))
     if shipped := shipped_model(source):
         return Source(shipped, source)
-    from transformer_core.checkpoints.hub import HubId, fetch  # slow to import, and not needed for folders
+    from transformer_core.checkpoints.hub import HubId, fetch  # slow to import
 
     hub_id = HubId.read(source)
     if hub_id is None and source.strip().startswith(("http://", "https://")):
@@ -135,7 +126,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
             "{source} is a web address; download the model, and give the path of its folder", source=source
         )
     if hub_id is None:
-        return Source(folder, str(folder))  # reading it reports that it is missing
+        return Source(folder, str(folder))  # reading it will report that it is missing
     try:
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:
@@ -143,16 +134,6 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
             raise CheckpointError("{error}; did you mean {nearest}?", error=error, nearest=nearest) from error
         raise
     return Source(fetched.folder, str(hub_id), fetched.commit)
-
-
-def _read_ours(
-    source: Source,
-    device: str | torch.device,
-    dtype: str | torch.dtype | None,
-    device_map: DeviceMap | None,
-    on_progress: OnProgress | None,
-) -> tuple[Transformer, Tokenizer]:
-    return read_checkpoint(source.folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress)
 
 
 @torch.inference_mode(mode=False)  # as in read_checkpoint
@@ -164,7 +145,7 @@ def _read_foreign(
     on_progress: OnProgress | None,
     on_note: OnNote,
 ) -> tuple[Transformer, Tokenizer]:
-    """Put together the model and the tokenizer of a Hugging Face folder."""
+    """Return model and tokenizer of another program."""
     where = source.name
     opened = open_foreign(source.folder, where=where, on_progress=on_progress)
     values = opened.values
@@ -200,7 +181,7 @@ def _read_foreign(
 def _copied(
     theirs: nn.Module, device: str | torch.device, dtype: str | torch.dtype | None, on_note: OnNote
 ) -> tuple[Transformer, Tokenizer]:
-    """Return a model of the `transformers` library that is in memory as one of ours."""
+    """Convert a model of the `transformers` library in memory."""
     where, settings = type(theirs).__name__, getattr(theirs, "config", None)
     if settings is None or not hasattr(settings, "to_dict"):
         raise CheckpointError(
@@ -219,7 +200,7 @@ def _copied(
 
 
 def _nearest_folder(folder: Path) -> Path | None:
-    """Return a folder beside the one that is not there, with a name like it."""
+    """Return a folder with a similar name in the same place as a missing one."""
     if not folder.parent.name or not folder.parent.is_dir():
         return None
     beside = [path.name for path in folder.parent.iterdir() if path.is_dir()]

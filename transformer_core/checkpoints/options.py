@@ -1,9 +1,8 @@
-"""What another library's config.json says, read so that nothing in it is passed over in silence.
+"""Reading another library's config.json without silently ignoring options that matter.
 
-An option is asked for by name, named as idle (it changes nothing that is computed), or left. Of those that were left,
-the rule is: an option that is switched off (null, false, 0, empty) changes nothing; of the others, one whose name
-speaks of what a model computes (`residual_multiplier`, `attention_sinks`) is refused, because the model read without
-it may be another one; the rest (labels, versions, settings of generation and of training tools) are ignored.
+A family reads options by name, or declares them idle (without effect on the computation). Other options are ignored if
+they are off (null, false, 0, empty) or unrelated to the computation (labels, versions, settings of generation and
+training). Any other one whose name suggests an effect (`residual_multiplier`, `attention_sinks`) is refused.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +16,7 @@ from transformer_core.errors import CheckpointError, Message
 
 Choice = TypeVar("Choice")
 
-ACTIVATIONS: Mapping[str, Activation] = {  # as the `transformers` library calls them
+ACTIVATIONS: Mapping[str, Activation] = {  # by their names in the `transformers` library
     "relu": "relu",
     "gelu": "gelu",
     "gelu_python": "gelu",
@@ -32,7 +31,7 @@ _SPEAKS_OF_COMPUTING = (
     *("act_", "activation", "alibi", "attention", "attn", "bias", "cap", "embed", "expert", "head", "layer", "logit"),
     *("mask", "mlp", "moe", "multiplier", "norm", "position", "residual", "rope", "rotary", "scal", "sink", "window"),
 )
-_IDLE_ANYWHERE = (  # their names speak of computing, and yet they say only how, or what is given out
+_IDLE_ANYWHERE = (  # whose names only suggest an effect
     *("attn_implementation", "output_attentions", "output_hidden_states", "chunk_size_feed_forward"),
     *("tie_last_hidden_states", "tie_encoder_decoder", "pruned_heads", "cross_attention_hidden_size"),
 )
@@ -40,60 +39,51 @@ _QUANTIZED = Message("its weights are quantized; choose a version of this model 
 
 
 class Options:
-    """The options of one config.json; each is read at most where its family reads it, and `finish` looks at the rest.
+    """The options of one config.json; after a family has read its options, `finish` checks the others.
 
-    A value of null counts as absent, as it does in the library that writes these files.
+    A value of null counts as missing, as in the library that writes these files.
     """
 
     def __init__(self, values: Mapping[str, Any], *, where: str | Message) -> None:
-        """Begin to read.
-
-        Args:
-            values: the object in the file.
-            where: what to call it in messages.
-        """
+        """Keep the object of a file; `where` names the file in messages."""
         self.where = where
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
-        self.beyond: dict[str, None] = {}  # special tokens that the vocabulary does not have, in their order
+        self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the file says anything of an option."""
+        """Return whether the file has an option."""
         return self._values.get(name) is not None
 
     def value(self, name: str, default: Any = None) -> Any:
-        """Return an option as it stands, or the default where the file does not say."""
+        """Return the value of an option, or the default if it is missing."""
         self._seen.add(name)
         value = self._values.get(name)
         return default if value is None else value
 
     def whole(self, name: str, default: int | None = None) -> int:
-        """Return a whole number; without a default it must be there.
+        """Return a whole number, required unless there is a default.
 
         Raises:
             CheckpointError: it is missing, or something else.
         """
-        value = self._found_or(name, default)
+        value = self._required(name, default)
         if type(value) is not int:
             raise self.error(name, Message("expected a whole number"))
         return value
 
     def n_layers(self, name: str) -> int:
-        """Return how many layers there are, for what is made for each of them before the model's configuration is.
+        """Return the number of layers, checked here because some values are computed per layer.
 
         Raises:
-            CheckpointError: it is missing, no whole number, or more than a model may have.
+            CheckpointError: it is missing, not a whole number, or too large.
         """
         if self.whole(name) > MOST_LAYERS:
             raise self.error(name, Message("at most {most:,} layers are supported", most=MOST_LAYERS))
         return self.whole(name)
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
-        """Return a whole number, or None where the file says null.
-
-        Args:
-            name: of the option.
-            absent: what it means that the file says nothing.
+        """Return a whole number, None if it is null, or `absent` if it is missing.
 
         Raises:
             CheckpointError: it is something else.
@@ -104,12 +94,12 @@ class Options:
         return None if self.value(name) is None else self.whole(name)
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return a number; without a default it must be there.
+        """Return a number, required unless there is a default.
 
         Raises:
             CheckpointError: it is missing, or something else.
         """
-        value = self._found_or(name, default)
+        value = self._required(name, default)
         if not is_number(value):
             raise self.error(name, Message("expected a number"))
         return float(value)
@@ -126,10 +116,10 @@ class Options:
         return value
 
     def choice(self, name: str, choices: Mapping[str, Choice], default: str) -> Choice:
-        """Return what stands for a name among `choices`.
+        """Return the value of a name in `choices`.
 
         Raises:
-            CheckpointError: a name that is not among them.
+            CheckpointError: an unknown name.
         """
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
@@ -137,54 +127,54 @@ class Options:
         return choices[value]
 
     def token(self, name: str, default: int | None = None) -> int | None:
-        """Return a special token, the first where there are several; None where the vocabulary has none such.
+        """Return a special token, the first if there are several; None if the vocabulary has none.
 
         Raises:
-            CheckpointError: it is no number of a token.
+            CheckpointError: it is not a token id.
         """
         return next(iter(self.tokens(name, default)), None)
 
     def tokens(self, name: str, default: int | None = None) -> list[int]:
-        """Return special tokens of one kind; those beyond the vocabulary are noted, and left out.
+        """Return all special tokens of an option; those beyond the vocabulary are dropped, and kept in `beyond`.
 
         Args:
             name: of the option.
-            default: what it means that the file says nothing; null means none.
+            default: if it is missing; null means none.
 
         Raises:
-            CheckpointError: one is no number of a token.
+            CheckpointError: one is not a token id.
         """
         self._seen.add(name)
         value = self._values.get(name, default)
-        found = value if isinstance(value, list) else [] if value is None else [value]
-        found = [int(token) if isinstance(token, float) and token.is_integer() else token for token in found]
-        if any(type(token) is not int for token in found):
+        tokens = value if isinstance(value, list) else [] if value is None else [value]
+        tokens = [int(token) if isinstance(token, float) and token.is_integer() else token for token in tokens]
+        if any(type(token) is not int for token in tokens):
             raise self.error(name, Message("expected a token id"))
-        if not found:
+        if not tokens:
             return []
         vocab_size = self.whole("vocab_size")
-        self.beyond |= {f"{name} = {token}": None for token in found if token >= vocab_size}
-        return [token for token in dict.fromkeys(found) if 0 <= token < vocab_size]
+        self.beyond |= {f"{name} = {token}": None for token in tokens if token >= vocab_size}
+        return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 
     def padding(self, default: int | None = None, *, unless: Iterable[int | None] = ()) -> int | None:
-        """Return the padding token; None where there is none, which is also written as -1.
+        """Return the padding token; None if there is none, which is also written as -1.
 
         Args:
-            default: what an absent option means; null means none.
-            unless: tokens that mean something else: with one of them as padding, nothing can be known to be padding by
-                its token, and the model is read as one without.
+            default: if the option is missing; null means none.
+            unless: tokens with another role; if the padding is one of them, padding cannot be recognized, and the model
+                is read as one without.
 
         Raises:
-            CheckpointError: it is no number of a token.
+            CheckpointError: it is not a token id.
         """
         token = self.token("pad_token_id", default)
         return None if token in unless else token
 
     def inside(self, name: str) -> "Options":
-        """Return the options of an object in the file; none where it is absent.
+        """Return the options of an object in the file; none if it is missing.
 
         Raises:
-            CheckpointError: it is no object.
+            CheckpointError: it is not an object.
         """
         values = self.value(name, {})
         if not isinstance(values, dict):
@@ -192,7 +182,7 @@ class Options:
         return Options(values, where=f"{self.where}: {name}")
 
     def must_be(self, name: str, only: Any, because: Message) -> None:
-        """Check an option that this version supports with one value only; absent it counts as that.
+        """Check an option that is supported with one value only, which is also its default.
 
         Raises:
             CheckpointError: it has another value.
@@ -201,14 +191,14 @@ class Options:
             raise self.error(name, because)
 
     def idle(self, *names: str) -> None:
-        """Name options that change nothing that is computed here."""
+        """Declare options without effect on the computation."""
         self._seen.update(names)
 
     def finish(self) -> None:
-        """Look at what nobody asked for, by the rule that this file begins with.
+        """Check all options that have not been read, by the rule above.
 
         Raises:
-            CheckpointError: an option that may change what the model computes, and that is unknown here.
+            CheckpointError: an unknown option that may have an effect on the computation.
         """
         self.must_be("quantization_config", None, _QUANTIZED)
         for name, value in self._values.items():
@@ -223,7 +213,7 @@ class Options:
                 )
 
     def error(self, name: str, why: Message) -> CheckpointError:
-        """Return the error about an option's value, for the caller to raise."""
+        """Return the error about an option's value."""
         is_of_generation = name in self._values.get(KEY, ())
         return CheckpointError(
             "{where}: {name} = {value} is not supported; {why}",
@@ -233,8 +223,8 @@ class Options:
             why=why,
         )
 
-    def _found_or(self, name: str, default: Any) -> Any:
-        """Return an option that must be there unless it has a default."""
+    def _required(self, name: str, default: Any) -> Any:
+        """Return an option that is required unless it has a default."""
         value = self.value(name, default)
         if value is None:
             raise CheckpointError(
@@ -244,6 +234,5 @@ class Options:
 
 
 def _shortened(value: Any) -> str:
-    """Return a value as it is written, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

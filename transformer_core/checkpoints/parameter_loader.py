@@ -1,9 +1,8 @@
-"""Parameters put on their devices as they are read, and the connections between blocks on different devices.
+"""Loading parameters onto their devices, and connecting blocks on different devices.
 
-Activations travel, weights do not: a block computes where its weights are, and its inputs are brought there before.
-Nothing changes while a model runs, so threads may share it, and captures and interventions see nothing of it.
-(`accelerate` moves the weights of an offloaded module in and out while it runs: of 400 forwards that four threads
-shared, 45 failed and 50 gave wrong numbers.)
+Activations are moved, weights are not: a block computes on the device of its weights, and its inputs are moved there.
+So threads can share a model, and captures and interventions are not affected. (`accelerate` moves the weights of
+offloaded modules during a forward pass: of 400 passes in four threads, 45 failed and 50 gave wrong numbers.)
 """
 
 import mmap
@@ -31,7 +30,7 @@ _PIECE = 1 << 20  # numbers that are written at a time
 
 
 class ParameterLoader:
-    """Puts the parameters of a model where a placement says, one at a time as they are read.
+    """Puts the parameters of a model on their devices one at a time, as they are read.
 
     >>> with ParameterLoader(placement, files) as loader:
     ...     model = convert(values, files, where=where, place=loader.place)
@@ -39,31 +38,30 @@ class ParameterLoader:
     """
 
     def __init__(self, placement: Placement, files: TensorFiles | StateDict) -> None:
-        """Begin; nothing is taken yet."""
+        """Prepare loading."""
         self._placement, self._files = placement, files
         self._opened = ExitStack()
-        self._disk: IO[bytes] | None = None  # without a name: it is deleted when no longer in use
+        self._disk: IO[bytes] | None = None  # unnamed, so it is deleted after use
         self._on_disk: dict[str, tuple[int, torch.Size]] = {}  # first byte, and shape
 
     def __enter__(self) -> Self:
-        """Return this loader."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close what was opened; a model that is finished keeps its own hold on the disk."""
+        """Close the file; a finished model keeps it mapped."""
         self._opened.close()
 
     def place(self, name: str, value: Tensor) -> Tensor:
-        """Return a parameter's value where, and in the precision in which, it shall be.
+        """Return a parameter's value on its device and in its precision.
 
-        Of one that goes on the disk an empty value, until `finish`; but a view of its file, in the right precision, is
-        on the disk as it is.
+        On the disk, a view of a file in the correct precision is kept; other values are written, and are empty until
+        `finish`.
 
         Raises:
-            ConfigError: a device has no memory left for it.
-            CheckpointError: the disk has no room for it.
+            ConfigError: the device has too little memory.
+            CheckpointError: the disk has too little space.
         """
         place, dtype = self._placement.of(name), self._placement.dtype
         is_view = self._files.is_view(value)
@@ -82,11 +80,11 @@ class ParameterLoader:
             ) from error
 
     def finish(self, model: Transformer) -> None:
-        """Bring the rest: parameters on the disk, tables that are no parameters, and the ways between devices."""
+        """Add parameters on the disk and buffers, and connect the devices."""
         home, dtype = self._placement.home, self._placement.dtype
         if self._disk is not None:
             self._disk.flush()
-            mapped = mmap.mmap(self._disk.fileno(), 0, access=mmap.ACCESS_COPY)  # lives as long as a tensor of it
+            mapped = mmap.mmap(self._disk.fileno(), 0, access=mmap.ACCESS_COPY)  # kept by its tensors
             for name, (first, shape) in self._on_disk.items():
                 value = torch.frombuffer(mapped, dtype=dtype, count=shape.numel(), offset=first).view(shape)
                 put(model, [name], nn.Parameter(value))
@@ -97,14 +95,14 @@ class ParameterLoader:
             connect_devices(model)
 
     def _write(self, name: str, value: Tensor) -> Tensor:
-        """Write a value after the others, and return an empty one of its shape."""
+        """Append a value to the file, and return an empty one of its shape."""
         try:
             if self._disk is None:
                 file = tempfile.TemporaryFile(prefix="headlight-")  # noqa: SIM115 - closed by __exit__
                 self._disk = self._opened.enter_context(file)
             self._disk.write(bytes(-self._disk.tell() % 64))  # each begins at a multiple of 64 bytes
             self._on_disk[name] = self._disk.tell(), value.shape
-            for piece in value.contiguous().view(-1).split(_PIECE):  # a whole copy each time would tear the heap
+            for piece in value.contiguous().view(-1).split(_PIECE):  # whole copies would fragment the heap
                 self._disk.write(piece.to(self._placement.dtype).view(torch.uint8).numpy().data)
         except OSError as error:
             raise CheckpointError(
@@ -117,19 +115,18 @@ class ParameterLoader:
 
 
 def _computes_on(place: Place) -> torch.device:
-    """Return the device on which a block at a place computes."""
     return torch.device("cpu") if place == "disk" else place
 
 
 def put(model: nn.Module, names: Sequence[str], parameter: nn.Parameter) -> None:
-    """Replace an empty parameter, under every name that it is tied to."""
+    """Replace an empty parameter under all its names, of which tied ones have several."""
     for name in names:
         path, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(path), attribute, parameter)
 
 
 def connect_devices(model: Transformer) -> None:
-    """Bring to each block what it takes, wherever its weights are, and the result back to where the embedding is."""
+    """Move the inputs of each block to the device of its weights, and the final output to that of the embedding."""
     for stack in (model.encoder, model.decoder):
         if stack is not None:
             for block in stack.blocks:
@@ -145,12 +142,12 @@ def _bring_inputs(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _brought(value: Any, device: torch.device) -> Any:
-    """Return an argument of a block on a device; stores keep what they are given where it is."""
+    """Return an argument of a block on a device; stores are left alone."""
     return value.to(device) if isinstance(value, Tensor | AttentionMask | Rotation | PositionBias) else value
 
 
 class _Return:
-    """Brings what the last block of a stack returns to where the stack's embedding is."""
+    """Moves the output of a stack's last block to the device of its embedding."""
 
     def __init__(self, stack: Stack) -> None:
         self._embed = stack.embed

@@ -1,7 +1,7 @@
-"""Tensors in files of `torch.save`, which are pickles: only what torch's allow-list names is made of them.
+"""Reading files of `torch.save`, which are pickles, by torch's allow-list.
 
-That list holds tensors, numbers, words and their containers; beside them, `_HARMLESS` is made. Whatever else a pickle
-asks for could run code, so the file is refused, and nothing of it has run.
+The list contains tensors, numbers, texts and their containers; `_HARMLESS` is added. Anything else in a pickle could
+run code, so the file is refused.
 """
 
 import argparse
@@ -20,9 +20,9 @@ from transformer_core.checkpoints.wrappers import EXTRA_STATE
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
-WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # what trainings call the weights among what they save
-_OF_TRAINING = ("optim", "sched", "scaler", "ema")  # what else they save there, by parts of its names
-_HARMLESS: list[Any] = [  # settings and measurements, which many trainings save beside the weights
+WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # usual keys of the weights in training checkpoints
+_OF_TRAINING = ("optim", "sched", "scaler", "ema")  # parts of other keys there
+_HARMLESS: list[Any] = [  # settings and measurements, which many programs save next to the weights
     argparse.Namespace,
     (pathlib.PurePosixPath, "pathlib.PosixPath"),
     (pathlib.PurePosixPath, "pathlib._local.PosixPath"),
@@ -35,10 +35,10 @@ _HARMLESS: list[Any] = [  # settings and measurements, which many trainings save
 
 
 def read_pickle(path: Path) -> dict[str, Any]:
-    """Return what a file of `torch.save` holds, its tensors on the CPU.
+    """Return the content of a file of `torch.save`, with tensors on the CPU.
 
     Raises:
-        CheckpointError: it holds more than tensors and plain values, or is damaged, or no such file.
+        CheckpointError: it contains more than tensors and plain values, is damaged, or is not such a file.
     """
     try:
         path.open("rb").close()
@@ -46,14 +46,14 @@ def read_pickle(path: Path) -> dict[str, Any]:
         raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
     try:
         content = _loaded(path)
-    except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
+    except Exception as error:  # torch raises anything for damaged or other files
         if "TorchScript" in str(error):
             raise CheckpointError(
                 "{path} is a TorchScript program, which contains code, so it was not opened; save the weights with "
                 "torch.save(model.state_dict(), path)",
                 path=path,
             ) from error
-        if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a name that is not allowed
+        if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a forbidden name
             raise CheckpointError(
                 "{path} contains objects other than tensors and plain values, which could run code, so "
                 "it was not opened; save only its weights with torch.save(model.state_dict(), path), or "
@@ -74,9 +74,9 @@ def read_pickle(path: Path) -> dict[str, Any]:
 
 
 def _loaded(path: Path) -> Any:
-    """Read a file by torch's allow-list; mapped, where its format allows it, so that it takes no memory by itself."""
+    """Read a file by torch's allow-list, memory-mapped if possible."""
     with torch.serialization.safe_globals(_HARMLESS):
-        if path.suffix == ".safetensors":  # which torch goes by, where it knows the path
+        if path.suffix == ".safetensors":  # torch would go by the ending
             with path.open("rb") as file:
                 return torch.load(file, map_location="cpu", weights_only=True)
         try:
@@ -89,17 +89,17 @@ class StateDict(Mapping[str, Tensor]):
     """The tensors of one or several files of `torch.save` by their keys."""
 
     def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
-        """Read the files.
+        """Read all files of a model.
 
         Args:
-            paths: all of one model.
-            on_progress: told after each file.
-            what: to call this in the progress.
+            paths: of the files.
+            on_progress: called after each file.
+            what: the description in `on_progress`.
 
         Raises:
-            CheckpointError: one of them cannot be read safely, or holds something else.
+            CheckpointError: one of them cannot be read safely, or contains something else.
         """
-        self.beside: dict[str, Any] = {}  # what lies beside the weights, such as "model_args"
+        self.beside: dict[str, Any] = {}  # other content, such as "model_args"
         self._tensors: dict[str, Tensor] = {}
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
@@ -116,7 +116,7 @@ class StateDict(Mapping[str, Tensor]):
         self._storages = {tensor.untyped_storage().data_ptr() for tensor in self._tensors.values()}
 
     def __getitem__(self, key: str) -> Tensor:
-        """Return a tensor, on the CPU, as it is in its file."""
+        """Return a tensor on the CPU."""
         return self._tensors[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -124,33 +124,29 @@ class StateDict(Mapping[str, Tensor]):
         return iter(self._tensors)
 
     def __len__(self) -> int:
-        """Return how many tensors there are."""
+        """Return the number of tensors."""
         return len(self._tensors)
 
     def is_view(self, tensor: Tensor) -> bool:
-        """Return whether a tensor shares the memory of one of these, or of the file that it lies in."""
+        """Return whether a tensor shares memory with one of these, or with their file."""
         return tensor.untyped_storage().data_ptr() in self._storages
 
 
 def _inner(path: Path, content: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the weights among what a training saved; None where the file holds nothing else.
-
-    Raises:
-        CheckpointError: there are several that may be them.
-    """
-    found = _state_dicts(content)
-    if len(found) > 1:
+    """Return the state dict inside a training checkpoint; None if the content itself is one or there is none."""
+    dicts = _state_dicts(content)
+    if len(dicts) > 1:
         raise CheckpointError(
             "{path} contains several state dicts, {names}; save the weights of one model with "
             "torch.save(model.state_dict(), path)",
             path=path,
-            names=", ".join(name[:60] for name in [*found][:4]),
+            names=", ".join(name[:60] for name in [*dicts][:4]),
         )
-    return next((inner for inner in found.values() if inner is not content), None)
+    return next((inner for inner in dicts.values() if inner is not content), None)
 
 
 def _state_dicts(content: dict[str, Any], name: str = "", depth: int = 3) -> dict[str, dict[str, Any]]:
-    """Return the dicts that hold tensors, by what they are called; those called as usual count before others."""
+    """Return the dicts of tensors by their keys; those with usual keys take precedence."""
     if any(isinstance(value, Tensor) and value.ndim for value in content.values()):
         return {name: content}
     inner = {
@@ -158,17 +154,13 @@ def _state_dicts(content: dict[str, Any], name: str = "", depth: int = 3) -> dic
         for key, value in content.items()
         if isinstance(value, dict) and depth and not any(word in str(key).lower() for word in _OF_TRAINING)
     }
-    found = {key: _state_dicts(value, key, depth - 1) for key, value in inner.items()}
-    usual = next(({key: found[key]} for key in WRAPPED_IN if found.get(key)), found)
+    nested = {key: _state_dicts(value, key, depth - 1) for key, value in inner.items()}
+    usual = next(({key: nested[key]} for key in WRAPPED_IN if nested.get(key)), nested)
     return {key: value for dicts in usual.values() for key, value in dicts.items()}
 
 
 def _checked(path: Path, key: object, value: object) -> Tensor:
-    """Return a tensor of a state dict.
-
-    Raises:
-        CheckpointError: it is none, or claims to be larger than what the file holds of it.
-    """
+    """Return a tensor of a state dict after checking that it is a plain one, no larger than its storage."""
     if not isinstance(key, str) or not isinstance(value, Tensor):
         raise CheckpointError(
             "{path} contains {name!r}, which is not a tensor, so it is not a state dict; save the "

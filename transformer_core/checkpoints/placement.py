@@ -1,4 +1,4 @@
-"""Where the parts of a model go: all on one device, or its blocks spread over several devices and the disk."""
+"""Placing a model on devices: all of it on one, or its blocks spread over several devices and the disk."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ Place = torch.device | Literal["disk"]
 DeviceMap = str | Mapping[str, str | torch.device]
 
 _BLOCK = re.compile(r"(?:encoder|decoder)\.blocks\.\d+")
-_FILLED = 0.9  # of what is free, as much is filled with weights; activations need room too
+_FILLED = 0.9  # share of the free memory used for weights; the rest is for activations
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
-    """A device for each block, and one for all that is outside them; in one precision."""
+    """A device for each block and one for everything else, and the precision."""
 
-    home: torch.device  # of embeddings, last layer and norms: where tokens go in and logits come out
-    blocks: Mapping[str, Place]  # by name; a block on the disk computes on the CPU
+    home: torch.device  # of everything outside the blocks, of tokens and of logits
+    blocks: Mapping[str, Place]  # by name; blocks on the disk compute on the CPU
     dtype: torch.dtype
 
     def of(self, name: str) -> Place:
-        """Return where a parameter goes."""
+        """Return the place of a parameter."""
         block = _BLOCK.match(name)
         return self.home if block is None else self.blocks[block.group()]
 
@@ -42,19 +42,18 @@ def plan(
     dtype: torch.dtype,
     where: str | Message,
 ) -> Placement:
-    """Return where the parts of a model go.
+    """Return the placement of a model.
 
     Args:
         config: of the model.
-        device: for all of it; not looked at where there is a map.
-        device_map: "auto": as much as there is room for on the devices of this machine, the fastest first, the rest on
-            the disk. Or a device or "disk" by name: "decoder.blocks.3", "encoder.blocks" (those not named), "" (all
-            else).
+        device: for the whole model; ignored if there is a map.
+        device_map: "auto" fills the devices of this machine, the fastest first, then the disk. Or a device or "disk" by
+            name: "decoder.blocks.3", "encoder.blocks" (the other blocks), "" (everything else).
         dtype: precision of the weights.
-        where: what to call the model in messages.
+        where: the model in messages.
 
     Raises:
-        ConfigError: a device that is not there, a map that does not fit the model, or too little memory.
+        ConfigError: an unavailable device, a map that does not fit the model, or too little memory.
     """
     sizes = part_sizes(config, dtype)
     if device_map is None:
@@ -73,12 +72,12 @@ def plan(
     else:
         places = _follow(device_map, [*sizes])
     home_place = places.pop("")
-    assert isinstance(home_place, torch.device), "what is outside the blocks is in memory"
+    assert isinstance(home_place, torch.device), "everything outside the blocks is in memory"
     return Placement(home=home_place, blocks=places, dtype=dtype)
 
 
 def part_sizes(config: ModelConfig, dtype: torch.dtype) -> dict[str, int]:
-    """Return the bytes of a model's weights by part: "" is all that is outside the blocks, then comes each block."""
+    """Return the bytes of a model's weights by part: "" for everything outside the blocks, then each block."""
     sizes = {"": 0}
     for name, parameter in assemble(config).named_parameters():
         block = _BLOCK.match(name)
@@ -88,14 +87,14 @@ def part_sizes(config: ModelConfig, dtype: torch.dtype) -> dict[str, int]:
 
 
 def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | None]]) -> dict[str, Place]:
-    """Fill devices with the parts of a model in their order; what has no room goes on the disk.
+    """Fill devices with the parts of a model in order; the rest goes to the disk.
 
     Args:
         sizes: bytes by part, the part outside the blocks first.
-        room: devices in the order in which to fill them, with the bytes that are free; None: nobody knows, so enough.
+        room: devices in order, with their free bytes; None: unknown, so assumed to be enough.
 
     Raises:
-        ConfigError: no device has room for what is outside the blocks.
+        ConfigError: no device has enough memory for the part outside the blocks.
     """
     places: dict[str, Place] = {}
     left = [(device, float("inf") if free is None else free * _FILLED) for device, free in room]
@@ -118,7 +117,7 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
 
 
 def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) -> dict[str, Place]:
-    """Return the place of each part by a map; the longest name that fits counts."""
+    """Return the place of each part by a map, in which the longest matching name counts."""
     known = {"", *parts, *(part.rpartition(".")[0] for part in parts)}
     for name in device_map:
         if name not in known:
@@ -148,7 +147,7 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
 
 
 def _too_large(where: str | Message, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> Message:
-    """Return the message about a model that a device has no room for."""
+    """Return the message about a model that is too large for a device."""
     half = needed * torch.bfloat16.itemsize // dtype.itemsize
     values: dict[str, Any] = {
         "where": where,

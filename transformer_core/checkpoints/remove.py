@@ -10,12 +10,12 @@ from transformer_core.reasons import reason
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder with a model: it is out of sight at once, and then its files go. Of a link only the link goes.
+    """Delete the folder of a model atomically; of a link only the link is deleted.
 
     Raises:
-        CheckpointError: it holds no model, or cannot be deleted.
+        CheckpointError: it does not contain a model, or cannot be deleted.
     """
-    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
+    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # like an interrupted write, which `settle` deletes
     try:
         if not (folder / CONFIG).is_file():
             raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)

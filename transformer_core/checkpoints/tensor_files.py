@@ -1,4 +1,4 @@
-"""Tensors in safetensors files, one file or several, read one at a time when they are asked for."""
+"""Tensors in one or several safetensors files, read on demand, and finding the files of a model."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
-from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_elsewhere, kind_of
+from transformer_core.checkpoints.file_kinds import FileKind, kind_by_ending, kind_elsewhere, kind_of
 from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
@@ -21,26 +21,25 @@ from transformer_core.reasons import reason
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 OnProgress = Callable[[int, int, Message], None]
-"""Is told the bytes that are done, the bytes in all, and of what, in words; called by the thread that waits."""
+"""Called with bytes done, total bytes, and a description, in the calling thread."""
 
-_DTYPES = {  # as the format names them
+_DTYPES = {  # by their names in the format
     **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16},
     **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
     **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
 }
-MAX_HEADER = 2**23  # bytes that describe the tensors of a file; those of the largest models take a twentieth
+MAX_HEADER = 2**23  # bytes; the largest models need a twentieth
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model)\.[a-z]+")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
-_STEP = re.compile(r"checkpoint-(\d{1,12})")  # where the Trainer of `transformers` saves
-_MOST_LOOKED_AT = 1000  # files of a folder
+_STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders of the Trainer of `transformers`
+_MOST_LISTED = 1000  # files of a folder that are checked
 
 
 class TensorFiles(Mapping[str, Tensor]):
-    """The tensors of some safetensors files by their keys; none is in memory before it is asked for.
+    """The tensors of some safetensors files by their keys.
 
-    A tensor is a view of its file: the system reads what is looked at, and nothing of it counts as memory of the
-    process until it is written to.
+    Each tensor is a view of its memory-mapped file, which the system reads on access.
     """
 
     def __init__(
@@ -49,13 +48,12 @@ class TensorFiles(Mapping[str, Tensor]):
         """Open the files.
 
         Args:
-            paths: none of them may change while a tensor from it is in use; that its name is given to another is no
-                matter.
-            on_progress: told after each tensor.
-            what: to call this in the progress.
+            paths: of files that must not be modified while their tensors are in use, but may be replaced.
+            on_progress: called after each tensor.
+            what: the description in `on_progress`.
 
         Raises:
-            CheckpointError: a file that is missing, cut off or damaged, or a key that is there twice.
+            CheckpointError: a file is missing, truncated or damaged, or a key occurs twice.
         """
         self._files: dict[str, tuple[Path, Any]] = {}
         self._sizes: dict[str, int] = {}
@@ -85,10 +83,10 @@ class TensorFiles(Mapping[str, Tensor]):
         self._n_read = 0  # bytes
 
     def __getitem__(self, key: str) -> Tensor:
-        """Return a tensor, on the CPU, as it is in its file.
+        """Return a tensor on the CPU.
 
         Raises:
-            KeyError: no file holds it.
+            KeyError: there is no such tensor.
             CheckpointError: its file is damaged.
         """
         path, file = self._files[key]
@@ -107,7 +105,7 @@ class TensorFiles(Mapping[str, Tensor]):
         return iter(self._files)
 
     def __len__(self) -> int:
-        """Return how many tensors there are."""
+        """Return the number of tensors."""
         return len(self._files)
 
     def __contains__(self, key: object) -> bool:
@@ -116,7 +114,7 @@ class TensorFiles(Mapping[str, Tensor]):
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes of all tensors, as they are in their files."""
+        """Bytes of all tensors."""
         return sum(self._sizes.values())
 
     def shape(self, key: str) -> torch.Size:
@@ -124,10 +122,10 @@ class TensorFiles(Mapping[str, Tensor]):
         return torch.Size(self._files[key][1].get_slice(key).get_shape())
 
     def dtype(self, key: str) -> torch.dtype:
-        """Return the type of a tensor's numbers, without reading it.
+        """Return a tensor's dtype, without reading it.
 
         Raises:
-            CheckpointError: one that torch does not have.
+            CheckpointError: it is unsupported.
         """
         path, file = self._files[key]
         name = file.get_slice(key).get_dtype()
@@ -141,22 +139,18 @@ class TensorFiles(Mapping[str, Tensor]):
         return _DTYPES[name]
 
     def is_view(self, tensor: Tensor) -> bool:
-        """Return whether a tensor is a view of one of these files, and takes no memory of its own."""
+        """Return whether a tensor is a view of one of these files."""
         return tensor.untyped_storage().data_ptr() in self._mapped
 
 
 def _refuse_long_header(path: Path) -> None:
-    """Check how long the description of a file's tensors is, before it is read: a million of them take minutes.
-
-    Raises:
-        CheckpointError: longer than `MAX_HEADER`.
-    """
+    """Check the length of a file's header before it is read: a million tensors would take minutes."""
     try:
         with path.open("rb") as file:
             (n_bytes,) = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))
     except OSError:
-        return  # which whoever opens it says
-    if MAX_HEADER < n_bytes < path.stat().st_size:  # what is longer than its file is damaged
+        return  # opening the file will report the problem
+    if MAX_HEADER < n_bytes < path.stat().st_size:  # a header longer than its file is damaged
         raise CheckpointError(
             "the header of {path} takes {size}, but that of a model is at most {most}; it describes too many tensors",
             path=path,
@@ -166,24 +160,23 @@ def _refuse_long_header(path: Path) -> None:
 
 
 def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
-    """Return the files in which a model's folder keeps its weights: one, or the parts that an index names.
+    """Return the files of weights in a model's folder: one, or the parts in an index or by their names.
 
-    Files of safetensors come before those of torch.save; parts without an index are found by their names.
+    Safetensors files take precedence over those of torch.save.
 
     Args:
-        folder: may hold more; other files are not looked at.
-        where: what to call it in messages.
+        folder: of the model; it may contain other files.
+        where: the folder in messages.
 
     Raises:
-        CheckpointError: it holds no weights, several files that may be them, or an index that is damaged or names a
-            part that is not there.
+        CheckpointError: no weights, several candidates, a damaged index, or a missing part.
     """
     for weights, index in ((WEIGHTS, INDEX), (_PICKLED, _PICKLED_INDEX)):
         if (folder / weights).is_file():
             return [folder / weights]
         if (folder / index).is_file():
             return [folder / name for name in _parts(folder / index)]
-    by_kind: dict[Kind, list[Path]] = {"safetensors": [], "torch": []}
+    by_kind: dict[FileKind, list[Path]] = {"safetensors": [], "torch": []}
     for path in weight_files(folder):
         by_kind[kind_of(path) or kind_by_ending(path) or "torch"].append(path)
     for paths in by_kind.values():
@@ -201,31 +194,31 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             where=where,
             inside=Message.joined(Message(" or "), inside[:4]),
         )
-    for path in sorted(islice(folder.glob("[!.]*.*"), _MOST_LOOKED_AT)):
+    for path in sorted(islice(folder.glob("[!.]*.*"), _MOST_LISTED)):
         if path.is_file() and (what := kind_elsewhere(path)):
             raise CheckpointError("{path} does not contain weights that can be read here: {what}", path=path, what=what)
     raise CheckpointError("{where} has no weights ({file}); copy the whole model", where=where, file=WEIGHTS)
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that hold weights, by their content, or ought to, by their endings."""
+    """Return the files of weights in a folder, by their content or endings."""
     return sorted(
         path
-        for path in islice(folder.glob("[!.]*"), _MOST_LOOKED_AT)
+        for path in islice(folder.glob("[!.]*"), _MOST_LISTED)
         if path.is_file() and not _NO_WEIGHTS.fullmatch(path.name) and (kind_of(path) or kind_by_ending(path))
     )
 
 
 def folders_with_weights(folder: Path) -> list[str]:
-    """Return the names of the folders in a folder that hold weights, of the first hundred."""
+    """Return the names of those folders in a folder, of the first hundred, that contain weights."""
     places = sorted(islice((place for place in folder.glob("[!.]*") if place.is_dir()), 100))
     return [place.name for place in places if weight_files(place)]
 
 
 def newest_of_training(folder: Path) -> Path:
-    """Return the last of the folders checkpoint-500, checkpoint-1000, ... of a training, where the weights are there.
+    """Return the last of the folders checkpoint-500, checkpoint-1000, ... of a training.
 
-    Any other folder, one with weights of its own, and what is no folder come back as they are.
+    A folder with weights or without such folders, and other paths, are returned unchanged.
     """
     if not folder.is_dir() or weight_files(folder):
         return folder
@@ -234,10 +227,10 @@ def newest_of_training(folder: Path) -> Path:
 
 
 def with_other_parts(path: Path) -> list[Path]:
-    """Return a file of weights, and, where it is one of several parts by its name, the others beside it.
+    """Return a file of weights, and the other parts if its name is that of one of several.
 
     Raises:
-        CheckpointError: one of them is not there.
+        CheckpointError: a part is missing.
     """
     match = _SHARD.fullmatch(path.name)
     if match is None:
@@ -248,7 +241,7 @@ def with_other_parts(path: Path) -> list[Path]:
 
 
 def only_pickles(where: str | Message, pickle: str) -> Message:
-    """Return the message for a model of the Hub whose weights are in pickles, which are not fetched."""
+    """Return the message for a model of the Hub whose weights are in pickles, which are not downloaded."""
     return Message(
         "{where} has its weights in {pickle}, and pickles are not downloaded from the Hub; "
         "choose a version with {file}, or download the model and give the path of its folder",
@@ -259,7 +252,7 @@ def only_pickles(where: str | Message, pickle: str) -> Message:
 
 
 def _parts(path: Path) -> list[str]:
-    """Return the names of the files that an index speaks of, each once."""
+    """Return the names of the files in an index, each once."""
     folder = path.parent
     try:
         parts = sorted(set(json.loads(path.read_text(encoding="utf-8-sig"))["weight_map"].values()))
@@ -273,7 +266,6 @@ def _parts(path: Path) -> list[str]:
 
 
 def _refuse_missing(folder: Path, parts: Sequence[str]) -> None:
-    """Check that all parts are there."""
     for name in parts:
         if not (folder / name).is_file():
             raise CheckpointError(
@@ -285,7 +277,7 @@ def _refuse_missing(folder: Path, parts: Sequence[str]) -> None:
 
 
 def _refuse_locked(path: Path) -> None:
-    """Check that a file may be read: of one that may not, the library says that it is not there."""
+    """Check that a file may be read: otherwise the library would report it as missing."""
     try:
         path.open("rb").close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A path as a person types or pastes it."""
+"""Typed or pasted paths."""
 
 import errno
 import os
@@ -7,22 +7,22 @@ from urllib.request import url2pathname
 
 from transformer_core.errors import CheckpointError
 
-_FILE = ("file://localhost/", "file:///")  # how an address of a file of this machine begins
+_FILE = ("file://localhost/", "file:///")
 _QUOTES = "\"'“”‘’„"
-_MOST_QUOTED = 60  # characters of a text that is no path, in the sentence that says so
+_MOST_QUOTED = 60  # characters of a text in an error
 
 
 def typed_path(text: str) -> Path:
-    """Return the path that a text means: as it is where something lies there, else what was pasted around it goes.
+    """Return the path of a typed or pasted text: unchanged if it exists, and otherwise cleaned.
 
-    That is white space, the quotes that "copy as path" adds, and file:// before it; ~ is the home folder.
+    White space, the quotes that "copy as path" adds, and file:// are removed; ~ is the home folder.
 
     Raises:
         CheckpointError: it cannot be a path, because it is too long or contains a NUL character.
     """
     try:
         os.stat(text)
-    except ValueError:  # a NUL, or half of a character
+    except ValueError:  # a NUL, or a lone surrogate
         raise CheckpointError(
             "{text!r} is not a path: it contains a character that paths cannot have; retype it", text=_short(text)
         ) from None

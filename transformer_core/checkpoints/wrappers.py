@@ -1,8 +1,7 @@
-"""Tensors under the names that a model itself gives them, whatever it was wrapped in when it was saved.
+"""Removing the traces of wrappers from the keys of saved models.
 
-Compiling and sharding put words into the keys, also in the middle: `_orig_mod`, `module`, `_fsdp_wrapped_module`. A
-training's own class puts one in front of all of them: `model.`, `net.`, `base_model.model.`. The former are known by
-their names; the latter is what is left in front when the end of a key is one of its family's table.
+Compiling and sharding insert known parts: `_orig_mod`, `module`, `_fsdp_wrapped_module`. A training's own class adds a
+common prefix: `model.`, `net.`, `base_model.model.`. It is found by comparing keys with those of the family's table.
 """
 
 from collections import Counter
@@ -13,19 +12,14 @@ from torch import Tensor
 from transformer_core.errors import CheckpointError, Message
 
 PARTS = ("_orig_mod", "module", "_fsdp_wrapped_module", "_fpw_module", "_checkpoint_wrapped_module")
-EXTRA_STATE = "_extra_state"  # what a module may keep beside its weights: last part of such a key
+EXTRA_STATE = "_extra_state"  # last part of the keys of a module's extra state
 
 
 class Renamed(Mapping[str, Tensor]):
     """Tensors under other keys."""
 
     def __init__(self, tensors: Mapping[str, Tensor], keys: Mapping[str, str]) -> None:
-        """Name them.
-
-        Args:
-            tensors: by their keys in the file.
-            keys: the key in the file, by the new one; what is not named keeps its own.
-        """
+        """Rename tensors; `keys` are the keys in the file by the new ones, and all others keep theirs."""
         others = set(tensors) - set(keys.values())
         self._tensors, self._keys = tensors, {**keys, **{key: key for key in tensors if key in others}}
 
@@ -38,19 +32,19 @@ class Renamed(Mapping[str, Tensor]):
         return iter(self._keys)
 
     def __len__(self) -> int:
-        """Return how many keys there are."""
+        """Return the number of keys."""
         return len(self._keys)
 
 
 def unwrapped_key(key: str) -> str:
-    """Return a key without the parts that compiling and sharding put into it."""
+    """Return a key without the parts of `PARTS`."""
     return ".".join(part for part in key.split(".") if part not in PARTS)
 
 
 def unwrapped(tensors: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], list[Message]]:
-    """Return tensors under keys without the parts of `PARTS`, and a note where there were any.
+    """Return tensors by keys without the parts of `PARTS`, and a note if there were any.
 
-    Where two keys would become the same one, all stay as they are.
+    If two keys would become the same, all are left unchanged.
     """
     keys = {unwrapped_key(key): key for key in tensors}
     parts = sorted({part for key in tensors for part in key.split(".") if part in PARTS})
@@ -62,15 +56,15 @@ def unwrapped(tensors: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], list
 
 
 def common_prefix(keys: Iterable[str], known: Collection[str], *, where: str | Message) -> str:
-    """Return what stands in front of most of the keys that are known; "" where nothing does.
+    """Return the prefix of most of the known keys; "" if there is none.
 
     Args:
         keys: in the file.
-        known: as they are without a prefix.
-        where: what to call the file in messages.
+        known: keys without a prefix.
+        where: the file in messages.
 
     Raises:
-        CheckpointError: several models lie side by side under prefixes of their own.
+        CheckpointError: the file contains several models with different prefixes.
     """
     counts: Counter[str] = Counter()
     for key in keys:

@@ -1,1 +1,1 @@
-"""The command line, `python -m transformer_core`: train, decode, import. Who needs torch imports it when it runs."""
+"""The command line, `python -m transformer_core`; each command imports torch only when it runs."""

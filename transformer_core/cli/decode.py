@@ -1,4 +1,4 @@
-"""`python -m transformer_core decode`: print what a model makes of texts."""
+"""`python -m transformer_core decode`: run a model on texts."""
 
 import argparse
 import sys
@@ -27,8 +27,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     """Add `decode` to the commands."""
     parser = commands.add_parser(
         "decode",
-        help="print what a model makes of texts",
-        description="Print what a model writes, greedily, or a text with what an encoder finds likeliest in each gap.",
+        help="run a model on texts",
+        description="Print the greedy output of a model, or a text with the most probable token in each blank.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -37,19 +37,15 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="MODEL",
         help="a checkpoint folder, a Hugging Face folder, or an id of the Hugging Face Hub, which is downloaded once",
     )
-    parser.add_argument(
-        "texts", metavar="TEXT", nargs="+", help="what to decode; - reads lines from the standard input"
-    )
-    parser.add_argument(
-        "--second", metavar="TEXT", help="for an encoder such as BERT: what it reads after each text, as a pair with it"
-    )
-    parser.add_argument("--tokens", metavar="N", type=int, help="write at most so many (as many as the model can)")
+    parser.add_argument("texts", metavar="TEXT", nargs="+", help="the input; - reads lines from the standard input")
+    parser.add_argument("--second", metavar="TEXT", help="for an encoder such as BERT: the second text of each pair")
+    parser.add_argument("--tokens", metavar="N", type=int, help="generate at most N tokens (as many as the model can)")
     parser.add_argument("--device", metavar="DEVICE", default="cpu", help="cpu, cuda, cuda:1, mps, or auto (cpu)")
     parser.set_defaults(run_command=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one answer a text; return 0."""
+    """Print one output per text; return 0."""
     from transformer_core.checkpoints.load import find, load
     from transformer_core.text.interface import NO_TOKENS
     from transformer_core.text.white_space import is_ignored
@@ -72,27 +68,24 @@ def run(options: argparse.Namespace) -> int:
         else:
             written, probability = _written(model, tokenizer, given, options.tokens)
             print(written, flush=True)
-            if model.encoder is not None and not unknown and probability < _least_usual(place.folder):
+            if model.encoder is not None and not unknown and probability < _lowest_usual(place.folder):
                 print("warning: this text is probably unlike the training data; expect poor output", file=sys.stderr)
         if is_ignored(tokenizer, given):
             print("warning: the model ignores some spaces, tabs or line breaks in this text", file=sys.stderr)
     return 0
 
 
-def _least_usual(folder: Path) -> float:
-    """Return how probable, in [0, 1], a model finds what it writes for texts like its training data; 0: not known."""
+def _lowest_usual(folder: Path) -> float:
+    """Return the lowest usual probability of a model's outputs on texts like its training data; 0: unknown."""
     from transformer_core.checkpoints.checkpoint import read_card
 
-    with suppress(LookupError, TypeError, ValueError):  # no card, or one that somebody else wrote
+    with suppress(LookupError, TypeError, ValueError):  # no card, or another program's
         return float(read_card(folder)["usual"]["least_probability"])
     return 0.0
 
 
 def _written(model: "Transformer", tokenizer: "Tokenizer", text: "Given", n_tokens: int | None) -> tuple[str, float]:
-    """Return what a model with a decoder writes, and the mean probability of its tokens (geometric, in [0, 1]).
-
-    One that goes on with its text returns that too.
-    """
+    """Return the output of a decoder, with the prompt if any, and the geometric mean probability of its tokens."""
     import torch
 
     from transformer_core.decoding.greedy import greedy_decode
@@ -107,13 +100,7 @@ def _written(model: "Transformer", tokenizer: "Tokenizer", text: "Given", n_toke
 
 
 def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> str:
-    """Return a text, or two, with the likeliest token in each gap.
-
-    Raises:
-        TextError: there is no gap, or the model knows none.
-        ConfigError: the model makes no predictions.
-        NotFiniteError: outputs that are NaN or infinite.
-    """
+    """Return a text, or a pair, with the most probable token in each blank."""
     import torch
 
     from transformer_core.decoding.inputs import final_states, tensor_of
@@ -137,7 +124,7 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
 
 
 def _lines(texts: Iterable[str], tokenizer: "Tokenizer") -> Iterable[str]:
-    """Return the texts, with the lines of the standard input that have tokens in place of "-"."""
+    """Return the texts, with "-" replaced by the lines of the standard input that have tokens."""
     for text in texts:
         if text == "-":
             yield from filter(tokenizer.encode, (line.removesuffix("\n") for line in sys.stdin))

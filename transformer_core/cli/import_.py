@@ -1,4 +1,4 @@
-"""`python -m transformer_core import`: bring a model from elsewhere into a checkpoint folder."""
+"""`python -m transformer_core import`: import a model of another program as a checkpoint."""
 
 import argparse
 from pathlib import Path
@@ -15,8 +15,8 @@ examples:
   python -m transformer_core import ~/nanoGPT/out/ckpt.pt checkpoints/my-gpt
 
 A model of the Hugging Face Hub is downloaded: configuration, weights in safetensors files, and tokenizer; its code is
-never run. Files of torch.save (ckpt.pt of nanoGPT, pytorch_model.bin, a state dict with a config.json beside it) are
-read by torch's allow-list of tensors and plain values. In checkpoints/ the app finds it.
+never run. Files of torch.save (ckpt.pt of nanoGPT, pytorch_model.bin, a state dict next to a config.json) are read by
+torch's allow-list of tensors and plain values. The app lists the models in checkpoints/.
 """
 
 
@@ -24,20 +24,20 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     """Add `import` to the commands."""
     parser = commands.add_parser(
         "import",
-        help="bring a model from elsewhere into a checkpoint folder",
-        description="Bring a model from elsewhere into a checkpoint folder.",
+        help="import a model of another program as a checkpoint",
+        description="Import a model of another program as a checkpoint.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "source", metavar="SOURCE", help="a Hugging Face folder, a file of weights, or an id of the Hub: owner/name"
     )
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where to write it; a checkpoint there is replaced")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the new checkpoint; an existing one is replaced")
     parser.set_defaults(run_command=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load the model, save it, and say what it is; return 0."""
+    """Load the model, save it, and print a summary; return 0."""
     from transformer_core.checkpoints.bring_in import bring_in
 
     with LoadingProgress() as progress:

@@ -1,4 +1,4 @@
-"""`python -m transformer_core inspect`: what a corpus is, and what a loss on it is to be judged by."""
+"""`python -m transformer_core inspect`: statistics and baselines of a corpus."""
 
 import argparse
 import textwrap
@@ -26,12 +26,12 @@ _PRESETS: dict[Architecture, str] = {
 }
 _EXAMPLES = """\
 settings:
-  tokens      auto, word, character or byte_bpe: what one token is; or the folder of a Hugging Face tokenizer
-              (./folder), or its id on the Hub (owner/name)
-  division    auto, stretches, lines or stream: what one text of a text file is; a stream is one running text,
+  tokens      the tokenizer: auto, word, character or byte_bpe; or the folder of a Hugging Face tokenizer (./folder),
+              or its id on the Hub (owner/name)
+  division    how a text file is split into texts: auto, stretches, lines or stream; a stream is one continuous text,
               whose last tenth is the validation set
-  vocab_size  tokens at most
-  skip_bad_lines  true: leave out the lines of a table that hold no pair or text, in place of refusing the file
+  vocab_size  maximum number of tokens
+  skip_bad_lines  true: skip lines of a table without a pair or text, instead of refusing the file
   text_column, source_column, target_column  of a table or of parallel files; without them, by usual names
   header      auto, yes or no: of .csv and .tsv, whether the first line has the names of the columns
 
@@ -40,7 +40,7 @@ examples:
   python -m transformer_core inspect --corpus notes.txt --set tokens=character --set division=stream
   python -m transformer_core inspect --corpus stories --architecture encoder_only --json
 
-What is found is kept, with the corpus, its tokenizer and its tokens: a training of it starts at once.
+The result is cached, with the corpus, its tokenizer and its tokens, so that a training on it starts at once.
 """
 
 
@@ -48,8 +48,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     """Add `inspect` to the commands."""
     parser = commands.add_parser(
         "inspect",
-        help="say what a corpus is, and what a loss on it is to be judged by",
-        description="Say what a corpus is, and what a loss on it is to be judged by.",
+        help="print statistics and baselines of a corpus",
+        description="Print statistics and baselines of a corpus.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -66,7 +66,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "--architecture",
         choices=get_args(Architecture),
-        help="of the model that is to learn from it (an encoder-decoder for pairs, a decoder for texts)",
+        help="of the model to train on it (an encoder-decoder for pairs, a decoder for texts)",
     )
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
@@ -76,7 +76,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--folder",
         metavar="FOLDER",
         type=Path,
-        help="for programs: put there how far it is and what was found, and end when nobody waits there any more",
+        help="for programs: write progress and result to this folder, and stop when no program waits for them",
     )
     parser.set_defaults(run_command=run)
 
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _warn(stats: "CorpusStats") -> None:
-    """Print what is wrong with the corpus for the smallest presets."""
+    """Print problems of the corpus with the smallest presets."""
     from transformer_core.corpora.checks import check
     from transformer_core.model.presets import PRESETS
     from transformer_core.training.presets import preset_training
@@ -119,7 +119,7 @@ def _warn(stats: "CorpusStats") -> None:
 
 
 def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]") -> None:
-    """Put what was found into a folder; end when no reader waits for it."""
+    """Write the result to a folder; stop when no reader waits for it."""
     with CancellableWork(folder) as watched:
 
         def begin(stage: str) -> None:
@@ -132,12 +132,7 @@ def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]"
 
 
 def _reading(assignments: Iterable[str]) -> CorpusReading:
-    """Return the reading that `key=value` texts describe.
-
-    Raises:
-        ConfigError: a text that is no setting of a corpus.
-        CorpusError: a value that is not allowed.
-    """
+    """Return the reading of `key=value` settings."""
     assigned = parse_settings(assignments)
     for name in (*assigned.model, *assigned.training):
         raise ConfigError(
@@ -147,7 +142,7 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
 
 
 def _lines(stats: "CorpusStats") -> Iterator[str]:
-    """Yield the statistics as a table of two columns, then some samples."""
+    """Yield the statistics as a table, then some samples."""
     yield f"{stats.title}: {stats.description}"
     yield ""
     learner = {"encoder_decoder": "an encoder-decoder", "decoder_only": "a decoder", "encoder_only": "an encoder"}
@@ -178,6 +173,6 @@ def _lines(stats: "CorpusStats") -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """Return a text on one line, not too long."""
+    """Return a text on one line, shortened if necessary."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SAMPLE else f"{line[: _LONGEST_SAMPLE - 4]} ..."

@@ -1,4 +1,4 @@
-"""The commands, and what all of them share: how an error is told, and what the exit status says."""
+"""The commands, their errors, and their exit statuses."""
 
 import argparse
 import os
@@ -34,7 +34,7 @@ def add_commands(
         commands: of the command line.
         run: runs any command.
         observer: adds measurements to a training.
-        modules: that a process which waits for its command imports, besides those of a training.
+        modules: imported by a process that waits for its command, besides those of a training.
     """
     train.add_command(commands, observer)
     for command in (decode, import_, inspect):
@@ -43,25 +43,25 @@ def add_commands(
 
 
 def run_process(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
-    """Run a command in a process of its own; return the exit status."""
+    """Run a command as the whole process; return the exit status."""
     let_waiting_threads_sleep(turns=3000)
     keep_freed_memory()
     return main(arguments, program, add_commands)
 
 
 def main(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
-    """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
+    """Run a command; return 0 when done, 2 after a user's error, 128 + n if stopped by signal n."""
     try:
         status = run(arguments, program, add_commands)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # who read what is printed has seen enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what the interpreter still flushes
+    except BrokenPipeError:  # the reader has closed its end, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the final flush succeeds
         return 128 + 13  # SIGPIPE
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except OSError as error:  # of a place that a person named: no room, no permission, no such path
+    except OSError as error:  # of a given path: no space, no permission, no such file
         place = f"{str(error.filename)[:_MOST_NAMED]}: " if error.filename else ""
         print(f"error: {place}{reason(error)}", file=sys.stderr)
         return 2
@@ -74,7 +74,7 @@ def run(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddComma
     """Run a command, and return its exit status.
 
     Raises:
-        HeadlightError: what a person can mend.
+        HeadlightError: a user's error.
     """
     parser, names = make_parser(program, add_commands)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
@@ -92,15 +92,10 @@ def run(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddComma
 def make_parser(
     program: str = PROGRAM, add_commands: AddCommands = add_commands
 ) -> tuple[argparse.ArgumentParser, list[str]]:
-    """Return the parser of the command line, and the names of the commands.
-
-    Args:
-        program: what the commands are called by.
-        add_commands: adds them.
-    """
+    """Return the parser of the command line, and the names of the commands."""
     parser = argparse.ArgumentParser(
         prog=program,
-        description="Train a Transformer that can be watched, and translate with it.",
+        description="Train, run and inspect Transformers.",
         epilog=APP_HELP if program != PROGRAM else None,
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")

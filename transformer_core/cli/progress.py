@@ -1,4 +1,4 @@
-"""How far a command is: one line of a terminal that changes; elsewhere a line every ten seconds."""
+"""Progress of a command: a changing line in a terminal; elsewhere a line every ten seconds."""
 
 import shutil
 import sys
@@ -13,19 +13,19 @@ if TYPE_CHECKING:  # both import torch
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.run.worker import Measurement
 
-_SILENT_SECONDS = 0.5  # loading that takes less is not worth a line
-_TERMINAL_SECONDS = 0.2  # between two changes of the line on a terminal
-_PLAIN_SECONDS = 10.0  # between two lines elsewhere
-_CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
+_SILENT_SECONDS = 0.5  # before the first line of a loading
+_TERMINAL_SECONDS = 0.2  # between changes of the line in a terminal
+_PLAIN_SECONDS = 10.0  # between lines elsewhere
+_CLEAR = "\r\x1b[2K"  # erases the line
 
 
 class StatusLine:
-    """A line that says how far something is; at the end of its context, a terminal's line is empty again.
+    """A line of progress, which is erased from a terminal at the end of its context.
 
     Args:
-        file: where it is printed; None: the standard error.
-        is_terminal: whether that is a terminal; None: asked of the file.
-        clock: seconds that only rise.
+        file: to print to; None: the standard error.
+        is_terminal: whether that is a terminal; None: determined from the file.
+        clock: in seconds.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class StatusLine:
         self._file = file or sys.stderr
         self.is_terminal = self._file.isatty() if is_terminal is None else is_terminal
         self._clock = clock
-        self._next = clock()  # when the line may change again
+        self._next = clock()  # the time of the next change
         self._is_shown = False
 
     def __enter__(self) -> Self:
@@ -46,7 +46,7 @@ class StatusLine:
         self.clear()
 
     def show_line(self, line: str, *, is_last: bool = False) -> None:
-        """Show a line, unless one was shown a moment ago; the last one is shown whenever it comes."""
+        """Show a line, unless one was shown just before; the last one is always shown."""
         now = self._clock()
         if now < self._next and not is_last:
             return
@@ -59,19 +59,19 @@ class StatusLine:
             print(line, file=self._file, flush=True)
 
     def clear(self) -> None:
-        """Leave an empty line for the next output."""
+        """Erase the line."""
         if self.is_terminal and self._is_shown:
             print(_CLEAR, end="", file=self._file, flush=True)
         self._is_shown = False
 
 
 class LoadingProgress(StatusLine):
-    """Prints how much of a model is downloaded or read, on the standard error."""
+    """Prints the progress of downloading or reading a model to the standard error."""
 
     _what = NO_MESSAGE
 
     def show(self, done: int, total: int, what: Message) -> None:
-        """Show how many bytes are done; what has just begun may be done in a moment, and waits."""
+        """Show the bytes done, after a short delay."""
         if what != self._what:
             self._what, self._next = what, self._clock() + _SILENT_SECONDS
         line = f"{what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // max(total, 1)}%)"
@@ -79,29 +79,23 @@ class LoadingProgress(StatusLine):
 
 
 class TrainingProgress(StatusLine):
-    """Prints the steps of a training as they are done, on the standard output.
-
-    Args:
-        n_steps: steps of the whole training.
-        is_terminal: as of a `StatusLine`.
-        clock: as of a `StatusLine`.
-    """
+    """Prints the steps of a training of `n_steps` to the standard output."""
 
     def __init__(
         self, n_steps: int, *, is_terminal: bool | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
         super().__init__(sys.stdout, is_terminal=is_terminal, clock=clock)
         self._n_steps = n_steps
-        self._first: tuple[int, float] | None = None  # the first step that is shown, and when it was done
+        self._first: tuple[int, float] | None = None  # the first step shown, and its time
 
     def show_step(self, record: "StepRecord") -> None:
-        """Show a step, unless one was shown a moment ago."""
+        """Show a step, unless one was shown just before."""
         now = self._clock()
         line = (
             f"step {record.step:,} of {self._n_steps:,}   loss {record.loss:.3f} nats   "
             f"{record.tokens_per_second:,.0f} tokens/s"
         )
-        if self._first is None:  # which may have been compiled, and says nothing of the others
+        if self._first is None:  # it may include compilation, so it does not count
             self._first = record.step, now
         else:
             step, then = self._first
@@ -110,7 +104,7 @@ class TrainingProgress(StatusLine):
         self.show_line(line, is_last=record.step >= self._n_steps)
 
     def show_measurement(self, measurement: "Measurement") -> None:
-        """Show what a model is worth, on a line that stays."""
+        """Print metrics on a line that is not erased."""
         results = "   ".join(_result(name, value) for name, value in measurement.metrics.items())
         items = f"{measurement.n_items:,} held-out {measurement.of}"
         self.clear()
@@ -118,7 +112,7 @@ class TrainingProgress(StatusLine):
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time in words: "48 s", "3 min 20 s", "2 h 5 min"."""
+    """Return a duration as text: "48 s", "3 min 20 s", "2 h 5 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -128,7 +122,7 @@ def duration(seconds: float) -> str:
 
 
 def _result(name: str, value: float) -> str:
-    """Return a measure in words: the loss in nats, all others as percentages, rounded down so that 100 % means all."""
+    """Return a metric as text: the loss in nats, others as percentages, rounded down so that 100 % means all."""
     if name == "loss":
         return f"loss {value:.3f} nats"
     return f"{name.replace('_', ' ')} {int(value * 1000) / 10:.1f} %"

@@ -1,7 +1,7 @@
-"""`python -m transformer_core ready`: a process that has imported what a training needs, and waits for its command.
+"""`python -m transformer_core ready`: a process that imports everything for a training, and waits for its command.
 
-Importing torch takes seconds. Whoever starts trainings at a click keeps one such process ready, and writes it a command
-line when the click comes.
+Importing torch takes seconds. A program that starts trainings at a click keeps one such process ready, and sends it a
+command line.
 """
 
 import argparse
@@ -28,21 +28,21 @@ def add_command(
 
     Args:
         commands: of the command line.
-        run_command: runs any of them, the words of which come later.
+        run_command: runs the command that is received.
         modules: to import, besides those of a training.
     """
     parser = commands.add_parser(
         "ready",
-        help="import all that a training needs, then wait for its command line on standard input",
-        description="Import all that a training needs, then read one line from standard input: a JSON object with "
-        "`arguments`, those of another command as a list, and `log`, the file that takes what that command prints.",
+        help="import everything for a training, then wait for its command line on standard input",
+        description="Import everything for a training, then read one line from standard input: a JSON object with "
+        "`arguments`, those of another command as a list, and `log`, the file for that command's output.",
     )
-    parser.add_argument("--bare", action="store_true", help="import nothing first: the command has to wait anyway")
+    parser.add_argument("--bare", action="store_true", help="import nothing first: the command must wait anyway")
     parser.set_defaults(run_command=partial(run, run_command, modules))
 
 
 def run(run_command: Callable[[Sequence[str]], int], modules: Sequence[str], options: argparse.Namespace) -> int:
-    """Wait, then run the command that comes; return its status, or 0 where none comes."""
+    """Wait for a command and run it; return its status, or 0 if none is received."""
     if not options.bare:
         import_all(modules)
     line = sys.stdin.readline()
@@ -58,14 +58,14 @@ def run(run_command: Callable[[Sequence[str]], int], modules: Sequence[str], opt
     _turn_to(log)
     try:
         return run_command(arguments)
-    except HeadlightError as error:  # the parent says it in the reader's language
+    except HeadlightError as error:  # the parent shows it in the reader's language
         with suppress(OSError):
             error_file(Path(log)).write_text(json.dumps(error.message.as_json()), encoding="utf-8")
         raise
 
 
 def import_all(modules: Sequence[str] = ()) -> None:
-    """Import what a training needs, and let torch start its threads and load what it loads at the first step only."""
+    """Import everything for a training, and let torch start its threads and load its libraries by a first step."""
     import torch
 
     import transformer_core.training.run.begin
@@ -77,7 +77,7 @@ def import_all(modules: Sequence[str] = ()) -> None:
 
 
 def _turn_to(log: str) -> None:
-    """Let all that is printed from now on go to a file, and nothing come in: the process that asked may end."""
+    """Redirect output to a file, and input from nothing, so that the parent process may end."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for stream, descriptor in ((nothing, 0), (out, 1), (out, 2)):

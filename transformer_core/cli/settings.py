@@ -1,4 +1,4 @@
-"""`--set key=value`: any field of the two configurations, read as its type says."""
+"""`--set key=value`: any field of the configurations, parsed by its type."""
 
 import argparse
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
 from transformer_core.training.run.request import Settings
 
-_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKENS)  # of a model; the tokenizer says these
+_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKENS)  # fields of a model that the tokenizer determines
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)
@@ -27,16 +27,16 @@ class JoinedPaths(argparse.Action):
     def __call__(
         self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
     ) -> None:
-        """Keep the name."""
+        """Store the name."""
         setattr(namespace, self.dest, BETWEEN.join(values))
 
 
 def parse_settings(assignments: Iterable[str]) -> Settings:
-    """Return the fields of the three configurations that `key=value` texts name.
+    """Parse `key=value` texts into fields of the three configurations.
 
     Raises:
-        ConfigError: a text without "=", a key that no field has (the nearest ones are named), or a value that is not of
-            the field's type.
+        ConfigError: a text without "=", an unknown field (the message names the nearest ones), or a value of another
+            type.
     """
     assigned: dict[str, dict[str, Any]] = {kind: {} for kind in _FIELDS}
     for assignment in assignments:
@@ -66,7 +66,7 @@ def _unknown(name: str) -> ConfigError:
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
-    """Read a text as a value of a field's type."""
+    """Parse a value of a field's type."""
     if NoneType in get_args(kind):
         if text.lower() == "none":
             return None
@@ -74,7 +74,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if kind == RateChanges:
         return _parse_changes(name, text)
     if get_origin(kind) is Literal:
-        return text  # the configuration knows its choices, and names them
+        return text  # the configuration checks its choices
     if kind is bool:
         if text.lower() not in ("true", "false"):
             raise ConfigError("{name} must be true or false, got {value!r}", name=name, value=text)
@@ -88,7 +88,7 @@ def _parse(name: str, text: str, kind: Any) -> Any:
 
 
 def _parse_changes(name: str, text: str) -> RateChanges:
-    """Read "120:0.5,300:0.1": from step 120 on times 0.5, from step 300 on times 0.1."""
+    """Parse "120:0.5,300:0.1": times 0.5 from step 120 on, times 0.1 from step 300 on."""
     try:
         pairs = [change.split(":") for change in text.split(",") if change.strip()]
         return tuple((int(step), float(factor)) for step, factor in pairs)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a request to stop: a running job checks between two steps whether one has come."""
+"""Ctrl-C and SIGTERM as requests to stop, which a running job checks between two steps."""
 
 import os
 import signal
@@ -7,10 +7,10 @@ from typing import Self
 
 
 class StopSignals:
-    """While this context is open, a first signal is only noted; a second one of its kind ends the process at once.
+    """Records the first signal within its context; a second one of the same kind ends the process at once.
 
     Args:
-        speaks: whether a noted signal is answered on the standard error; of several processes, one does.
+        speaks: confirm a signal on the standard error; of several processes, only one does.
     """
 
     def __init__(self, *, speaks: bool = True) -> None:
@@ -28,7 +28,7 @@ class StopSignals:
             signal.signal(number, handler)
 
     def reason(self) -> str:
-        """Return why to stop, empty if there is no reason."""
+        """Return the reason to stop, or an empty text."""
         if self.received is None:
             return ""
         return "Ctrl-C" if self.received == signal.SIGINT else self.received.name

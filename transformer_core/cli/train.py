@@ -1,4 +1,4 @@
-"""`python -m transformer_core train`: train a model in a folder of its own; stop and go on at will."""
+"""`python -m transformer_core train`: train a model in its own folder; stop and resume at any time."""
 
 import argparse
 import os
@@ -33,9 +33,9 @@ examples:
 
   python -m transformer_core train --run runs/first --keep checkpoints/first
 
-Ctrl-C saves and stops; --resume goes on, with exactly the losses of an unbroken run.
-With --run and --keep alone nothing is trained: the model is kept as the run saved it last, whether that is finished,
-stopped, paused or going on.
+Ctrl-C saves and stops; --resume continues with exactly the losses of an uninterrupted run.
+With only --run and --keep nothing is trained: the run's last saved model is kept, whether the run is finished, stopped,
+paused or running.
 The same command gives the same model on the same machine.
 """
 
@@ -56,7 +56,7 @@ def add_command(
     """Add `train` to the commands."""
     parser = commands.add_parser(
         "train",
-        help="train a model in a folder of its own; stop and go on at will",
+        help="train a model in its own folder; stop and resume at any time",
         description="Train a Transformer on a corpus: an encoder-decoder on pairs, a decoder or an encoder on texts.",
         epilog=(
             f"settings of the model:\n{_listed(MODEL_FIELDS)}\n\n"
@@ -81,21 +81,21 @@ def add_command(
         help=f"the model's size, and its training (tiny): {', '.join(PRESETS)}",
     )
     parser.add_argument("--run", metavar="FOLDER", type=Path, required=True, help="the folder of this training")
-    parser.add_argument("--steps", metavar="N", type=int, help="optimizer steps (the preset has its own)")
-    parser.add_argument("--seed", metavar="N", type=int, help="of the first weights, the data's order, and dropout (0)")
+    parser.add_argument("--steps", metavar="N", type=int, help="optimizer steps (those of the preset)")
+    parser.add_argument("--seed", metavar="N", type=int, help="of initial weights, order of the data, and dropout (0)")
     parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu, cuda, cuda:1, mps, or auto (cpu)")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
     )
     parser.add_argument(
-        "--queue", action="store_true", help="wait while this machine trains as many others as it can side by side"
+        "--queue", action="store_true", help="wait while this machine runs its maximum number of other trainings"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the training in FOLDER from its last save")
+    parser.add_argument("--resume", action="store_true", help="resume the training in FOLDER from its last save")
     parser.add_argument(
         "--keep",
         metavar="FOLDER",
         type=Path,
-        help="when finished, save the model there, to use and share; with --run alone, save what that run saved last",
+        help="when finished, save the model there, to use and share; with only --run, save that run's last model",
     )
     parser.set_defaults(run_command=run, observer=observer)
 
@@ -130,11 +130,11 @@ def _in_processes(options: argparse.Namespace, settings: "Settings", turn: Queue
     except OtherProcessError:
         if processes.is_first:
             raise
-        return 2  # the first one says it
+        return 2  # the first one reports it
 
 
 def _run(options: argparse.Namespace, settings: "Settings", processes: "Processes", turn: QueueTurn | None) -> int:
-    """Train in this process, alone or with others; only the first one speaks."""
+    """Train in this process, alone or with others; only the first one prints."""
     tell: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
     tell("Preparing the corpus and the model ...")
 
@@ -156,7 +156,7 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
         return 0
     folder = _quoted(options.run)
     if not job.is_complete:
-        print(f"Stopped after step {job.step:,}; all is saved. Go on with:")
+        print(f"Stopped after step {job.step:,}; all is saved. Continue with:")
         print(f"  python -m transformer_core train --run {folder} --resume")
         if job.step:
             print("Or save its model as it is now:")
@@ -173,13 +173,13 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
 
 
 def _only_keeps(options: argparse.Namespace) -> bool:
-    """Whether nothing is asked for but to keep the model of a run that is there."""
+    """Return whether the command only keeps the model of an existing run."""
     asks_for_more = options.preset or options.set or options.steps is not None or options.seed is not None
     return options.keep is not None and not asks_for_more and (options.run / "run.json").is_file()
 
 
 def _keep(options: argparse.Namespace) -> int:
-    """Save the model of a run, and then describe it."""
+    """Save the model of a run, then let the observer describe it."""
     from transformer_core.training.run.keep import keep_run
 
     step = keep_run(options.run, options.keep)
@@ -191,7 +191,7 @@ def _keep(options: argparse.Namespace) -> int:
 
 
 def _trying(folder: Path) -> str:
-    """Return a command that tries a model on the first of its examples."""
+    """Return a command that runs a model on the first of its examples."""
     from transformer_core.checkpoints.checkpoint import read_card
 
     example = next(iter(read_card(folder).get("examples", ())), "")
@@ -220,7 +220,7 @@ def _train(
     if job.processes.size > 1:
         tell(f"{job.processes.size} processes learn from each batch together.")
     if job.step:
-        tell(f"Going on after step {job.step:,}.")
+        tell(f"Resuming after step {job.step:,}.")
     on_snapshot = observer.at_snapshots(job) if observer is not None else lambda step: None
     with TrainingProgress(n_steps) as progress:
         for event in work(job, stop_reason=signals.reason, turn=turn, on_snapshot=on_snapshot):

@@ -1,4 +1,4 @@
-"""The families whose weights can be read, one file each; a new file is found by being here."""
+"""The supported families of models, one file each; new files are found automatically."""
 
 from collections.abc import Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""BERT, with its masked-token head or without: encoder-only, post-norm, learned positions, segments."""
+"""BERT, with or without its masked-token head: encoder-only, post-norm, learned positions, segments."""
 
 from collections.abc import Callable
 
@@ -21,12 +21,12 @@ def read(options: Options) -> ModelConfig:
 def read_kin(
     options: Options, *, pad_id: int, n_unused_positions: Callable[[int | None], int] = lambda _: 0
 ) -> ModelConfig:
-    """Return what a BERT and a RoBERTa have alike, with what tells them apart.
+    """Return the configuration of a BERT or a RoBERTa.
 
     Args:
         options: of the model.
-        pad_id: the padding where the file does not name one.
-        n_unused_positions: how many rows of the table of positions no token has, by the padding.
+        pad_id: the default padding token.
+        n_unused_positions: number of unused rows of the position table, by the padding token.
     """
     pad = options.padding(pad_id)
     options.must_be("position_embedding_type", "absolute", Message("only BERT's absolute positions are supported"))
@@ -62,7 +62,7 @@ def read_kin(
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a BERT goes."""
+    """Return the entries of a BERT."""
     entries = [
         *embeddings(config, "bert.embeddings.word_embeddings.weight", head=HEAD),
         Entry("bert.embeddings.position_embeddings.weight", ("encoder.pos_embed.table",)),
@@ -76,7 +76,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def layers(config: ModelConfig, name: str) -> list[Entry]:
-    """Return the entries of all that a BERT and a RoBERTa have alike: all but tokens, positions and head."""
+    """Return the entries that BERT and RoBERTa share: all but tokens, positions and head."""
     before = f"{name}.embeddings"
     entries = [
         Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),

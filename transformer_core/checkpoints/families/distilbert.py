@@ -1,11 +1,11 @@
-"""DistilBERT, with its masked-token head or without: a BERT of half the layers, without segments."""
+"""DistilBERT, with or without its masked-token head: a BERT with half the layers, without segments."""
 
 from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 
 HEAD = "vocab_projector.weight"
-EPS = 1e-12  # of every normalization; no configuration names it
+EPS = 1e-12  # of every normalization; not in the configuration
 
 
 def read(options: Options) -> ModelConfig:
@@ -22,7 +22,7 @@ def read(options: Options) -> ModelConfig:
         n_encoder_layers=options.whole("n_layers"),
         n_decoder_layers=0,
         max_seq_len=options.whole("max_position_embeddings", 512),
-        positions="learned",  # those that begin as sines are kept in the file like learned ones
+        positions="learned",  # sinusoidal ones are stored in the file, too
         layer_norm_eps=EPS,
         embedding_norm=True,
         activation=options.choice("activation", ACTIVATIONS, "gelu"),
@@ -39,7 +39,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a DistilBERT goes."""
+    """Return the entries of a DistilBERT."""
     before = "distilbert.embeddings"
     entries = [
         *embeddings(config, f"{before}.word_embeddings.weight", head=HEAD),

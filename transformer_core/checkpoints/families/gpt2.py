@@ -46,7 +46,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a GPT-2 goes."""
+    """Return the entries of a GPT-2."""
     entries = [
         *embeddings(config, "transformer.wte.weight", head=HEAD),
         Entry("transformer.wpe.weight", ("decoder.pos_embed.table",)),
@@ -66,7 +66,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def conv1d(theirs: str, *ours: str) -> tuple[Entry, Entry]:
-    """Return the entries of the library's Conv1D: a linear layer, or several side by side, stored as [in, out]."""
+    """Return the entries of the library's Conv1D: one or several linear layers, stored as [in, out]."""
     weights, biases = (tuple(f"{name}.{part}" for name in ours) for part in ("weight", "bias"))
     return (
         Entry(f"{theirs}.weight", weights, lambda weight: weight.transpose(0, 1).chunk(len(ours))),

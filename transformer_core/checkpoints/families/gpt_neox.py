@@ -1,4 +1,4 @@
-"""GPT-NeoX and Pythia: decoder-only, pre-norm, attention and feed-forward side by side, part of each head rotary."""
+"""GPT-NeoX and Pythia: decoder-only, pre-norm, parallel attention and feed-forward, partially rotary heads."""
 
 from torch import Tensor
 
@@ -12,7 +12,7 @@ HEAD = "embed_out.weight"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of a GPT-NeoX; the Pythia models are such.
+    """Return our configuration of a GPT-NeoX, such as Pythia.
 
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
@@ -43,7 +43,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a GPT-NeoX goes."""
+    """Return the entries of a GPT-NeoX."""
     entries = [
         *embeddings(config, "gpt_neox.embed_in.weight", head=HEAD),
         *module("gpt_neox.final_layer_norm", "decoder.ln_final"),
@@ -62,7 +62,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def head_by_head(n_heads: int) -> Cut:
-    """Return what cuts q, k and v out of rows that hold them head after head: [head, 3, d_head, ...]."""
+    """Return a function that splits rows of all heads, [head, 3, d_head, ...], into q, k and v."""
 
     def cut(weight: Tensor) -> tuple[Tensor, ...]:
         by_head = weight.unflatten(0, (n_heads, 3, -1))

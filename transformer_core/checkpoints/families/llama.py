@@ -1,4 +1,4 @@
-"""Llama and its kin (Mistral, Qwen2, Qwen3; SmolLM is a Llama): decoder-only, pre-norm, RMS norm, rotary, gated."""
+"""Llama, Mistral, Qwen2 and Qwen3 (SmolLM is a Llama): decoder-only, pre-norm, RMS norm, rotary, gated."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def read(
     sliding_window: int | None = None,
     bos_and_eos: tuple[int | None, int | None] = (1, 2),
 ) -> ModelConfig:
-    """Return what these models have in common, with what tells them apart."""
+    """Return the configuration of these models, by their differences."""
     options.idle("pretraining_tp")
     bos, eos = options.token("bos_token_id", bos_and_eos[0]), options.tokens("eos_token_id", bos_and_eos[1])
     return ModelConfig(
@@ -102,8 +102,8 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
 
     Args:
         options: of the whole model.
-        fraction: part of each head that is turned where `rope_parameters` does not say; None: always all of it.
-        base: what older files call `rope_theta`.
+        fraction: rotated part of each head if it is not in `rope_parameters`; None: always all of it.
+        base: the name of `rope_theta` in older files.
     """
     options.idle("rope_scaling", "rope_parameters")
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
@@ -150,7 +150,7 @@ def window_of_all_layers(options: Options) -> int | None:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of such a model goes."""
+    """Return the entries of these models."""
     weight, both = ("weight",), ("weight", "bias")
     qkv = weight if config.attention_bias == "none" else both
     out = both if config.attention_bias == "all" else weight

@@ -1,4 +1,4 @@
-"""MarianMT: the paper's encoder-decoder, in a thousand translation models; positions with the sines left."""
+"""MarianMT: the paper's encoder-decoder, in a thousand translation models; sinusoidal positions in halves."""
 
 import torch
 
@@ -69,7 +69,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a MarianMT goes."""
+    """Return the entries of a MarianMT."""
     entries = [
         *embeddings(config, SHARED, head=HEAD, copies=COPIES),
         Entry("final_logits_bias", ("unembed.bias",), only_row),

@@ -1,4 +1,4 @@
-"""ModernBERT: encoder-only, pre-norm, gated, rotary positions; most layers see a window, every third the whole text."""
+"""ModernBERT: encoder-only, pre-norm, gated, rotary positions; two of three layers have a sliding window."""
 
 from torch import Tensor, zeros
 
@@ -65,7 +65,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a ModernBERT goes."""
+    """Return the entries of a ModernBERT."""
     norm = ("weight", "bias") if config.norm == "layer" else ("weight",)
     attention = ("weight", "bias") if config.attention_bias == "all" else ("weight",)
     network = ("weight", "bias") if config.feed_forward_bias else ("weight",)
@@ -103,7 +103,7 @@ def _base(options: Options, kind: str, older: str, default: float) -> float:
 
 
 def _without_bias(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the matrix of a layer, and no bias."""
+    """Return the entries of a layer without bias."""
     return weight, zeros(weight.shape[0], dtype=weight.dtype, device=weight.device)
 
 

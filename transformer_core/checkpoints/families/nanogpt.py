@@ -1,4 +1,4 @@
-"""nanoGPT and minGPT: a GPT-2 in a file with "model_args" beside its weights, or with minGPT's config.json."""
+"""nanoGPT and minGPT: a GPT-2 in a file with weights and "model_args", or with minGPT's config.json."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,17 +17,16 @@ HEADS_OF_MINGPT = {
     **{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20, "gpt2-xl": 25, "gopher-44m": 16},
     **{"gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3},
 }
-GPT2_END = 50256  # <|endoftext|>; such a vocabulary is rounded up to 50304
+GPT2_END = 50256  # <|endoftext|>; nanoGPT rounds the vocabulary up to 50304
 
 
 def read(options: Options) -> ModelConfig:
     """Return our configuration of a nanoGPT.
 
-    It names no token that ends a text. Of GPT-2's vocabulary that token is known; another has none.
+    It has no end-of-sequence token, except that of GPT-2's vocabulary.
 
-    Source: the class GPT of github.com/karpathy/nanoGPT. Its GELU was the approximation by tanh until 2023-05-17, of
-    which the last months cannot be told from what came after; the months before 2023-01-27 can, by a "bias" that
-    nothing was said of.
+    Source: the class GPT of github.com/karpathy/nanoGPT. It used the tanh approximation of GELU until 2023-05-17; files
+    from before 2023-01-27 can be recognized by the missing "bias", later ones cannot.
     """
     vocab_size, d_model, bias = options.whole("vocab_size"), options.whole("n_embd"), options.switch("bias", True)
     end = GPT2_END if vocab_size > GPT2_END else None
@@ -58,12 +57,12 @@ def read(options: Options) -> ModelConfig:
 
 
 def described(arguments: object, config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the options of a nanoGPT or a minGPT; {} where nothing says that it is one.
+    """Return the options of a nanoGPT or a minGPT; {} if it is neither.
 
     Args:
-        arguments: what lies beside the weights in their file.
-        config: the object in a config.json beside that file: options that count before its own, or minGPT's.
-        weights: of which minGPT's sizes are read.
+        arguments: "model_args" in the file of weights.
+        config: the object in a config.json in the same folder, which takes precedence, or is minGPT's.
+        weights: for minGPT's sizes.
     """
     if isinstance(arguments, dict):
         return {**arguments, **config, "model_type": MODEL_TYPE}
@@ -75,7 +74,7 @@ def described(arguments: object, config: Mapping[str, Any], weights: Mapping[str
 
 
 def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the options of a nanoGPT that its weights say; {} where they are not those of one."""
+    """Return the options of a nanoGPT that follow from its weights; {} if they are not those of one."""
     key = next((key for key in weights if key.endswith("h.0.attn.c_attn.weight")), "h.0.attn.c_attn.weight")
     prefix = key.removesuffix("h.0.attn.c_attn.weight")
     names = (key, f"{prefix}wte.weight", f"{prefix}wpe.weight")
@@ -91,7 +90,7 @@ def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def note_on(options: Mapping[str, Any]) -> Message:
-    """Return what is to be said of the activation of a nanoGPT, which its files do not name."""
+    """Return the note on the activation of a nanoGPT, which its files do not name."""
     if "activation" in options:
         return NO_MESSAGE
     if "bias" not in options:
@@ -106,7 +105,7 @@ def note_on(options: Mapping[str, Any]) -> Message:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a nanoGPT goes."""
+    """Return the entries of a nanoGPT."""
     parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
     entries = [
         *embeddings(config, "transformer.wte.weight", head=HEAD),

@@ -1,6 +1,6 @@
-"""GPTModel of "Build a Large Language Model (From Scratch)": a GPT-2 under names of its own.
+"""GPTModel of "Build a Large Language Model (From Scratch)": a GPT-2 with other names.
 
-The book keeps its configuration in code; here it is a config.json beside the weights, with its names and
+The book has its configuration in code; here it is a config.json in the same folder, with the book's names and
 "model_type": "raschka_gpt".
 """
 
@@ -22,7 +22,7 @@ _QUERY = "trf_blocks.0.att.W_query.weight"
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of such a model.
+    """Return our configuration of a GPTModel.
 
     Source: Raschka 2024, ch. 4, and the class GPTModel of github.com/rasbt/LLMs-from-scratch.
     """
@@ -53,7 +53,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the options that the weights say; {} where they are not those of such a model."""
+    """Return the options that follow from the weights; {} if they are not those of a GPTModel."""
     query = next((key for key in weights if key.endswith(_QUERY)), _QUERY)
     prefix = query.removesuffix(_QUERY)
     tokens, positions = (weights.get(f"{prefix}{name}.weight") for name in ("tok_emb", "pos_emb"))
@@ -70,14 +70,14 @@ def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def described(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-    """Return the weights with biases of zero where queries, keys and values have none, as the output has one."""
+    """Return the weights, with biases of zero for queries, keys and values if they have none."""
     names = [key for key in weights if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))]
     biases = {f"{key.removesuffix('weight')}bias": torch.zeros(weights[key].shape[0]) for key in names}
     return ChainMap(weights, biases)  # type: ignore[arg-type]  # nothing is written to it
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of such a model goes."""
+    """Return the entries of a GPTModel."""
     entries = [
         *embeddings(config, "tok_emb.weight", head=HEAD),
         Entry("pos_emb.weight", ("decoder.pos_embed.table",)),

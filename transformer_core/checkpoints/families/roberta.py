@@ -1,4 +1,4 @@
-"""RoBERTa, with its masked-token head or without: a BERT whose positions begin after the padding's number."""
+"""RoBERTa, with or without its masked-token head: a BERT whose positions begin after the id of the padding token."""
 
 from transformer_core.checkpoints.families import bert
 from transformer_core.checkpoints.family import Entry, Family, embeddings, module
@@ -17,12 +17,12 @@ def read(options: Options) -> ModelConfig:
 
 
 def n_unused_positions(pad_id: int | None) -> int:
-    """Return how many rows of the table of positions no token has: those up to the padding's number, for padding."""
+    """Return the number of unused rows of the position table: those up to the id of the padding token."""
     return 0 if pad_id is None else pad_id + 1
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a RoBERTa goes."""
+    """Return the entries of a RoBERTa."""
     n_unused = n_unused_positions(config.pad_id)
     entries = [
         *embeddings(config, "roberta.embeddings.word_embeddings.weight", head=HEAD),

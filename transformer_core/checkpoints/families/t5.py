@@ -1,4 +1,4 @@
-"""T5, in its first form and as v1.1 (Flan-T5 too): relative positions in buckets, RMS norm, no biases, no scaling."""
+"""T5 and its version 1.1, such as Flan-T5: relative position buckets, RMS norm, no biases, no scaling."""
 
 from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
@@ -13,15 +13,15 @@ ATTENTION = (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
 _FORMS = {  # of the feed-forward network: is it gated, and with which activation
     **{name: (False, activation) for name, activation in ACTIVATIONS.items()},
     **{f"gated-{name}": (True, activation) for name, activation in ACTIVATIONS.items()},
-    "gated-gelu": (True, ACTIVATIONS["gelu_new"]),  # so it was trained, whatever its name
+    "gated-gelu": (True, ACTIVATIONS["gelu_new"]),  # as it was trained, despite its name
 }
 
 
 def read(options: Options) -> ModelConfig:
     """Return our configuration of a T5.
 
-    Whether the last layer is tied is said by the weights, and by no option: `tie_word_embeddings` set to false means
-    that final states are not scaled, in the library as here.
+    The weights decide whether the output layer is tied. `tie_word_embeddings` only decides whether final states are
+    scaled, as in the library.
 
     Source: Raffel et al. 2020, sec. 2.1, Shazeer 2020 for v1.1, and the library's class.
     """
@@ -65,7 +65,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of a T5 goes."""
+    """Return the entries of a T5."""
     entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
     up = (("wi_0", "gate"), ("wi_1", "up")) if config.gated else (("wi", "up"),)
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):

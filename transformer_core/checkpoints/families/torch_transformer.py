@@ -1,16 +1,16 @@
-"""Models of torch.nn.Transformer or nn.TransformerEncoder: a state dict, and a config.json of a few words.
+"""Models of torch.nn.Transformer or nn.TransformerEncoder: a state dict, and a short config.json.
 
-Sizes and layers are read off the tensors. What no tensor says stands in config.json, beside the weights:
+Sizes and layers follow from the tensors. Everything else is in config.json, in the same folder:
 
 {"model_type": "torch_transformer", "n_heads": 4, "embedding": "embed.weight", "output": "out.weight",
  "positions": "sinusoidal_interleaved"}
 
-- embedding: the key of the token embedding; of a source and a target with one each, a list of both.
-- output: the key of the last linear layer's matrix; without it a model of an encoder makes no predictions.
+- embedding: the key of the token embedding, or a list of those of source and target.
+- output: the key of the output layer's matrix; without it an encoder makes no predictions.
 - positions: a name as in `ModelConfig`, or "position_table": the key of a table that is added to the embeddings, or a
-  list of two. A table of the sinusoidal positions that are named may lie beside the weights.
-- ignored: keys of other layers, such as a classifier, which are left out.
-- as they are in torch where nothing is said: activation ("relu"), norm_first (false), layer_norm_eps (1e-5).
+  list of two. The state dict may contain the table of the named sinusoidal positions.
+- ignored: keys of other layers, such as a classifier.
+- activation ("relu"), norm_first (false), layer_norm_eps (1e-5): with torch's defaults.
 - causal (false): an encoder with a causal mask, which is a decoder. scale_embeddings (false): times sqrt(d_model).
 - max_seq_len (512), pad_id (none), bos_id (1), eos_id (2).
 """
@@ -37,21 +37,21 @@ _POSITIONS: dict[str, Positions] = {
     name: name
     for name in ("sinusoidal_interleaved", "sinusoidal_halves", "none")  # of a table: learned
 }
-_FOUND = "_found"  # what the tensors say, among the values
+_FOUND = "_found"  # key of the options that follow from the tensors
 
 
 def described(
     values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str | Message
 ) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
-    """Return the description with what the tensors say beside it, and the tensors under the keys of the table.
+    """Return the options, with those that follow from the tensors, and the tensors by the keys of the table.
 
     Args:
         values: the object in config.json.
         tensors: by their keys in the file.
-        where: what to call the source in messages.
+        where: the source in messages.
 
     Raises:
-        CheckpointError: there are no such layers, several stacks of a kind, or a key that is named and not there.
+        CheckpointError: there are no such layers, several stacks of a kind, or a named key is missing.
     """
     stacks = stacks_of(tensors)
     if not stacks or len(set(stacks.values())) != len(stacks):
@@ -89,12 +89,12 @@ def described(
     if bias in beside:
         keys["output.bias"] = bias
     _refuse_two_vocabularies(tensors, keys, where)
-    found: dict[str, Any] = {key: tuple(tensors[name].shape) for key, name in keys.items()}
+    shapes: dict[str, Any] = {key: tuple(tensors[name].shape) for key, name in keys.items()}
     left_out = {unwrapped_key(str(key)) for key in values.get("ignored") or ()}
     for key in set(beside) - set(keys.values()):
         if str(values.get("positions")) in sinusoidal_kinds(tensors[key]):
             left_out.add(key)
-            found["n_positions"] = tensors[key].numel() // tensors[key].shape[-1]
+            shapes["n_positions"] = tensors[key].numel() // tensors[key].shape[-1]
         elif "positions" in values and tensors[key].ndim == 3 and 1 in tensors[key].shape[:2]:
             raise CheckpointError(
                 "{where}: the table {name!r} does not contain the positions described in config.json; replace "
@@ -103,11 +103,11 @@ def described(
                 name=key,
             )
     weights = {key: tensors[key] for key in tensors if key not in left_out}
-    return {**values, _FOUND: found}, Renamed(weights, keys)
+    return {**values, _FOUND: shapes}, Renamed(weights, keys)
 
 
 def sinusoidal_kinds(table: Tensor) -> list[str]:
-    """Return which tables of sinusoidal positions a tensor [n, d_model] holds, whatever axes of one it has beside."""
+    """Return the kinds of sinusoidal positions in a table [n, d_model], possibly with additional axes of length 1."""
     n, width = table.numel() // max(1, table.shape[-1] if table.ndim else 1), table.shape[-1] if table.ndim else 0
     if table.ndim < 2 or n < 2 or width % 2 or not table.is_floating_point() or table.ndim > 3:
         return []
@@ -120,7 +120,7 @@ def sinusoidal_kinds(table: Tensor) -> list[str]:
 
 
 def _of_stack(named: object, i: int) -> object:
-    """Return what config.json names for the first stack or the second, where it may name one for both."""
+    """Return the value for one stack, of a list of two or one for both."""
     return named[i] if isinstance(named, list) and len(named) == 2 else named
 
 
@@ -153,7 +153,7 @@ def _refuse_two_vocabularies(tensors: Mapping[str, Tensor], keys: Mapping[str, s
 
 
 def read(options: Options) -> ModelConfig:
-    """Return our configuration of such a model.
+    """Return our configuration of a torch.nn.Transformer.
 
     Source: the classes of torch.nn, which follow Vaswani et al. 2017.
     """
@@ -213,7 +213,7 @@ def read(options: Options) -> ModelConfig:
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return where each tensor of such a model goes, by the keys of `described`."""
+    """Return the entries of a torch.nn.Transformer, by the keys of `described`."""
     parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
     is_pair = config.architecture == "encoder_decoder"
     ours_of = {"encoder": "decoder" if config.architecture == "decoder_only" else "encoder", "decoder": "decoder"}
@@ -249,7 +249,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def stacks_of(tensors: Iterable[str]) -> dict[str, str]:
-    """Return the stacks of layers, "encoder" or "decoder", by what stands before a layer's number in their keys."""
+    """Return "encoder" or "decoder" for each stack of layers, by the prefix of its keys."""
     parts: dict[str, set[str]] = {}
     for match in filter(None, map(LAYER.fullmatch, tensors)):
         parts.setdefault(match["layers"], set()).add(match["part"])
