@@ -1,4 +1,4 @@
-"""Work that somebody waits for goes on; work that nobody waits for, or that takes too long, ends."""
+"""The process of an analysis continues while a client waits, and ends when none does or after too long."""
 
 import os
 import time

@@ -72,9 +72,9 @@ def test_the_losses_are_those_of_counting_by_hand(
             with pytest.raises(CorpusError, match="add more text"):
                 baselines(*parts, vocab_size=VOCAB_SIZE)
             return
-        found = baselines(*parts, vocab_size=VOCAB_SIZE)
-    assert (found.unigram_loss, found.bigram_loss) == pytest.approx(losses_by_hand(counted, judged, VOCAB_SIZE))
-    assert (found.n_counted, found.n_judged) == (len(counted), len(judged))
+        losses = baselines(*parts, vocab_size=VOCAB_SIZE)
+    assert (losses.unigram_loss, losses.bigram_loss) == pytest.approx(losses_by_hand(counted, judged, VOCAB_SIZE))
+    assert (losses.n_counted, losses.n_judged) == (len(counted), len(judged))
 
 
 def test_of_very_many_some_blocks_are_counted(monkeypatch: pytest.MonkeyPatch):
@@ -82,6 +82,6 @@ def test_of_very_many_some_blocks_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_MOST_COUNTED", 100)
     monkeypatch.setattr(module, "_MOST_JUDGED", 50)
     part = Targets(store_of([[*range(2, 9)] * 100]), np.array([True]), n_given=0)
-    found = baselines(part, part, vocab_size=9)
-    assert 50 < found.n_counted <= 100 and 20 < found.n_judged <= 50
-    assert found.bigram_loss < 0.2 < 1.9 < found.unigram_loss  # seven tokens in turn: log 7 is 1.95
+    losses = baselines(part, part, vocab_size=9)
+    assert 50 < losses.n_counted <= 100 and 20 < losses.n_judged <= 50
+    assert losses.bigram_loss < 0.2 < 1.9 < losses.unigram_loss  # seven tokens in turn: log 7 is 1.95

@@ -37,7 +37,7 @@ def epoch_of(batches: Numbers) -> list[list[int]]:
 
 
 def order_by_hand(lengths: list[int], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
-    """An epoch cut into its batches one after another, as it always was: runs that were begun earlier go on."""
+    """An epoch cut into its batches one after another, as before: older runs resume with it."""
     random = np.random.default_rng((seed, epoch))
     shuffled = random.permutation(len(lengths)).tolist()
     batches = []

@@ -51,7 +51,7 @@ def test_a_stride_is_at_most_as_long_as_a_window(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("items", "architecture", "said"),
+    ("items", "architecture", "message"),
     [
         (PAIRS, "decoder_only", r"consists of pairs, but a decoder-only model .* choose an encoder-decoder"),
         (PAIRS, "encoder_only", r"consists of pairs, but an encoder-only model .* text file"),
@@ -59,6 +59,6 @@ def test_a_stride_is_at_most_as_long_as_a_window(tmp_path: Path):
         *(([], architecture, "at least one pair or text") for architecture in get_args(Architecture)),
     ],
 )
-def test_what_a_model_cannot_learn_from(tokenizer: Tokenizer, items: Any, architecture: Architecture, said: str):
-    with pytest.raises(CorpusError, match=said):
+def test_what_a_model_cannot_learn_from(tokenizer: Tokenizer, items: Any, architecture: Architecture, message: str):
+    with pytest.raises(CorpusError, match=message):
         get(items, tokenizer, architecture)

@@ -1,4 +1,4 @@
-"""What a person is told of a corpus before a training, of real files; and of a sound one, nothing."""
+"""Findings about a corpus before training, of real files; and none about a sound one."""
 
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,15 @@ def compute_stats(folder: Path, name: str, content: str, **reading: Any) -> Corp
     return stats_of(str(folder / name), reading=CorpusReading(**reading))
 
 
-def told(found: CorpusStats, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
-    findings = check(found, max_seq_len=max_seq_len, batch_size=batch_size)
+def sentences_of(stats: CorpusStats, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
+    findings = check(stats, max_seq_len=max_seq_len, batch_size=batch_size)
     return "\n".join(str(finding.sentence) for finding in findings)
 
 
 def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
-    assert told(compute_stats(tmp_path, "a.txt", "\n".join(SENTENCES))) == ""
+    assert sentences_of(compute_stats(tmp_path, "a.txt", "\n".join(SENTENCES))) == ""
     reversed_ = (f"{text}\t{' '.join(text.split()[::-1])}" for text in SENTENCES)
-    assert told(compute_stats(tmp_path, "a.tsv", "\n".join(reversed_))) == ""
+    assert sentences_of(compute_stats(tmp_path, "a.tsv", "\n".join(reversed_))) == ""
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,17 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
     ],
 )
 def test_what_is_degenerate_is_told(tmp_path: Path, name: str, content: str, reading: dict[str, Any], sentence: str):
-    assert sentence in told(compute_stats(tmp_path, name, content, **reading))
+    assert sentence in sentences_of(compute_stats(tmp_path, name, content, **reading))
 
 
 def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     lines = [f"{text}\t{text} !" for text in SENTENCES[:200]]
     lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
-    found = compute_stats(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
-    (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
+    stats = compute_stats(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
+    (finding,) = (finding for finding in check(stats, max_seq_len=40, batch_size=16) if finding.is_fatal)
     assert str(finding.sentence).startswith("7 sources are too long for the model: up to 44 tokens, including <eos>")
     assert "Raise max_seq_len to 44" in str(finding.sentence)
-    assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
+    assert not [finding for finding in check(stats, max_seq_len=44, batch_size=16) if finding.is_fatal]
 
 
 def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Path):
@@ -67,9 +67,9 @@ def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Pa
     sizes: dict[Architecture, int] = {"encoder_only": 62, "decoder_only": 61}
     for architecture, most in sizes.items():
         tokens = CorpusReading(tokens="word")
-        found = stats_of(str(tmp_path / "a.txt"), reading=tokens, architecture=architecture)
-        assert check(found, max_seq_len=most, batch_size=16) == []
-        (finding,) = check(found, max_seq_len=most - 1, batch_size=16)
+        stats = stats_of(str(tmp_path / "a.txt"), reading=tokens, architecture=architecture)
+        assert check(stats, max_seq_len=most, batch_size=16) == []
+        (finding,) = check(stats, max_seq_len=most - 1, batch_size=16)
         assert str(finding.sentence).startswith(f"1 text is longer than {most - 1} tokens") and not finding.is_fatal
 
 
@@ -84,9 +84,9 @@ def test_windows_of_a_running_text_are_as_many_as_batches_have(
 ):
     (tmp_path / "a.txt").write_text("a b" * 1000, encoding="utf-8")
     reading = CorpusReading(tokens="character", division="stream")
-    found = stats_of(str(tmp_path / "a.txt"), reading=reading, architecture=architecture)
+    stats = stats_of(str(tmp_path / "a.txt"), reading=reading, architecture=architecture)
     corpus = load_corpus(str(tmp_path / "a.txt"), reading=reading)
     tokenizer = tokenizer_of(corpus, architecture)
     size: dict[str, Any] = {"max_seq_len": max_seq_len, "batch_size": 4}
     batches = batches_for(corpus.train, tokenizer, architecture, **size, seed=0, stride=stride)
-    assert n_rows(found, max_seq_len, stride) == batches.n_rows
+    assert n_rows(stats, max_seq_len, stride) == batches.n_rows

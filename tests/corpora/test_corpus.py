@@ -38,8 +38,8 @@ def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by() -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_items_are_different_and_alignments_count_in_tokens(name: str, made: Callable[[str], Corpus]) -> None:
-    corpus = made(name)
+def test_items_are_different_and_alignments_count_in_tokens(name: str, sample: Callable[[str], Corpus]) -> None:
+    corpus = sample(name)
     parts = [{item.texts[0] for item in part} for part in (corpus.train, corpus.held_out)]
     assert [len(part) for part in parts] == [len(corpus.train), len(corpus.held_out)] == [2_000, 300]
     assert not parts[0] & parts[1]
@@ -57,9 +57,9 @@ def test_items_are_different_and_alignments_count_in_tokens(name: str, made: Cal
 @pytest.mark.parametrize("name", TASKS)
 def test_the_seed_decides(name: str, few: Callable[[str], GeneratedCorpus]) -> None:
     generated = few(name)
-    made = [generated(seed=seed) for seed in (3, 3, 4)]
-    assert made[0].fingerprint == made[1].fingerprint != made[2].fingerprint
-    assert {(len(corpus.train), len(corpus.held_out)) for corpus in made} == {(60, 20)}
+    drawn = [generated(seed=seed) for seed in (3, 3, 4)]
+    assert drawn[0].fingerprint == drawn[1].fingerprint != drawn[2].fingerprint
+    assert {(len(corpus.train), len(corpus.held_out)) for corpus in drawn} == {(60, 20)}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_the_known_ones() -> None:

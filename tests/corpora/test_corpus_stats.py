@@ -47,50 +47,50 @@ def percentile(lengths: list[int], share: float) -> int:
 )
 def test_of_texts(texts: str, tokens: Any, architecture: Architecture):
     reading = CorpusReading(tokens=tokens, vocab_size=300)
-    found = stats_of(texts, reading=reading, architecture=architecture)
+    stats = stats_of(texts, reading=reading, architecture=architecture)
     corpus = load_corpus(texts, reading=reading)
     tokenizer = tokenizer_of(corpus, architecture)
     train, held_out = ([tokenizer.encode(item.text) for item in part] for part in (corpus.train, corpus.held_out))
     counts = Counter(chain.from_iterable(train))
-    assert (found.n_train, found.n_held_out, found.items) == (len(train), len(held_out), "texts")
-    assert found.n_train_tokens == counts.total()
-    assert found.n_held_out_tokens == sum(map(len, held_out))
+    assert (stats.n_train, stats.n_held_out, stats.items) == (len(train), len(held_out), "texts")
+    assert stats.n_train_tokens == counts.total()
+    assert stats.n_held_out_tokens == sum(map(len, held_out))
     lengths = list(map(len, train + held_out))
-    assert found.lengths.keys() == {"text"}
-    measured = found.lengths["text"]
+    assert stats.lengths.keys() == {"text"}
+    measured = stats.lengths["text"]
     expected = percentile(lengths, 0.5), percentile(lengths, 0.95), max(lengths)
     assert (measured.median, measured.percentile_95, measured.longest) == expected
-    assert [frequency.count for frequency in found.frequent] == sorted(counts.values(), reverse=True)[:20]
-    assert found.vocab_size == tokenizer.vocab_size and found.tokenizer_kind == tokens
+    assert [frequency.count for frequency in stats.frequent] == sorted(counts.values(), reverse=True)[:20]
+    assert stats.vocab_size == tokenizer.vocab_size and stats.tokenizer_kind == tokens
     n_targets = counts.total() + (len(train) if architecture == "decoder_only" else 0)
-    assert found.n_counted == n_targets
-    assert 0 < found.bigram_loss < found.unigram_loss < math.log(tokenizer.vocab_size)
-    assert (found.name, found.fingerprint, found.architecture) == ("lines", corpus.fingerprint, architecture)
-    assert len(found.samples) == 10 and {sample for [sample] in found.samples} <= set(LINES)
+    assert stats.n_counted == n_targets
+    assert 0 < stats.bigram_loss < stats.unigram_loss < math.log(tokenizer.vocab_size)
+    assert (stats.name, stats.fingerprint, stats.architecture) == ("lines", corpus.fingerprint, architecture)
+    assert len(stats.samples) == 10 and {sample for [sample] in stats.samples} <= set(LINES)
 
 
 def test_of_pairs(pairs: str):
-    found = stats_of(pairs)
+    stats = stats_of(pairs)
     corpus = load_corpus(pairs)
     tokenizer = tokenizer_of(corpus, "encoder_decoder")
     every = [*corpus.train, *corpus.held_out]
-    assert (found.items, found.architecture) == ("pairs", "encoder_decoder")
+    assert (stats.items, stats.architecture) == ("pairs", "encoder_decoder")
     for side in ("source", "target"):
-        assert found.lengths[side].longest == max(len(tokenizer.encode(getattr(pair, side))) for pair in every)
+        assert stats.lengths[side].longest == max(len(tokenizer.encode(getattr(pair, side))) for pair in every)
     sides = [[tokenizer.encode(text) for text in (pair.source, pair.target)] for pair in corpus.train]
-    assert found.n_train_tokens == sum(len(source) + len(target) for source, target in sides)
-    assert found.n_counted == sum(len(target) + 1 for _, target in sides)  # with <eos>
-    assert found.n_judged == sum(len(tokenizer.encode(pair.target)) + 1 for pair in corpus.held_out)
-    assert {Pair(source, target) for source, target in found.samples} <= set(corpus.train)
+    assert stats.n_train_tokens == sum(len(source) + len(target) for source, target in sides)
+    assert stats.n_counted == sum(len(target) + 1 for _, target in sides)  # with <eos>
+    assert stats.n_judged == sum(len(tokenizer.encode(pair.target)) + 1 for pair in corpus.held_out)
+    assert {Pair(source, target) for source, target in stats.samples} <= set(corpus.train)
 
 
 def test_unknown_words_are_counted(tmp_path: Path):
     path = tmp_path / "words.txt"
     path.write_text("\n".join(f"a word{i} {'b' * 999}" for i in range(40)))
-    found = stats_of(str(path), reading=CorpusReading(tokens="word"))
-    assert found.unknown_share == pytest.approx(1 / 3)  # the one in the middle is in no other line
+    stats = stats_of(str(path), reading=CorpusReading(tokens="word"))
+    assert stats.unknown_share == pytest.approx(1 / 3)  # the one in the middle is in no other line
     assert stats_of(str(path)).unknown_share == 0
-    assert all(len(sample) == 304 and sample.endswith("b ...") for [sample] in found.samples)  # cut, being long
+    assert all(len(sample) == 304 and sample.endswith("b ...") for [sample] in stats.samples)  # cut, being long
 
 
 def test_what_a_model_cannot_learn_from_has_no_stats(texts: str, cache: Path):
@@ -116,12 +116,12 @@ def test_a_training_finds_all_that_it_needs(texts: str, cache: Path, monkeypatch
 
 def test_it_is_found_again_and_not_made_again(texts: str, monkeypatch: pytest.MonkeyPatch):
     assert kept_stats(texts, AS_MADE, "decoder_only") is None
-    found = stats_of(texts)
-    assert kept_stats(texts, AS_MADE, "decoder_only") == found
+    stats = stats_of(texts)
+    assert kept_stats(texts, AS_MADE, "decoder_only") == stats
     monkeypatch.setattr(analysis, "compute_stats", None)  # so nothing can be made
-    assert stats_of(texts) == found
+    assert stats_of(texts) == stats
     monkeypatch.chdir(Path(texts).parent)
-    assert kept_stats("lines.txt", AS_MADE, "decoder_only") == found
+    assert kept_stats("lines.txt", AS_MADE, "decoder_only") == stats
 
 
 def test_what_it_depends_on_tells_it_apart(texts: str, monkeypatch: pytest.MonkeyPatch):
@@ -148,7 +148,7 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path, texts: str):
     (folder / "deep").mkdir(parents=True)
     for i in range(3):
         (folder / "deep" / f"{i}.txt").write_text(f"{i} is a number\n")
-    found = stats_of(str(folder))
-    assert kept_stats(str(folder), AS_MADE, "decoder_only") == found
+    stats = stats_of(str(folder))
+    assert kept_stats(str(folder), AS_MADE, "decoder_only") == stats
     (folder / "more.txt").write_text("one more\n")
     assert kept_stats(str(folder), AS_MADE, "decoder_only") is None

@@ -153,9 +153,9 @@ def test_a_tokenizer_without_any_special_token_gets_those_that_it_needs(tmp_path
 def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
     name, reading = write_text(tmp_path), CorpusReading(tokens=str(like_gpt2), division="lines")
     before = fingerprint_of_source(str(like_gpt2))
-    made = stats_of(name, reading=reading)
-    assert (made.tokenizer_kind, made.vocab_size, made.unknown_share) == ("foreign", 301, 0.0)
-    assert kept_stats(name, reading, "decoder_only") == made
+    stats = stats_of(name, reading=reading)
+    assert (stats.tokenizer_kind, stats.vocab_size, stats.unknown_share) == ("foreign", 301, 0.0)
+    assert kept_stats(name, reading, "decoder_only") == stats
     (like_gpt2 / "README.md").write_text("not a part of it")
     assert fingerprint_of_source(str(like_gpt2)) == before
     (like_gpt2 / "tokenizer_config.json").write_text("{}")
@@ -164,7 +164,7 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .*owner/name"),
         ("{folder}/empty", "the folder .*empty contains no tokenizer; give a folder with a tokenizer.json"),
@@ -172,10 +172,10 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
         ("no-such/model", "no-such/model.* (connection|offline|reached)"),
     ],
 )
-def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: str, said: str):
+def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: str, message: str):
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "tokenizer.json").write_text("{")
-    with pytest.raises(CorpusError, match=said) as caught:
+    with pytest.raises(CorpusError, match=message) as caught:
         foreign_tokenizer(source.format(folder=tmp_path), "decoder_only")
     assert "\n" not in str(caught.value)

@@ -134,15 +134,15 @@ def test_a_file_is_divided_as_it_is_wanted(path: Callable[..., str]):
     pairs = path("a\tb\nc\td\n", "pairs.tsv")
     assert not load_corpus(pairs, reading=CorpusReading(division="lines")).is_pairs
     name = path(POEM)
-    found = {
+    corpora = {
         division: load_corpus(name, reading=CorpusReading(division=division))
         for division in ("auto", "stretches", "lines", "stream")
     }
-    n_texts = {division: len(corpus.train) + len(corpus.held_out) for division, corpus in found.items()}
+    n_texts = {division: len(corpus.train) + len(corpus.held_out) for division, corpus in corpora.items()}
     assert n_texts["auto"] == n_texts["stretches"] == 40
     assert n_texts["lines"] in (41, 80)  # one line comes again and again, and is trained on or held out
-    assert len({corpus.fingerprint for corpus in found.values()}) == 3
-    assert "".join(text.text for part in ("train", "held_out") for text in getattr(found["stream"], part)) == POEM
+    assert len({corpus.fingerprint for corpus in corpora.values()}) == 3
+    assert "".join(text.text for part in ("train", "held_out") for text in getattr(corpora["stream"], part)) == POEM
 
 
 @pytest.mark.parametrize("text", ["One long paragraph, of which each sentence goes on. " * 9, "ha\n" * 99])

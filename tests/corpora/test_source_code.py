@@ -24,17 +24,17 @@ def test_every_change_is_seen(tmp_path: Path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "deep" / "b.py").write_text("y = 2\n")
-    found = [fingerprint_of_code(tmp_path)]
+    fingerprints = [fingerprint_of_code(tmp_path)]
     (tmp_path / "notes.md").write_text("no code")
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "a.pyc").write_bytes(b"compiled")
-    assert fingerprint_of_code(tmp_path) == found[0]
+    assert fingerprint_of_code(tmp_path) == fingerprints[0]
     for path, code in [("deep/b.py", "y = 3\n"), ("b.txt", "x"), ("deep/c.py", ""), ("a.py", ""), ("deep/c.py", "x\n")]:
         (tmp_path / path).write_text(code)
-        found.append(fingerprint_of_code(tmp_path))
+        fingerprints.append(fingerprint_of_code(tmp_path))
     (tmp_path / "a.py").rename(tmp_path / "d.py")
-    found.append(fingerprint_of_code(tmp_path))
-    assert len(set(found)) == len(found)
+    fingerprints.append(fingerprint_of_code(tmp_path))
+    assert len(set(fingerprints)) == len(fingerprints)
 
 
 def test_the_rooms_have_their_own():
@@ -44,13 +44,13 @@ def test_the_rooms_have_their_own():
 
 def imported(path: Path) -> set[Path]:
     """The files of ours that a file imports, wherever in it."""
-    found = set()
+    files = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("transformer_core"):
             for name in ("", *(f".{alias.name}" for alias in node.names)):
                 place = CORE.parent / Path(*f"{node.module}{name}".split("."))
-                found |= {file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}
-    return found
+                files |= {path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()}
+    return files
 
 
 def test_what_draws_a_corpus_lies_in_the_room_whose_code_counts():

@@ -18,20 +18,20 @@ def chapter(*, seed: int, n_paragraphs: int) -> str:
 
     Args:
         seed: of the choice.
-        n_paragraphs: so many.
+        n_paragraphs: number of paragraphs.
     """
     return "\n\n".join(["Chapter I", *_paragraphs(random.Random(seed), n_paragraphs)]) + "\n"
 
 
 def _paragraphs(draw: random.Random, n: int) -> Iterator[str]:
     for i in range(n):
-        told, name = _sentences(draw), draw.choice(NAMES)
+        sentences, name = _sentences(draw), draw.choice(NAMES)
         if i % 3 == 1:
-            asked = f"Where's the {_thing(draw)}, {name}? It isn't {draw.choice(PLACES)}!"
-            yield f"“{asked}” said {name} – and then, more softly: “‘{told[2]}’ That’s what they told me…”"
+            question = f"Where's the {_thing(draw)}, {name}? It isn't {draw.choice(PLACES)}!"
+            yield f"“{question}” said {name} – and then, more softly: “‘{sentences[2]}’ That’s what they told me…”"
         else:
-            draw.shuffle(told)
-            yield " ".join(told[: 1 + i % 3]) + (f" * * * {i}" if i % 10 == 9 else "")
+            draw.shuffle(sentences)
+            yield " ".join(sentences[: 1 + i % 3]) + (f" * * * {i}" if i % 10 == 9 else "")
 
 
 def _sentences(draw: random.Random) -> list[str]:

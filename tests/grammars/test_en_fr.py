@@ -91,12 +91,12 @@ def deeds(part: Sequence[Pair]) -> Iterator[tuple[str, str, str]]:
 
 
 def test_no_held_out_combination_occurs_in_training(en_fr: Corpus) -> None:
-    found = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
-    assert len(found) > len(en_fr.train) / 8
-    assert not [triple for triple in found if is_held_out_combination(triple)]
+    trained = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
+    assert len(trained) > len(en_fr.train) / 8
+    assert not [triple for triple in trained if is_held_out_combination(triple)]
     tested = list(zip(reasons(en_fr.held_out), deeds(en_fr.held_out), strict=True))
     assert len(tested) > 0.25 * len(en_fr.held_out)
-    assert all(triple not in found or deed not in found for (_, triple), deed in tested)
+    assert all(triple not in trained or deed not in trained for (_, triple), deed in tested)
 
 
 def test_the_pronoun_cannot_be_guessed(en_fr: Corpus) -> None:
@@ -126,10 +126,10 @@ WRONG = {
 @pytest.mark.parametrize("mistake", WRONG)
 def test_the_french_has_no(mistake: str, en_fr: Corpus) -> None:
     wrong = re.compile(WRONG[mistake])
-    found = [pair.target for pair in pairs(en_fr) if wrong.search(pair.target)]
+    mistakes = [pair.target for pair in pairs(en_fr) if wrong.search(pair.target)]
     if mistake != "no capital or no full stop":
-        found += [pair.target for pair in pairs(en_fr) if wrong.search(pair.target.lower())]
-    assert found == []
+        mistakes += [pair.target for pair in pairs(en_fr) if wrong.search(pair.target.lower())]
+    assert mistakes == []
 
 
 def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus) -> None:

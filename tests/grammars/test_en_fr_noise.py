@@ -19,18 +19,18 @@ REASON = re.compile(r"parce qu'(ils?|elles?) (.*)\.$")
 
 def endings() -> Mapping[str, set[str]]:
     """Each French adjective, with all its forms of the other gender."""
-    found: dict[str, set[str]] = {}
+    others: dict[str, set[str]] = {}
     for adjective in ADJECTIVES.values():
         for plural in (False, True):
             masculine, feminine = adjective.french("m", plural), adjective.french("f", plural)
-            found.setdefault(masculine, set()).add(feminine)
-            found.setdefault(feminine, set()).add(masculine)
-    return found
+            others.setdefault(masculine, set()).add(feminine)
+            others.setdefault(feminine, set()).add(masculine)
+    return others
 
 
 @pytest.fixture(scope="module")
 def noisy() -> list[tuple[str, str]]:
-    """The French of training beside the right one, where they differ."""
+    """The French of training beside the correct one, where they differ."""
     rng = random.Random(0)
     drawn = [draw_sentence(rng) for _ in range(N)]
     both = [(translate(with_noise(sentence)).target, translate(sentence).target) for sentence in drawn]
@@ -44,12 +44,12 @@ def test_they_are_as_many_as_said_of_the_sentences_that_can_have_one(noisy: list
 def test_the_pronoun_is_the_other_one_and_what_agrees_follows(noisy: list[tuple[str, str]]):
     forms = endings()
     for wrong, right in noisy:
-        said, meant = REASON.search(wrong), REASON.search(right)
-        assert said is not None
+        written, meant = REASON.search(wrong), REASON.search(right)
+        assert written is not None
         assert meant is not None
-        assert wrong[: said.start()] == right[: meant.start()]
-        assert said[1] == OTHER[meant[1]]
-        for one, other in zip(said[2].split(), meant[2].split(), strict=True):
+        assert wrong[: written.start()] == right[: meant.start()]
+        assert written[1] == OTHER[meant[1]]
+        for one, other in zip(written[2].split(), meant[2].split(), strict=True):
             assert one == other or one in forms[other], (wrong, right)
     assert sum(wrong.split()[-1] != right.split()[-1] for wrong, right in noisy) > len(noisy) / 4
 

@@ -46,7 +46,7 @@ def drawn(request: pytest.FixtureRequest) -> Drawn:
         stories = [tell(rng) for _ in range(request.param)]
     wordings = [wording for deed in DEEDS.values() for wording in deed.wordings if wording.variants[0][1]]
     unused = [one.text for one in wordings if not any(id(slots[-1]) in used for _, slots in one.variants)]
-    return Drawn(stories, unused, {story.text: found for story in stories[::10] if (found := faults(story.text))})
+    return Drawn(stories, unused, {story.text: problems for story in stories[::10] if (problems := faults(story.text))})
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +85,16 @@ def test_most_wordings_are_told_and_the_reader_has_nothing_against_any_story(dra
 
 def test_what_is_held_out_can_be_read_off_the_text(stories: list[Story]) -> None:
     """Of stories in which a ball, a kite or a hat gets stuck: who it is and what it is, told by the text alone."""
-    found: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+    seen: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
     for story in stories:
         if re.search(r"\blanded\b|\bgot (?:stuck|caught) (?:in|on) the (?:top|roof|apple)", story.text):
             name = next(word for word in re.findall(r"\w+", story.text) if word in NAMES)
             thing = re.search(r"\b(ball|kite|hat|cap)\b", story.text)
             assert thing
-            found[story.is_held_out].add((name, thing[1]))
-    held_out = {(name, thing) for name, thing in found[True] if is_held_out_combination(("stuck", name, thing))}
-    assert held_out and not held_out & found[False]
-    assert len(found[False]) > 40
+            seen[story.is_held_out].add((name, thing[1]))
+    held_out = {(name, thing) for name, thing in seen[True] if is_held_out_combination(("stuck", name, thing))}
+    assert held_out and not held_out & seen[False]
+    assert len(seen[False]) > 40
 
 
 def test_storys_are_short_and_have_many_openings(stories: list[Story]) -> None:
@@ -150,7 +150,7 @@ def test_the_measures_judge_what_is_written_behind_the_opening(stories: list[Sto
         assert coherent(text, rest) and grammatical(text, rest)
         assert coherent(text, rest.strip())
         assert not coherent(text, "") and not coherent(text, "The end.") and not grammatical(text, " The end.")
-    told, other = (Text(next(story.text for story in stories if story.plot == plot)) for plot in ("thief", "swap"))
+    thief, other = (Text(next(story.text for story in stories if story.plot == plot)) for plot in ("thief", "swap"))
     rest_of_other = other.text.removeprefix(opening(other))
-    assert grammatical(told, rest_of_other)
-    assert not coherent(told, rest_of_other)
+    assert grammatical(thief, rest_of_other)
+    assert not coherent(thief, rest_of_other)

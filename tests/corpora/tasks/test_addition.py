@@ -12,22 +12,22 @@ def sum_of(source: str) -> int:
     return sum(map(int, source.split("+")))
 
 
-def test_every_sum_is_right(made: Callable[[str], Corpus]) -> None:
-    for pair in made("addition").held_out:
+def test_every_sum_is_right(sample: Callable[[str], Corpus]) -> None:
+    for pair in sample("addition").held_out:
         assert int(pair.target) == sum_of(pair.source)
         assert all(str(int(number)) == number and len(number) <= 4 for number in pair.source.split("+"))
 
 
-def test_no_sum_is_held_out_that_is_trained_on_the_other_way_round(made: Callable[[str], Corpus]) -> None:
+def test_no_sum_is_held_out_that_is_trained_on_the_other_way_round(sample: Callable[[str], Corpus]) -> None:
     train, held_out = (
         {frozenset(pair.source.split("+")) for pair in part}
-        for part in (made("addition").train, made("addition").held_out)
+        for part in (sample("addition").train, sample("addition").held_out)
     )
     assert not train & held_out
 
 
-def test_numbers_of_all_lengths_and_long_carries_are_frequent(made: Callable[[str], Corpus]) -> None:
-    pairs = made("addition").train
+def test_numbers_of_all_lengths_and_long_carries_are_frequent(sample: Callable[[str], Corpus]) -> None:
+    pairs = sample("addition").train
     lengths = {tuple(map(len, pair.source.split("+"))) for pair in pairs}
     assert lengths == {(i, j) for i in range(1, 5) for j in range(1, 5)}
     depends_on = [max(map(len, pair.alignment)) for pair in pairs]

@@ -13,16 +13,16 @@ def what_stays(text: str) -> str:
     return text if shorter == text else what_stays(shorter)
 
 
-def test_everything_is_closed_and_nothing_besides(made: Callable[[str], Corpus]) -> None:
-    for pair in (*made("brackets").train[::5], *made("brackets").held_out):
+def test_everything_is_closed_and_nothing_besides(sample: Callable[[str], Corpus]) -> None:
+    for pair in (*sample("brackets").train[::5], *sample("brackets").held_out):
         still_open = what_stays(pair.source)
         assert set(still_open) <= set("([{<")
         assert what_stays(pair.source + pair.target) == ""
         assert len(pair.target) == len(still_open) <= MAX_OPEN
 
 
-def test_each_closing_bracket_is_aligned_with_the_one_that_it_closes(made: Callable[[str], Corpus]) -> None:
-    for pair in made("brackets").held_out:
+def test_each_closing_bracket_is_aligned_with_the_one_that_it_closes(sample: Callable[[str], Corpus]) -> None:
+    for pair in sample("brackets").held_out:
         for i, sources in enumerate(pair.alignment):
             (place,) = sources
             assert what_stays(pair.source[place:] + pair.target[: i + 1]) == ""
@@ -34,8 +34,8 @@ def test_by_hand() -> None:
     assert (pair.target, pair.alignment) == ("}>>", ((6,), (1,), (0,)))
 
 
-def test_all_lengths_and_depths_occur_and_pairs_closed_already(made: Callable[[str], Corpus]) -> None:
-    pairs = made("brackets").train
+def test_all_lengths_and_depths_occur_and_pairs_closed_already(sample: Callable[[str], Corpus]) -> None:
+    pairs = sample("brackets").train
     assert {len(pair.source) for pair in pairs} >= set(range(3, MAX_LENGTH + 1))
     assert {len(pair.source) for pair in pairs} <= set(range(1, MAX_LENGTH + 1))
     assert {len(pair.target) for pair in pairs} == set(range(1, MAX_OPEN + 1))

@@ -49,9 +49,9 @@ def test_the_standard_library_reads_every_format_alike() -> None:
             assert read(form, write_date(form, date).text) == date
 
 
-def test_all_dates_are_real_and_all_formats_cases_and_years_occur(made: Callable[[str], Corpus]) -> None:
-    pairs = made("dates").train
-    assert not {pair.target for pair in pairs} & {pair.target for pair in made("dates").held_out}
+def test_all_dates_are_real_and_all_formats_cases_and_years_occur(sample: Callable[[str], Corpus]) -> None:
+    pairs = sample("dates").train
+    assert not {pair.target for pair in pairs} & {pair.target for pair in sample("dates").held_out}
     years = {datetime.date.fromisoformat(pair.target).year for pair in pairs}
     assert len(years) > 190 and (min(years), max(years)) == (1900, 2099)
     shapes = {re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "x", pair.source)) for pair in pairs}

@@ -20,9 +20,9 @@ def begin_and_length(words: list[str]) -> tuple[int, int]:
     return words.index(words[again]), again - words.index(words[again])
 
 
-def test_a_text_is_some_words_and_two_or_three_copies(made: Callable[[str], Corpus]) -> None:
+def test_a_text_is_some_words_and_two_or_three_copies(sample: Callable[[str], Corpus]) -> None:
     copies: Counter[int] = Counter()
-    corpus = made("induction")
+    corpus = sample("induction")
     for text in corpus.train:
         words = text.text.split()
         begin, n = begin_and_length(words)
@@ -43,10 +43,10 @@ def test_the_alignment_by_hand() -> None:
 TEXT = Text("tea fox owl bee hat fox owl bee hat fox owl bee hat")
 
 
-def test_the_prompt_ends_where_it_is_clear_that_the_words_come_again(made: Callable[[str], Corpus]) -> None:
+def test_the_prompt_ends_where_it_is_clear_that_the_words_come_again(sample: Callable[[str], Corpus]) -> None:
     assert up_to_the_repetition(TEXT) == "tea fox owl bee hat fox owl"
-    for text in made("induction").held_out:
-        prompt = made("induction").prompt_of(text)
+    for text in sample("induction").held_out:
+        prompt = sample("induction").prompt_of(text)
         assert text.text.startswith(prompt)
         assert len(prompt.split()) == text.determined[0] + 1
 

@@ -10,20 +10,20 @@ from transformer_core.corpora.tasks.tasks import LETTERS, MAX_LETTERS, MIN_LETTE
 NAMES = ["copy", "reverse", "sort"]
 
 
-def test_copy_repeats_and_reverse_turns_round(made: Callable[[str], Corpus]) -> None:
-    sources = {pair.source for name in NAMES for pair in made(name).train}
+def test_copy_repeats_and_reverse_turns_round(sample: Callable[[str], Corpus]) -> None:
+    sources = {pair.source for name in NAMES for pair in sample(name).train}
     assert {len(source) for source in sources} == set(range(MIN_LETTERS, MAX_LETTERS + 1))
     assert {letter for source in sources for letter in source} == set(LETTERS)
-    for pair in made("copy").train:
+    for pair in sample("copy").train:
         assert pair.target == pair.source
         assert pair.alignment == tuple((i,) for i in range(len(pair.source)))
-    for pair in made("reverse").train:
+    for pair in sample("reverse").train:
         assert all(pair.target[-1 - i] == letter for i, letter in enumerate(pair.source))
         assert [place for (place,) in pair.alignment] == list(range(len(pair.source) - 1, -1, -1))
 
 
-def test_sort_puts_into_order_and_equal_letters_keep_theirs(made: Callable[[str], Corpus]) -> None:
-    for pair in made("sort").held_out:
+def test_sort_puts_into_order_and_equal_letters_keep_theirs(sample: Callable[[str], Corpus]) -> None:
+    for pair in sample("sort").held_out:
         in_order = "".join(letter * pair.source.count(letter) for letter in LETTERS)
         assert pair.target == in_order
         places = [place for (place,) in pair.alignment]

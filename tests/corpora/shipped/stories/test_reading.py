@@ -64,14 +64,14 @@ def test_a_good_story_has_no_faults(text: str) -> None:
 )  # fmt: skip
 def test_a_fault_is_named(text: str, right: str, wrong: str, complaint: str) -> None:
     assert text.count(right) >= 1
-    found = faults(text.replace(right, wrong, 1))
-    assert (not found) if not complaint else any(complaint in fault for fault in found), found
+    problems = faults(text.replace(right, wrong, 1))
+    assert (not problems) if not complaint else any(complaint in fault for fault in problems), problems
 
 
 def test_what_is_left_open_is_named() -> None:
-    told = sentences(LOST)
-    assert faults(" ".join(told[:4])) == ["the ball is still missing"]
-    assert faults(" ".join(told[:2])) == ["it has 2 sentences; a story has 3 to 7", "the ball is still missing"]
+    parts = sentences(LOST)
+    assert faults(" ".join(parts[:4])) == ["the ball is still missing"]
+    assert faults(" ".join(parts[:2])) == ["it has 2 sentences; a story has 3 to 7", "the ball is still missing"]
     assert "Nora has not got the kite" not in faults(SWAP)
     assert faults(" ".join(sentences(SWAP)[:4])) == ["Nora has not got the whistle", "Tom has not got the kite"]
 
@@ -82,8 +82,8 @@ def test_a_pronoun_that_could_be_two_is_named() -> None:
 
 
 def test_nothing_happens_twice() -> None:
-    told = sentences(HUNGRY)
-    assert any("not happened eat" in fault for fault in faults(" ".join([*told[:4], told[3], told[4]])))
+    parts = sentences(HUNGRY)
+    assert any("not happened eat" in fault for fault in faults(" ".join([*parts[:4], parts[3], parts[4]])))
 
 
 def test_a_story_with_the_end_of_another_does_not_hang_together() -> None:
