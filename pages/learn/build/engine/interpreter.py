@@ -14,9 +14,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from headlight.expressions import Evaluator, Grammar, excerpt
-from pages.learn.build.engine.arithmetic import elementwise, inverted, negative
-from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS
-from pages.learn.build.engine.products import matmul
+from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS, elementwise, inverted, matmul, negative
 from pages.learn.build.engine.shaping import matrix_transpose
 from pages.learn.build.engine.values import Budget, LineError, Value, array, integer, plain, shape_in_words, whole
 from transformer_core.errors import mark

@@ -118,13 +118,15 @@ def _differences(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 def _known(step: Step, given: Given, result: np.ndarray, others: Mapping[str, np.ndarray]) -> tuple[Message, ...]:
     """Return what is wrong, where it is one of the known mistakes, or another variable."""
-    for mistake in step.mistakes:
+    for line, why in step.mistakes:
+        if not line:
+            continue
         try:
-            wrong = _numbers(mistake.line, step, given)
+            wrong = _numbers(line, step, given)
         except LineError:
             continue  # a mistake that cannot be made on this text
         if is_close(result, wrong):
-            return (mistake.why,)
+            return (Message(why),)
     arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
     for name, other in (arrays | dict(others)).items():
         if is_close(result, other.astype(np.float64)):

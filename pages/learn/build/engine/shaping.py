@@ -33,11 +33,7 @@ def swapaxes(budget: Budget, input: Value, dim0: Value, dim1: Value) -> Value:
 
 
 def matrix_transpose(value: Value) -> np.ndarray:
-    """Swap the last two dimensions.
-
-    Raises:
-        LineError: it has fewer.
-    """
+    """Swap the last two dimensions."""
     x = array(value)
     if x.ndim < 2:
         raise LineError("this needs a matrix; the array has shape {shape}", shape=shape_in_words(x))
@@ -45,11 +41,7 @@ def matrix_transpose(value: Value) -> np.ndarray:
 
 
 def matrix_t(budget: Budget, input: Value) -> np.ndarray:
-    """Swap the dimensions of a matrix, as torch's t does.
-
-    Raises:
-        LineError: it has more than two.
-    """
+    """Swap the dimensions of a matrix, as torch's t does."""
     x = array(input)
     if x.ndim > 2:
         raise LineError("t transposes a matrix; the array has shape {shape}", shape=shape_in_words(x))
@@ -66,11 +58,7 @@ def permute(budget: Budget, input: Value, *dims: Value) -> Value:
 
 
 def reshape(budget: Budget, input: Value, *shape: Value) -> Value:
-    """Return the same numbers in another shape; -1 stands for what is left.
-
-    Raises:
-        LineError: the numbers do not fill that shape.
-    """
+    """Return the same numbers in another shape; -1 stands for what is left."""
     x, sizes = array(input), [whole(size) for size in spread(shape)]
     n_known = prod(size for size in sizes if size != -1)
     if -1 in sizes and n_known > 0 and not x.size % n_known:
@@ -109,11 +97,7 @@ def size(budget: Budget, input: Value, dim: Value = None) -> Value:
 
 
 def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
-    """Return arrays joined along a dimension; of an array those along its first one.
-
-    Raises:
-        LineError: the shapes do not fit, or there is nothing to join, or too much.
-    """
+    """Return arrays joined along a dimension; of an array those along its first one."""
     joined = tensors if isinstance(tensors, tuple) else np.atleast_1d(array(tensors))
     if len(joined) > MOST_PARTS:
         raise LineError("concat joins at most {n} arrays", n=MOST_PARTS)

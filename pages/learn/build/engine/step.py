@@ -34,14 +34,6 @@ class Variant:
     has_bias: bool = False  # positions add to the scores: `bias` of the head, `biases` of all heads
 
 
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong line, and what is wrong with it."""
-
-    line: str
-    why: Message
-
-
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """One of the twelve lines."""
@@ -53,14 +45,9 @@ class Step:
     line: str  # the solution, without the name
     shapes: str  # how the shapes of the solution fit: {q} stands for q, a line as well, and its shape
     axes: tuple[str, ...]  # of the result
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[tuple[str, str | Message], ...]  # wrong lines and why; "": not of this attention
 
     @property
     def solution(self) -> str:
         """The line with the name that it assigns."""
         return f"{self.name} = {self.line}"
-
-
-def mistakes_of(*pairs: tuple[str, str]) -> tuple[Mistake, ...]:
-    """Return mistakes of lines and what is wrong with them."""
-    return tuple(Mistake(line, Message(why)) for line, why in pairs if line)

@@ -6,12 +6,22 @@ attention.
 Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1), and sec. 3.2.2.
 """
 
+from collections.abc import Iterator
 from functools import cache
 
-from pages.learn.build.engine.all_heads import all_heads
-from pages.learn.build.engine.pattern import scores, softmax
-from pages.learn.build.engine.projections import projections
-from pages.learn.build.engine.step import Step, Variant
+from pages.learn.build.engine.one_head import projections, scores, softmax
+from pages.learn.build.engine.step import (
+    COLUMNS,
+    INVERTED,
+    KEYS_FOR_VALUES,
+    NO_BIAS,
+    NO_POSITIONS,
+    UNMASKED,
+    UNSCALED,
+    Step,
+    Variant,
+)
+from transformer_core.errors import Message, mark
 
 N_OF_ONE_HEAD = 9  # lines that compute one head
 
@@ -20,3 +30,98 @@ N_OF_ONE_HEAD = 9  # lines that compute one head
 def steps_of(variant: Variant) -> tuple[Step, ...]:
     """Return the twelve steps of an attention."""
     return (*projections(variant), *scores(variant), *softmax(variant), *all_heads(variant))
+
+
+def all_heads(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 10 to 12: all heads at once, their concatenation, and the output projection."""
+
+    def attention(
+        scores: str = "Q @ K.transpose(-2, -1) / sqrt(d_k)",
+        biases: str = " + biases" if variant.has_bias else "",
+        mask: str = "~mask",
+        dim: int = -1,
+        values: str = "V",
+    ) -> str:
+        filled = f'({scores}{biases}).masked_fill({mask}, float("-inf"))' if mask else f"({scores}{biases})"
+        return f"softmax({filled}, dim={dim}) @ {values}"
+
+    unscaled = "Q @ K.transpose(-2, -1)"
+    yield Step(
+        name="Z",
+        title=mark("All heads"),
+        task=mark(
+            "Equation (1) for all heads at once: Q, K, V are [head, token, d_k]. Write steps 4 to 9 in one line, "
+            "with biases added to the scaled scores."
+        )
+        if variant.has_bias
+        else mark(
+            "Equation (1) for all heads at once: Q, K, V are [head, token, d_k]. Write steps 4 to 9 in one line."
+        ),
+        hint=mark(
+            "@ and softmax(…, dim=-1) act on each head separately. K.T would reverse all three dimensions: swap the "
+            "last two with transpose(-2, -1)."
+        ),
+        line=attention(),
+        shapes="{Q} @ {K.transpose(-2, -1)} → {Q @ K.transpose(-2, -1)}; {Q @ K.transpose(-2, -1)} @ {V} → {Z}",
+        axes=("head", "query", "d_head"),
+        mistakes=(
+            (attention(unscaled), UNSCALED),
+            (attention(mask=""), UNMASKED),
+            (attention(mask="mask"), INVERTED),
+            (attention(values="K"), KEYS_FOR_VALUES),
+            (attention(dim=-2), COLUMNS),
+            (attention(dim=0), mark("This softmax runs over the heads (dim=0): it must run over the keys, dim=-1.")),
+            (attention(unscaled, mask=""), mark("The scaling and the mask are missing.")),
+            *(
+                (
+                    (attention(biases=""), NO_POSITIONS),
+                    (attention(biases=" + bias"), mark("This adds the bias of one head to all heads: use biases.")),
+                )
+                if variant.has_bias
+                else ()
+            ),
+        ),
+    )
+    yield Step(
+        name="concat",
+        title=mark("Concatenation"),
+        task=mark("Put the outputs of all heads side by side: one row per token, and in it one head after another."),
+        hint=mark(
+            "Bring the tokens to the front with transpose(0, 1), then merge the last two dimensions with "
+            "reshape(n_queries, n_heads * d_k)."
+        ),
+        line="Z.transpose(0, 1).reshape(n_queries, n_heads * d_k)",
+        shapes="{Z} → {Z.transpose(0, 1)} → {concat}",
+        axes=("query", "head d_head"),
+        mistakes=(
+            (
+                "Z.reshape(n_queries, n_heads * d_k)",
+                mark("The shape is correct, but each row mixes numbers of several tokens: use transpose(0, 1) first."),
+            ),
+            (
+                "Z.permute(1, 2, 0).reshape(n_queries, n_heads * d_k)",
+                mark("The heads are interleaved: in a row, one whole head must follow another."),
+            ),
+            (
+                "Z.transpose(1, 2).reshape(n_queries, n_heads * d_k)",
+                mark("This swaps tokens and d_k: swap heads and tokens, transpose(0, 1)."),
+            ),
+        ),
+    )
+    yield Step(
+        name="attn_out",
+        title=mark("Output projection"),
+        task=mark(
+            "Mix the heads: multiply by W_O and add b_O. The result is what attention adds to the residual stream."
+        ),
+        hint=mark("A matrix product and a sum, as in the first line."),
+        line="concat @ W_O + b_O",
+        shapes="{concat} @ {W_O} + {b_O} → {attn_out}",
+        axes=("query", "d_model"),
+        mistakes=(
+            ("concat @ W_O", Message(NO_BIAS, bias="b_O")),
+            ("concat @ W_O - b_O", mark("The bias is subtracted: add it.")),
+            ("concat @ W_O.T + b_O", mark("W_O is transposed: its rows belong to the columns of concat.")),
+            ("concat @ W_O + b_O + x", mark("The residual is added after attention: leave out x.")),
+        ),
+    )

@@ -16,7 +16,6 @@ from transformer_core.errors import HeadlightError, mark
 Value: TypeAlias = Union[np.ndarray, int, float, bool, str, "tuple[Value, ...]", None]
 MOST_INTEGER = 1 << 53  # beyond it float64 does not hold every whole number
 PLAIN_NUMBERS = (int, float)  # bool is an int
-UNFIT = mark("{left} {sign} {right}: the shapes do not fit together")
 
 MOST_NUMBERS = 1 << 22  # of one array: 32 MiB
 MOST_NUMBERS_TOGETHER = 1 << 24  # of all arrays of a run
@@ -133,6 +132,21 @@ def axis_of(value: Value, n_axes: int) -> int:
 def spread(values: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return several values, which may be given as one tuple."""
     return values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
+
+
+def broadcast(sign: str, *shapes: tuple[int, ...], n_matrix_axes: int = 0) -> tuple[int, ...]:
+    """Return the common shape of arrays; of matrices, that of the dimensions before.
+
+    Raises:
+        LineError: the shapes do not fit together.
+    """
+    try:
+        return np.broadcast_shapes(*(shape[: len(shape) - n_matrix_axes] for shape in shapes))
+    except ValueError:
+        left, right, *_ = (str([*shape]) for shape in shapes)
+        raise LineError(
+            "{left} {sign} {right}: the shapes do not fit together", left=left, sign=sign, right=right
+        ) from None
 
 
 def sides(left: np.ndarray, right: np.ndarray) -> dict[str, str]:

@@ -71,7 +71,7 @@ def test_a_step_that_is_not_there_is_refused(open_build: OpenApp):
         with pytest.raises(ValueError, match="from 1 to 12"):
             view_fields.STEP.read(step)
     app = open_build(step="13")
-    assert "asks for step" in words_of(app) and "step" not in url_of(app)
+    assert "address has step" in words_of(app) and "step" not in url_of(app)
 
 
 def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):

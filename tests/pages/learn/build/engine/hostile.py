@@ -118,7 +118,7 @@ SOLUTIONS = [
     line
     for variant in (Variant(), Variant(is_cross=True, is_rotated=True, has_bias=True))
     for step in steps_of(variant)
-    for line in (step.line, step.solution, *(mistake.line for mistake in step.mistakes))
+    for line in (step.line, step.solution, *(line for line, _ in step.mistakes if line))
 ]
 KINDS: tuple[Callable[[random.Random], str], ...] = (
     *(attribute_walk, power, giant, nested, long, look_alike, keywords, mutated, mutated, mutated),

@@ -6,6 +6,7 @@ import pytest
 from pages.learn.build.engine.judging import ALL_ALLOWED, is_close, judge
 from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED
 from tests.pages.learn.build.engine.benches import LAST, bench_of, each_kind
+from transformer_core.errors import Message
 
 
 def place_of(name: str, attention: str, step: str) -> int:
@@ -28,9 +29,9 @@ def test_every_known_mistake_is_named_by_itself_in_some_model():
     named: dict[tuple[str, str], bool] = {}
     for bench in (bench_of(name, attention) for name, attention in LAST):
         for place, step in enumerate(bench.steps):
-            for mistake in step.mistakes:
-                is_named = mistake.why in judge(bench, place, mistake.line).reasons
-                named[step.name, mistake.why] = named.get((step.name, mistake.why), False) or is_named
+            for line, why in ((line, why) for line, why in step.mistakes if line):
+                is_named = Message(why) in judge(bench, place, line).reasons
+                named[step.name, str(why)] = named.get((step.name, str(why)), False) or is_named
     assert named and all(named.values()), named
 
 

@@ -54,7 +54,9 @@ def test_a_line_whose_shape_is_right_for_one_head_alone_is_refused():
     lines, first = [step.line for step in bench.steps], float(bench.inputs.W_V[1, 0, 0])
     assert bench.program([*lines[:11], "concat @ W_O"]).error > 1e-3
     lines[2] = f"(x @ W_V + b_V)[:, : d_k - (W_V[0, 0] != {first!r})]"
-    with pytest.raises(LineError, match=r"v has another shape in another head.* must hold for this head only"):
+    with pytest.raises(
+        LineError, match=r"v has a different shape in another head.* must be correct for this head only"
+    ):
         bench.program(lines)
 
 

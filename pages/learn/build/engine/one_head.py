@@ -1,4 +1,4 @@
-"""Lines 4 to 9: from queries and keys to the pattern of one head, and with it to the weighted sum of the values."""
+"""Lines 1 to 9: one head, from queries, keys and values to its pattern and the weighted sum of the values."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,83 @@ from pages.learn.build.engine.step import (
     INVERTED,
     KEEPDIM,
     KEYS_FOR_VALUES,
+    NO_BIAS,
     NO_POSITIONS,
+    NOT_MEMORY,
+    NOT_X,
+    OTHERS,
+    ROTATED,
     UNMASKED,
+    UNROTATED,
     UNSCALED,
     Step,
     Variant,
-    mistakes_of,
 )
-from transformer_core.errors import mark
+from transformer_core.errors import Message, mark
+
+
+def projections(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 1 to 3: queries, keys and values."""
+    others = {"Q": mark("queries"), "K": mark("keys"), "V": mark("values")}
+    texts = {
+        "Q": (
+            mark("Queries"),
+            mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q. Then apply rotate(…).")
+            if variant.is_rotated
+            else mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q."),
+        ),
+        "K": (
+            mark("Keys"),
+            mark("Keys come from memory, the encoder’s output: multiply it by W_K and add b_K.")
+            if variant.is_cross
+            else mark("Project x to keys in the same way, with W_K and b_K; rotate them, too.")
+            if variant.is_rotated
+            else mark("Project x to keys in the same way, with W_K and b_K."),
+        ),
+        "V": (
+            mark("Values"),
+            mark("Values come from memory, too: multiply it by W_V and add b_V.")
+            if variant.is_cross
+            else mark("Project x to values, with W_V and b_V. Values are not rotated.")
+            if variant.is_rotated
+            else mark("Project x to values, with W_V and b_V."),
+        ),
+    }
+    for letter, (title, task) in texts.items():
+        source = "memory" if variant.is_cross and letter != "Q" else "x"
+        other_source = "x" if source == "memory" else "memory" if variant.is_cross else ""
+        is_rotated = variant.is_rotated and letter != "V"
+        other, rotation = NOT_MEMORY if letter == "Q" else NOT_X, UNROTATED if is_rotated else ROTATED
+        name, weight, bias = letter.lower(), f"W_{letter}", f"b_{letter}"
+
+        def line(letter: str = letter, source: str = source, *, is_rotated: bool = is_rotated, end: str = "") -> str:
+            product = f"{source} @ W_{letter}{end or f' + b_{letter}'}"
+            return f"rotate({product})" if is_rotated else product
+
+        swapped = [one for one in others if one != letter]
+        yield Step(
+            name=name,
+            title=title,
+            task=task,
+            hint=mark("A matrix product is written @. It sums over the columns on the left and the rows on the right."),
+            line=line(),
+            shapes=f"{{{source}}} @ {{{weight}}} + {{{bias}}} → {{{name}}}",
+            axes=("query" if letter == "Q" else "key", "d_head"),
+            mistakes=(
+                (line(end=" + 0"), Message(NO_BIAS, bias=bias)),
+                (line(end=f" - {bias}"), mark("The bias is subtracted: add it.")),
+                *(
+                    (
+                        line(one, is_rotated=rotated),
+                        Message(OTHERS, others=Message(others[one]), weight=weight, bias=bias),
+                    )
+                    for one in swapped
+                    for rotated in {is_rotated, False}
+                ),
+                (line(is_rotated=not is_rotated) if variant.is_rotated else "", rotation),
+                *((line(source=other_source, end=end), other) for end in (("", " + 0") if other_source else ())),
+            ),
+        )
 
 
 def scores(variant: Variant) -> Iterator[Step]:
@@ -27,7 +96,7 @@ def scores(variant: Variant) -> Iterator[Step]:
         line="q @ k.T",
         shapes="{q} @ {k.T} → {scores}",
         axes=("query", "key"),
-        mistakes=mistakes_of(
+        mistakes=(
             ("k @ q.T", mark("This is transposed: each row should be a query, and each column a key.")),
             ("q @ v.T", mark("Queries are compared with keys, k, not with values.")),
             ("q @ q.T", mark("This compares queries with queries: the right side is k.T.")),
@@ -55,7 +124,7 @@ def scores(variant: Variant) -> Iterator[Step]:
         line=f"scores / sqrt(d_k){bias}",
         shapes="{scores} / √{d_k}" + (" + {bias}" if variant.has_bias else "") + " → {scaled}",
         axes=("query", "key"),
-        mistakes=mistakes_of(
+        mistakes=(
             (f"scores{bias}", UNSCALED),
             (f"scores * sqrt(d_k){bias}", mark("This multiplies by √d_k: divide by it.")),
             (f"scores / d_k{bias}", mark("This divides by d_k: divide by its square root.")),
@@ -76,7 +145,7 @@ def scores(variant: Variant) -> Iterator[Step]:
         line='scaled.masked_fill(~mask, float("-inf"))',
         shapes="{scaled}, {mask} → {masked}",
         axes=("query", "key"),
-        mistakes=mistakes_of(
+        mistakes=(
             ('scaled.masked_fill(mask, float("-inf"))', INVERTED),
             ("scaled", UNMASKED),
             ("scaled.masked_fill(~mask, 0)", mark("A score of 0 is not masked: e⁰ = 1. Fill with −∞.")),
@@ -102,7 +171,7 @@ def softmax(variant: Variant) -> Iterator[Step]:
         line="(masked - masked.amax(dim=-1, keepdim=True)).exp()",
         shapes="{masked} − {masked.amax(dim=-1, keepdim=True)} → {weights}",
         axes=("query", "key"),
-        mistakes=mistakes_of(
+        mistakes=(
             (
                 "masked.exp()",
                 mark("The row maximum is not subtracted: the weights will be the same, but exp can overflow."),
@@ -131,7 +200,7 @@ def softmax(variant: Variant) -> Iterator[Step]:
         line="weights / weights.sum(dim=-1, keepdim=True)",
         shapes="{weights} / {weights.sum(dim=-1, keepdim=True)} → {pattern}",
         axes=("query", "key"),
-        mistakes=mistakes_of(
+        mistakes=(
             (
                 "weights / weights.sum(dim=0, keepdim=True)",
                 mark("Here the columns sum to 1. Each row belongs to one query and should sum to 1: use dim=-1."),
@@ -152,7 +221,7 @@ def softmax(variant: Variant) -> Iterator[Step]:
         line="pattern @ v",
         shapes="{pattern} @ {v} → {z}",
         axes=("query", "d_head"),
-        mistakes=mistakes_of(
+        mistakes=(
             ("pattern @ k", KEYS_FOR_VALUES),
             ("pattern @ q" if is_self else "", mark("This sums the queries: the pattern weights the values, v.")),
             ("pattern.T @ v" if is_self else "", mark("The pattern is transposed: the weights of a query are a row.")),
