@@ -32,7 +32,6 @@ def bipartite_lines(
     grid: TokenGrid,
     *,
     names: Sequence[str] = (),
-    hues: Sequence[str] | None = None,
     title: str = mark("Attention as lines"),
 ) -> go.Figure:
     """Draw a curve from each query on the left to each key that it attends to: the stronger, the more attention.
@@ -45,28 +44,23 @@ def bipartite_lines(
         grid: tokens and names. Of a marked query, or else a marked key, only its curves are drawn, and its weights are
             written beside the tokens of the other side.
         names: of the heads, for the legend; one per pattern, or none.
-        hues: of the heads, "#RRGGBB"; None: distinct hues.
         title: names the quantity, and the head.
 
     Returns:
         A figure of at most 24 shapes per head, as curves of nearly the same weight share one.
 
     Raises:
-        ValueError: the labels, the names or the hues do not fit the patterns.
+        ValueError: the labels or the names do not fit the patterns.
 
     Source: Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model", sec. 3.1.
     """
-    if not patterns:
-        raise ValueError("There is no pattern to draw; give at least one.")
+    if not patterns or len(names) not in (0, len(patterns)):
+        raise ValueError(
+            f"There are {len(patterns)} patterns and {len(names)} names; give at least one, and each a name."
+        )
     for pattern in patterns:
         sides = grid.axes(pattern.shape)
-    query_tokens, key_tokens = grid.query_tokens, grid.key_tokens
-    shape = len(query_tokens), len(key_tokens)
-    hues = category_hues(len(patterns)) if hues is None else hues
-    if len(hues) != len(patterns) or len(names) not in (0, len(patterns)):
-        raise ValueError(
-            f"There are {len(patterns)} patterns, {len(names)} names and {len(hues)} hues; give one each, or none."
-        )
+    shape, hues = patterns[0].shape, category_hues(len(patterns))
     query, key = (
         None if place is None or not 0 <= place - axis.first < axis.n_cells else place - axis.first
         for place, axis in zip(grid.marked, sides, strict=True)
@@ -77,20 +71,19 @@ def bipartite_lines(
     elif key is not None:
         is_drawn = is_drawn & (np.arange(shape[1]) == key)
     drawn = np.where(is_drawn, np.stack(patterns).astype(np.float64), 0)
-    left = _labels(query_tokens, query, _weights(drawn[:, :, key], hues) if key is not None else None)
-    right = _labels(key_tokens, key, _weights(drawn[:, query], hues) if query is not None else None)
+    left = _labels(grid.query_tokens, query, _weights(drawn[:, :, key], hues) if key is not None else None)
+    right = _labels(grid.key_tokens, key, _weights(drawn[:, query], hues) if query is not None else None)
     numbers = _NUMBER * min(len(patterns), _MOST_NUMBERS)
     left_margin, right_margin = (
         12 + max(text_width(shorten(token, _LABEL_LENGTH)) for token in tokens) + (0 if other is None else numbers)
-        for tokens, other in ((query_tokens, key), (key_tokens, query))
+        for tokens, other in ((grid.query_tokens, key), (grid.key_tokens, query))
     )
+    nothing = {"x": [None], "y": [None]}
     traces: list[Any] = [
-        go.Scatter(
-            name=escape(name), x=[None], y=[None], mode="lines", line={"color": hue, "width": 3}, showlegend=True
-        )
+        go.Scatter(name=escape(name), mode="lines", line={"color": hue, "width": 3}, showlegend=True, **nothing)
         for name, hue in zip(names, hues, strict=False)
     ]
-    traces += [go.Scatter(x=[None], y=[None], yaxis=axis, showlegend=False) for axis in ("y", "y2")]  # else no axes
+    traces += [go.Scatter(yaxis=axis, showlegend=False, **nothing) for axis in ("y", "y2")]  # else no axes
     bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
     ends_of = ((0, "left", 4 - left_margin, grid.query_name, QUERY), (1, "right", right_margin - 4, grid.key_name, KEY))
@@ -104,7 +97,7 @@ def bipartite_lines(
         "hovermode": False,
         "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
-        "shapes": [*border_lines(query_tokens, ()), *_curves(drawn, hues)],
+        "shapes": [*border_lines(grid.query_tokens, ()), *_curves(drawn, hues)],
         "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
         "yaxis": left | {"range": ends},
         "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},

@@ -17,8 +17,8 @@ export function fillInWords(figure) {
       words.keys.map((key, column) => {
         const z = rows[row][column];
         if (!Number.isFinite(z)) return "";
-        const said = trace.name === words.forbidden ? words.forbidden : words.before + written(z);
-        return `${query} \u2192 ${key}: ${said}`;
+        const text = trace.name === words.forbidden ? words.forbidden : words.before + written(z);
+        return `${query} \u2192 ${key}: ${text}`;
       }),
     );
   }

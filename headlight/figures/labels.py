@@ -1,4 +1,4 @@
-"""Texts in figures: tokens as plain labels, what room they take, and the heading of a figure."""
+"""Texts in figures: tokens as plain labels, their width, and the title of a figure."""
 
 import unicodedata
 from typing import Any
@@ -9,28 +9,28 @@ _CHARACTER = 7.0  # px: the width of a letter
 
 
 def shorten(token: str, length: int = LABEL_LENGTH) -> str:
-    """The token, or its beginning and an ellipsis if it has more than `length` characters."""
+    """Return the token, or its beginning and an ellipsis if it has more than `length` characters."""
     return token if len(token) <= length else token[: length - 1] + "\u2026"
 
 
 def isolate(token: str) -> str:
-    """The token, kept apart from the words around it where it is written from right to left."""
+    """Return the token, isolated from the text around it if it is written from right to left."""
     is_rightward = all(unicodedata.bidirectional(letter) not in ("R", "AL") for letter in token)
     return token if is_rightward else f"\u2068{token}\u2069"
 
 
 def escape(token: str) -> str:
-    """The token as plain text for plotly, which reads tags and entities in its labels."""
+    """Return the token as plain text for plotly, which reads tags and entities in labels."""
     return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def text_width(text: str) -> float:
-    """About how many px the text takes as tick text; East Asian letters and emoji are twice as wide."""
+    """Return the approximate width of a tick text in px; East Asian letters and emoji are twice as wide."""
     return _CHARACTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def heading(title: str, subtitle: str = "") -> dict[str, Any]:
-    """Return a figure's title, as a part of its layout.
+    """Return the title of a figure, as a part of its layout.
 
     Args:
         title: plain text; names the quantity.

@@ -1,4 +1,4 @@
-"""The parts that figures have in common: their layout, axes with labels, hover texts, lines and notes."""
+"""Common parts of figures: layout, axes with labels, hover texts, lines and notes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,10 +42,9 @@ def figure_layout(
 
 
 def figure_of(traces: Iterable[Any], layout: dict[str, Any]) -> go.Figure:
-    """Return a figure of traces and a layout as they are, in the light theme.
+    """Return an unvalidated figure in the light theme.
 
-    Plotly would check and copy every part once more, the template too, which takes two thirds of the time that a figure
-    needs; the tests check each figure instead.
+    Validation would copy every part, the template too, and take two thirds of the time; the tests validate instead.
     """
     return go.Figure(data=[*traces], layout={"template": template(LIGHT)} | layout, _validate=False)
 
@@ -58,7 +57,7 @@ def axis_title(text: str, *, size: int = 12, standoff: int = 4, hue: str | None 
 def label_axis(
     places: Iterable[float], labels: Iterable[str], *, size: int | None = None, **rest: Any
 ) -> dict[str, Any]:
-    """Return an axis with a label at each place and no ticks; `size` is px, `rest` the other parts of the axis."""
+    """Return an axis with a label at each place and no ticks; `size`: px, `rest`: other parts of the axis."""
     font = {"tickfont": {"size": size}} if size else {}
     return {"tickmode": "array", "tickvals": [*places], "ticktext": [*labels], "ticks": ""} | font | rest
 
@@ -102,14 +101,14 @@ def add_panel(
 
 
 def hover(texts: Sequence[Any] | Any) -> dict[str, Any]:
-    """Return the part of a trace that shows a text of its own at each point."""
+    """Return the part of a trace that shows a hover text for each point."""
     return {"customdata": texts, "hovertemplate": HOVER}
 
 
 def line_at(
     *, x: float | None = None, y: float | None = None, color: str, width: float = 1, dash: str | None = None
 ) -> dict[str, Any]:
-    """Return a line through the whole plot, upright at `x` or level at `y`."""
+    """Return a line through the whole plot, vertical at `x` or horizontal at `y`."""
     line = {"type": "line", "line": {"color": color, "width": width} | ({"dash": dash} if dash else {})}
     if x is not None:
         return line | {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
@@ -119,13 +118,13 @@ def line_at(
 def border_lines(
     rows: Sequence[str], columns: Sequence[str], *, xaxis: str = "x", yaxis: str = "y"
 ) -> list[dict[str, Any]]:
-    """Return the lines between two texts, as shapes: before each label that begins a second one; none without it.
+    """Return the lines between two texts as shapes, before the label where the second one begins.
 
     Args:
-        rows: the labels of places 0, 1, 2, ... from top to bottom.
-        columns: the same from left to right.
-        xaxis: the name of the axis, such as "x2".
-        yaxis: the same.
+        rows: labels from top to bottom.
+        columns: labels from left to right.
+        xaxis: name of the axis, such as "x2".
+        yaxis: likewise.
     """
     down, across = border_in(rows), border_in(columns)
     level = {"xref": f"{xaxis} domain", "x0": 0, "x1": 1, "yref": yaxis}
@@ -148,9 +147,9 @@ def note(
 
     Args:
         text: may have markup.
-        x: where it stands, as a fraction of the plot, or on an axis that `rest` names as `xref`.
+        x: position as a fraction of the plot, or on the axis `xref` in `rest`.
         y: likewise.
-        anchor: which point of the text stands there: "left", "bottom" and so on; None: as plotly finds best.
+        anchor: the point of the text at this position, horizontally and vertically; None: chosen by plotly.
         size: px; None: that of the figure.
         rest: other parts of the annotation.
     """

@@ -1,39 +1,24 @@
-"""The colors of masks: what is allowed, what is not, what was turned over by hand; scores and patterns beside them."""
+"""The colors of masks, and of the scores and patterns beside them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from headlight.figures.hues import WARM
-from headlight.figures.theme import DARK, LIGHT, Theme, scale, sequential_scale
+from headlight.figures.theme import LIGHT, THEMES, scale, sequential_scale
 
-CELL = WARM  # the cell that is pointed at, and those that were turned over by hand
-
-
-@dataclass(frozen=True, kw_only=True)
-class MaskColors:
-    """The colors of one theme."""
-
-    allowed: str
-    forbidden: str  # neutral, as everywhere
-    text: str
-    muted: str
-    background: str
-    sequential: list[tuple[float, str]]  # of weights in [0, 1]
-    diverging: list[tuple[float, str]]  # of signed numbers: 0.5 stands for 0
+CELL = WARM  # the cell under the pointer, and cells edited by hand
 
 
-def mask_colors() -> Mapping[str, MaskColors]:
-    """Return the colors of each theme by its name."""
-    return {theme.name: _colors(theme) for theme in (LIGHT, DARK)}
-
-
-def _colors(theme: Theme) -> MaskColors:
-    return MaskColors(
-        allowed=theme.sequential[3 if theme is LIGHT else 4],
-        forbidden=theme.forbidden,
-        text=theme.text,
-        muted=theme.muted,
-        background=theme.background,
-        sequential=sequential_scale(theme),
-        diverging=scale(theme.diverging),
-    )
+def mask_colors() -> dict[str, dict[str, Any]]:
+    """Return the colors of each theme by name: of cells and text, and two scales for weights and signed numbers."""
+    return {
+        name: {
+            "allowed": theme.sequential[3 if theme is LIGHT else 4],
+            "forbidden": theme.forbidden,
+            "text": theme.text,
+            "muted": theme.muted,
+            "background": theme.background,
+            "sequential": sequential_scale(theme),
+            "diverging": scale(theme.diverging),
+        }
+        for name, theme in THEMES.items()
+    }

@@ -1,4 +1,4 @@
-"""A figure as a page of its own, which opens in any browser without a network."""
+"""A figure as a separate page, which opens in any browser without a network."""
 
 import html
 from pathlib import Path
@@ -47,12 +47,12 @@ _PAGE = """\
 
 
 def offline_page(figure: go.Figure, *, title: str, about: str) -> str:
-    """Return an HTML page that holds the figure and all that it needs, about 5 MB.
+    """Return a self-contained HTML page with the figure in the light theme, about 5 MB.
 
     Args:
-        figure: drawn on a light ground, whatever its theme; it is not changed.
+        figure: is not changed.
         title: plain text.
-        about: what is shown, of which model and text; plain text, its lines are kept.
+        about: description; plain text, whose line breaks are kept.
     """
     light = go.Figure(figure).update_layout(template=template(LIGHT))
     drawn = light.to_html(

@@ -1,4 +1,4 @@
-"""What a cell can show beside the weight itself: each quantity's range of colors, and its numbers in words."""
+"""The quantities that a cell can show: names, color ranges and number formats."""
 
 import math
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ Limits = tuple[int | float, int | float]
 
 MINUS = "\u2212"
 FLOOR = 1e-6  # of a weight on the scale of powers of ten
-BELOW = mark("below 0.000001")  # what is said of less
+BELOW = mark("below 0.000001")  # the text of a smaller weight
 _LOWEST = -4  # the power of ten at the pale end of the colors
-_FAINT = 0.05  # of the range: less is not written into a cell
-DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
+_FAINT = 0.05  # of the range: smaller numbers are not written into cells
+DEEP_BOTH_WAYS = 0.9  # of a range around zero: from here on, numbers have the color of the background
 
 
 def rounded(value: int | float, decimals: int) -> str:
-    """Return a number with so many decimals, or NaN, ∞ or −∞; what is rounded to zero has no sign."""
+    """Return a number with this many decimals, or NaN, ∞ or −∞; a rounded zero has no sign."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:.{decimals}f}"
@@ -36,13 +36,13 @@ def rounded(value: int | float, decimals: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """How one quantity is called, colored and told."""
+    """Names, colors and number format of one quantity."""
 
     title: str  # of a figure
     trace: str  # the name of its cells
     scale: Literal["share", "signed", "power", "length"]  # 0 to 1; around zero; powers of ten; 0 to the largest
-    before: str = ""  # stands before a number in words
-    unit: str = ""  # stands above the bar of colors
+    before: str = ""  # before a number in hover texts
+    unit: str = ""  # above the bar of colors
 
     @property
     def color_axis(self) -> str:
@@ -51,19 +51,19 @@ class Quantity:
 
     @property
     def number_width(self) -> int:
-        """Px that a number in a cell takes."""
+        """Px of a number in a cell."""
         return 24 if self.scale == "share" else 32
 
     def drawn(self, values: Float[np.ndarray, "*cells"]) -> Float[np.ndarray, "*cells"]:
-        """Return what the colors stand for: the values, or the powers of ten that they are."""
+        """Return the numbers that the colors stand for: the values, or their base-10 logarithms."""
         return np.log10(np.maximum(values, FLOOR)) if self.scale == "power" else values
 
     def limits(self, values: Float[np.ndarray, " cell"], largest: float | None = None) -> Limits:
-        """Return the ends of the range of colors.
+        """Return the ends of the color range.
 
         Args:
-            values: all that are drawn, finite.
-            largest: the largest size in the whole text, where a part of it is drawn; None: that among `values`.
+            values: all finite values that are drawn.
+            largest: the largest absolute value in the whole text, where a part is drawn; None: that of `values`.
         """
         if self.scale == "share":
             return 0, 1
@@ -86,34 +86,26 @@ class Quantity:
         else:
             values = [low, (low + high) / 2, high]
             ticks = {"tickvals": values, "ticktext": self.written(values, self.decimals(high))}
-        above = {
-            "text": f"{say(self.unit)}<br>&nbsp;",
-            "side": "top",
-            "font": {"size": 12},
-        }  # apart from the first tick
+        above = {"text": f"{say(self.unit)}<br>&nbsp;", "side": "top", "font": {"size": 12}}
         title = {"title": above} if self.unit else {}
         scale = {"colorscale": diverging_scale()} if self.scale == "signed" else {}
         return axis | scale | {"colorbar": COLORBAR | ticks | title}
 
     def decimals(self, high: int | float) -> int:
-        """Return the decimals of a number in words, by the upper end of the range."""
+        """Return the number of decimals in hover texts, by the upper end of the range."""
         return max(0, 2 - math.floor(math.log10(high))) if self.scale == "length" else 2
 
     def written(self, values: Sequence[int | float], decimals: int) -> list[str]:
-        """Return numbers as they are written in words."""
+        """Return numbers as text for hover texts."""
         if self.scale == "power":
             below = say(BELOW)
             return [below if value <= FLOOR else _plain(f"{value:.2g}") for value in values]
-        return (
-            [rounded(value, decimals) for value in values]
-            if self.scale == "signed"
-            else [f"{value:.{decimals}f}" for value in values]
-        )
+        return [rounded(value, decimals) if self.scale == "signed" else f"{value:.{decimals}f}" for value in values]
 
     def in_cells(
         self, values: Float[np.ndarray, " cell"], limits: Limits
     ) -> tuple[list[str], Bool[np.ndarray, " cell"]]:
-        """Return the numbers to write into cells, "" where there is none to write, and which cells are deep."""
+        """Return the numbers in cells, "" for none, and which cells are deep."""
         low, high = limits
         listed = values.tolist()
         if self.scale == "signed":
@@ -126,13 +118,12 @@ class Quantity:
             decimals = 2 if self.scale == "share" else max(1 if high < 100 else 0, self.decimals(high) - 1)
             texts = [f"{value:.{decimals}f}" for value in listed]
             least = _FAINT * high
-        return [
-            text.removeprefix("0") if value >= least else "" for text, value in zip(texts, listed, strict=True)
-        ], is_deep
+        texts = [text.removeprefix("0") if value >= least else "" for text, value in zip(texts, listed, strict=True)]
+        return texts, is_deep
 
 
 def _plain(number: str) -> str:
-    """A number without a power of ten: 4.2e-05 is 0.000042."""
+    """Return a number without an exponent: 4.2e-05 is 0.000042."""
     return f"{float(number):.9f}".rstrip("0").rstrip(".") if "e" in number else number
 
 
@@ -163,9 +154,8 @@ QUANTITIES: dict[QuantityName, Quantity] = {
         unit=mark("weight × ‖v W<sub>O</sub>‖"),
     ),
 }
-"""What may be drawn: the weights (each row sums to 1), the scaled scores that the softmax makes them of, the weights by
-powers of ten, each weight times the length of its key's value vector v, and times that of what the value writes into
-the residual stream, v W_O.
+"""The weights (each row sums to 1), the scaled scores before the softmax, the weights on a logarithmic scale, each
+weight times the norm of its key's value vector v, and each weight times the norm of the output v W_O.
 
 Source of the last two: Kobayashi et al. 2020, "Attention is Not Only a Weight", sec. 2.
 """

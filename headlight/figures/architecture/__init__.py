@@ -1,1 +1,1 @@
-"""What the page Architecture draws."""
+"""What the Architecture page draws."""

@@ -83,28 +83,30 @@ def activation_figure(
     blocks = {"blocks": {"queries": row_starts, "keys": column_starts}} if is_pooled else {}
     bottom = _SPREAD + _BETWEEN
     across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
-    top = _top(subtitle, column_name, column_tokens)
-    margin = (8, _beside(column_tokens) if lengths is None else 8, top, _BOTTOM)
+    angle = -45 if len(column_tokens or ()) <= _MANY_LABELS else -90
+    widths = [text_width(shorten(token, _LABEL)) for token in column_tokens or ()]
+    above = max(widths) / (math.sqrt(2) if angle == -45 else 1) + 8 if widths else LINE
+    top = _TITLE + (_SUBTITLE if subtitle else 0) + (_AXIS_TITLE if column_name else 0) + above
+    leaning = max(widths[-4:], default=0.0) / math.sqrt(2) if angle == -45 and lengths is None else 0
+    margin = (8, 8 + leaning, top, _BOTTOM)
     most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    layout = (
-        figure_layout(title, height=height, margin=margin, subtitle=subtitle)
-        | {
-            "meta": words.meta | blocks,
-            "showlegend": False,
-            "bargap": 0,
-            "xaxis": _columns_axis(column_starts, column_name, column_tokens) | {"domain": across, "anchor": "y"},
-            "yaxis": row_axis(labels, size=11, title=axis_title(escape(row_name)), domain=[bottom, 1]),
-            "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
-            | {"nticks": 9}
-            | numbers,
-            "yaxis3": {"domain": [0, _SPREAD], "anchor": "x3", "title": axis_title(say("count")), "automargin": True}
-            | {"type": "log", "range": [np.log10(0.5), np.log10(max(2, most * 1.6))]}
-            | {"nticks": 4, "dtick": 1 if most < 1e4 else 2}
-            | numbers,
-        }
-        | scale.layout(is_shown=False)
-    )
+    x = _columns_axis(column_starts, column_name, column_tokens, angle)
+    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
+        "meta": words.meta | blocks,
+        "showlegend": False,
+        "bargap": 0,
+        "xaxis": x | {"domain": across, "anchor": "y"},
+        "yaxis": row_axis(labels, size=11, title=axis_title(escape(row_name)), domain=[bottom, 1]),
+        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
+        | {"nticks": 9}
+        | numbers,
+        "yaxis3": {"domain": [0, _SPREAD], "anchor": "x3", "title": axis_title(say("count")), "automargin": True}
+        | {"type": "log", "range": [np.log10(0.5), np.log10(max(2, most * 1.6))]}
+        | {"nticks": 4, "dtick": 1 if most < 1e4 else 2}
+        | numbers,
+    }
+    layout |= scale.layout(is_shown=False)
     where = {"x": [start - 0.5 for start in column_starts], "y": [start - 0.5 for start in row_starts]}
     traces: list[Any] = _cells(cells, scale.axis, words.trace | (where if is_pooled else {}))
     traces.append(_spread(counts, edges, scale.axis))
@@ -156,38 +158,13 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
     )
 
 
-def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None) -> dict[str, Any]:
+def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None, angle: int) -> dict[str, Any]:
     """Return the axis of the columns: tokens, or numbers."""
     axis = {"side": "top", "range": [-0.5, starts[-1] - 0.5], "title": axis_title(escape(name))}
     if tokens is None:
         return axis | {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    return axis | label_axis(range(len(tokens)), labels, size=11, tickangle=_angle(tokens))
-
-
-def _angle(column_tokens: Sequence[str]) -> int:
-    """Return the angle of the labels of columns, in degrees."""
-    return -45 if len(column_tokens) <= _MANY_LABELS else -90
-
-
-def _longest(column_tokens: Sequence[str] | None) -> float:
-    """Return the px of the longest label of a column."""
-    return max((text_width(shorten(token, _LABEL)) for token in column_tokens or ()), default=0.0)
-
-
-def _top(subtitle: str, column_name: str, column_tokens: Sequence[str] | None) -> float:
-    """Return the px above the cells: titles and the labels of the columns."""
-    labels = float(LINE)
-    if column_tokens:
-        labels = _longest(column_tokens) / (math.sqrt(2) if _angle(column_tokens) == -45 else 1) + 8
-    return _TITLE + (_SUBTITLE if subtitle else 0) + (_AXIS_TITLE if column_name else 0) + labels
-
-
-def _beside(column_tokens: Sequence[str] | None) -> float:
-    """Return the px to the right of the cells that slanted labels of the last columns need."""
-    if not column_tokens or _angle(column_tokens) == -90:
-        return 8
-    return 8 + _longest(column_tokens[-4:]) / math.sqrt(2)
+    return axis | label_axis(range(len(tokens)), labels, size=11, tickangle=angle)
 
 
 def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:

@@ -12,7 +12,7 @@ PART_HUES = {
     "normalization": FAINT,
     "last layer": HUES[5],
 }
-"""By the names that `analysis.inventory` has for parts."""
+"""By the names of parts in `analysis.inventory`."""
 
 COST_HUES = {
     "projections": HUES[0],
@@ -20,4 +20,4 @@ COST_HUES = {
     "feed_forward": HUES[2],
     "unembedding": HUES[5],
 }
-"""By the names that `decoding.cost` has for what is counted."""
+"""By the names of costs in `decoding.cost`."""

@@ -12,7 +12,7 @@ from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
 from transformer_core.language import percent, say
 
-MOST_LINES = 32  # positions up to which each has a line of its own
+MOST_LINES = 32  # positions up to which each has a line
 _LABEL = 14  # characters of a token
 _MIDDLE = (0.1, 0.9)  # quantiles that the band lies between
 
@@ -81,33 +81,33 @@ def stream_figure(
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
     """Return a thin line for each position."""
     form = say("{place}: norm {length} at position {position} '{token}'")
+    look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
     lines = []
     for position, token in enumerate(tokens):
-        lengths, label = sums[:, position], escape(isolate(shorten(token, _LABEL)))
+        at = {"position": position, "token": escape(isolate(shorten(token, _LABEL)))}
         hover_texts = [
-            form.format(place=escape(place), length=f"{value:.3g}", position=position, token=label)
-            for place, value in zip(places, lengths.tolist(), strict=True)
+            form.format(place=escape(place), length=f"{value:.3g}", **at)
+            for place, value in zip(places, sums[:, position].tolist(), strict=True)
         ]
-        look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
-        lines.append(go.Scatter(name="position", x=np.arange(len(sums)), y=lengths, **look, **hover(hover_texts)))
+        lines.append(
+            go.Scatter(name="position", x=np.arange(len(sums)), y=sums[:, position], **look, **hover(hover_texts))
+        )
     return lines
 
 
 def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
     """Return the band between the two quantiles of the positions."""
     low, high = np.quantile(sums, _MIDDLE, axis=1)
-    x = np.arange(len(sums))
-    edge = {"mode": "lines", "line": {"width": 0, "color": translucent(STRONG, 0)}, "hoverinfo": "skip"}
+    edge = {
+        "x": np.arange(len(sums)),
+        "mode": "lines",
+        "line": {"width": 0, "color": translucent(STRONG, 0)},
+        "hoverinfo": "skip",
+    }
+    filled: dict[str, Any] = {"fill": "tonexty", "fillcolor": translucent(STRONG, 0.18)}
     return [
-        go.Scatter(name="low", x=x, y=low, showlegend=False, **edge),
-        go.Scatter(
-            name=say("10th to 90th percentile"),
-            x=x,
-            y=high,
-            fill="tonexty",
-            fillcolor=translucent(STRONG, 0.18),
-            **edge,
-        ),
+        go.Scatter(name="low", y=low, showlegend=False, **edge),
+        go.Scatter(name=say("10th to 90th percentile"), y=high, **filled, **edge),
     ]
 
 

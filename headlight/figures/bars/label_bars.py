@@ -1,4 +1,4 @@
-"""A bar for each of a few words, one or several beside each other."""
+"""One to three bars for each of a few labels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from headlight.figures.quantities import rounded
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
 _NUMBER, _UPRIGHT = 46, 12  # px that a number above a bar takes: written across, and upwards
-_TICKS, _TITLE = 46, 22  # px that the numbers of the axis take, and its title; plotly, which would measure, draws twice
+_TICKS, _TITLE = 46, 22  # px: numbers of the axis, and its title; if plotly measured them, it would draw twice
 
 
 def label_bars(
@@ -34,15 +34,15 @@ def label_bars(
     """Draw bars over labels.
 
     Args:
-        bars: their heights, by names; one to three of them. -inf is no bar.
-        labels: what each bar is of; repeated ones stay apart.
+        bars: heights of the bars, by names; one to three of them. -inf is no bar.
+        labels: of the bars, repeated ones allowed.
         title: names the quantity.
-        label_name: what a label is; "" where the title says it.
-        value_name: what a height is, with its unit.
-        limits: the ends of the axis; None: the numbers' own, from 0.
+        label_name: title of the axis of labels; "" for none.
+        value_name: title of the axis of heights, with the unit.
+        limits: ends of the axis; None: from the numbers and 0.
         decimals: of the numbers.
-        marked: a label that stands out: the others are faint, where there is one kind of bars.
-        width: px that the figure is laid out for; it takes the width that it is given.
+        marked: a label whose bars stay strong while the others are faint.
+        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
     Returns:
@@ -67,6 +67,7 @@ def label_bars(
             f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: " + rounded(value, max(decimals, 3))
             for label, value in zip(labels, values.tolist(), strict=True)
         ]
+        texts = [rounded(value, decimals) if np.isfinite(value) else "" for value in values.tolist()]
         color = [FAINT if marked not in (None, place) else hue for place in range(len(labels))]
         traces.append(
             go.Bar(
@@ -74,9 +75,7 @@ def label_bars(
                 x=list(range(len(labels))),
                 y=np.where(np.isfinite(values), values, np.nan),
                 marker={"color": color, "line": {"width": 0}},
-                text=[rounded(v, decimals) if np.isfinite(v) else "" for v in values.tolist()]
-                if with_numbers
-                else None,
+                text=texts if with_numbers else None,
                 textposition="outside",
                 textangle=0 if pitch >= _NUMBER else -90,
                 textfont={"size": 11 if pitch >= _NUMBER else 9},
@@ -87,8 +86,7 @@ def label_bars(
         )
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
     is_slanted = longest > (width - 60) / max(len(labels), 1)
-    texts = [escape(shorten(label)) for label in labels]
-    axis_title = {"text": escape(label_name), "standoff": 6} if label_name else None
+    ticks = [escape(shorten(label)) for label in labels]
     left, top = _TICKS + (_TITLE if value_name else 0), 62 if len(bars) > 1 else 40
     bottom = LINE + (longest / 2**0.5 if is_slanted else 4) + (_TITLE if label_name else 0)
     layout = figure_layout(title, height=height, margin=(left, 8, top, bottom)) | {
@@ -96,13 +94,10 @@ def label_bars(
         "bargap": 0.28,
         "showlegend": len(bars) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "xaxis": label_axis(range(len(labels)), texts, title=axis_title)
+        "xaxis": label_axis(range(len(labels)), ticks)
+        | ({"title": {"text": escape(label_name), "standoff": 6}} if label_name else {})
         | {"tickangle": -45 if is_slanted else 0, "range": [-0.5, len(labels) - 0.5]},
-        "yaxis": {
-            "title": {"text": escape(value_name), "standoff": 6},
-            "range": [low - (room if low < 0 else 0), high + room],
-            "showgrid": True,
-            "nticks": 5,
-        },
+        "yaxis": {"title": {"text": escape(value_name), "standoff": 6}, "showgrid": True, "nticks": 5}
+        | {"range": [low - (room if low < 0 else 0), high + room]},
     }
     return figure_of(traces, layout)

@@ -97,8 +97,8 @@ def row_bars(
     )
     subtitle = ""
     if entropy is not None:
-        values_in_words = {"entropy": entropy, "n": int(shown.sum()), "even": math.log(max(int(shown.sum()), 1))}
-        subtitle = say("entropy {entropy:.2f} nats (uniform over {n} keys: {even:.2f})", **values_in_words)
+        fields = {"entropy": entropy, "n": int(shown.sum()), "even": math.log(max(int(shown.sum()), 1))}
+        subtitle = say("entropy {entropy:.2f} nats (uniform over {n} keys: {even:.2f})", **fields)
     if title is None:
         token = isolate(grid.query_tokens[0])
         title = say("Attention from query {place} '{token}'", place=grid.first_query, token=token)

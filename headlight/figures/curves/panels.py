@@ -44,11 +44,6 @@ def wrapped(sentence: str) -> str:
     return "<br>".join(textwrap.wrap(escape(sentence), _WRAP))
 
 
-def _names(panels: Sequence[Panel]) -> list[str]:
-    """Return the names of the panels' axes, from top to bottom."""
-    return [f"y{i + 1 if i else ''}" for i in range(len(panels))]
-
-
 def panels_over_steps(
     panels: Sequence[Panel],
     *,
@@ -68,6 +63,7 @@ def panels_over_steps(
         width: px that the headers and labels are laid out for.
         height: px; None: what the panels need.
     """
+    names = [f"y{i + 1 if i else ''}" for i in range(len(panels))]
     labels = (re.sub("<.*?>", "", words) for panel in panels for words in (*panel.levels, *panel.ends))
     right = 14 + min(_LETTER * max(map(len, labels), default=0), 170)
     room_across = width - _LEFT - right
@@ -81,12 +77,12 @@ def panels_over_steps(
         "hovermode": hovermode,
         "hoversubplots": "axis",
         "uirevision": "steps",  # a zoom stays while new steps arrive
-        "xaxis": _step_axis(last) | {"anchor": _names(panels)[-1]},
+        "xaxis": _step_axis(last) | {"anchor": names[-1]},
         "annotations": [],
         "shapes": [],
     }
     below = room + headers[0]
-    for i, (panel, axis) in enumerate(zip(panels, _names(panels), strict=True)):
+    for i, (panel, axis) in enumerate(zip(panels, names, strict=True)):
         top = (below - headers[i]) / room
         below -= headers[i] + panel.height
         layout[f"yaxis{axis[1:]}"] = _PLAIN | panel.axis | {"domain": [max(0.0, below / room), top]}
@@ -105,7 +101,7 @@ def panels_over_steps(
             trace.update(yaxis=axis, legend=f"legend{i + 2}")
     if snapshot is not None:
         line = line_at(x=snapshot, color=STRONG, width=1.5) | {"xref": "x"}
-        layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
+        layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in names]
         layout["annotations"].append(_snapshot_label(snapshot, layout["xaxis"], headers[0], legends[0]))
     return figure_of([trace for panel in panels for trace in panel.traces], layout)
 
@@ -136,14 +132,8 @@ def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
 
 
 _PLAIN = {"showgrid": True, "tickfont": {"size": 11}, "nticks": 5, "exponentformat": "power"}
-_LEGEND = (
-    LEGEND_ABOVE
-    | {"xref": "paper", "yref": "paper", "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30}
-    | {
-        "tracegroupgap": 0,
-        "yanchor": "top",  # below the title, as many rows as there are
-    }
-)
+_LEGEND = LEGEND_ABOVE | {"xref": "paper", "yref": "paper", "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30}
+_LEGEND |= {"tracegroupgap": 0, "yanchor": "top"}  # below the title
 
 
 def _legend_height(panel: Panel, width: float) -> int:

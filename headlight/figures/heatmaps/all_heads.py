@@ -197,10 +197,7 @@ def _check(
         raise ValueError("There is no head to draw; give the patterns of at least one attention.")
     sizes = {title: (len(pattern), *pattern.shape[2:]) for title, pattern in patterns.items()}
     if sizes != {title: mask.shape for title, mask in masks.items()}:
-        raise ValueError(
-            f"The masks do not fit the patterns, whose layers, rows and columns are {sizes}; give each a mask of its "
-            "own size."
-        )
+        raise ValueError(f"The masks do not fit the patterns, whose layers, rows and columns are {sizes}.")
     title, layer, head = chosen or (next(iter(patterns)), 0, 0)
     n_layers, n_heads = patterns[title].shape[:2] if title in patterns else (0, 0)
     if not (0 <= layer < n_layers and 0 <= head < n_heads):

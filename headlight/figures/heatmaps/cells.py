@@ -123,7 +123,7 @@ class Cells:
     ) -> tuple[list[Any], dict[str, Any]]:
         """Return the traces and the layout of the figure.
 
-        Masked cells are neutral, not zeros, and cells that are NaN or infinite have a color of their own.
+        Masked cells are neutral, not zeros, and cells that are NaN or infinite have a separate color.
 
         Args:
             words: the hover texts.
@@ -165,7 +165,7 @@ class Cells:
 def browser_words(
     queries: Sequence[str], keys: Sequence[str], *, before: str, form: str, is_power: bool = False
 ) -> Words:
-    """Return what the browser composes hover texts from, as this module's docstring defines it."""
+    """Return the parts of the hover texts that the browser composes, as this module's docstring defines them."""
     fields = {"queries": queries, "keys": keys, "before": before, "format": form, "power": is_power}
     fields |= {"forbidden": say(FORBIDDEN)} | ({"below": say(BELOW)} if is_power else {})
     return Words({"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}, {"words": fields})
@@ -178,7 +178,7 @@ def masked_cells(mask: Bool[np.ndarray, "query key"], **options: Any) -> go.Heat
 
 
 def broken_cells(broken: Bool[np.ndarray, "query key"], **options: Any) -> go.Heatmap:
-    """Return the cells that are NaN or infinite, in a color of their own."""
+    """Return the cells that are NaN or infinite, in a separate color."""
     if options.get("meta") == "words":
         options |= {"meta": None, "hovertemplate": f"{say(BROKEN)}<extra></extra>"}
     z = np.where(broken, 0.0, np.nan).astype(np.float32)
@@ -203,21 +203,12 @@ def number_traces(
         axes: `xaxis` and `yaxis`, where they are not the figure's first.
     """
     is_written = np.array([bool(text) for text in texts], dtype=bool)
+    look: dict[str, Any] = {"mode": "text", "hoverinfo": "skip", "showlegend": False}
     traces = []
     for name, chosen in (("numbers on pale cells", ~is_deep), ("numbers on deep cells", is_deep)):
         places = np.flatnonzero(chosen & is_written)
-        traces.append(
-            go.Scatter(
-                name=name,
-                x=x[places],
-                y=y[places],
-                text=[texts[place] for place in places.tolist()],
-                mode="text",
-                hoverinfo="skip",
-                showlegend=False,
-                **axes,
-            )
-        )
+        written = [texts[place] for place in places.tolist()]
+        traces.append(go.Scatter(name=name, x=x[places], y=y[places], text=written, **look, **axes))
     return traces
 
 
@@ -253,18 +244,17 @@ def _borders(queries: TokenAxis, keys: TokenAxis) -> list[dict[str, Any]]:
 def _dividers(queries: TokenAxis, keys: TokenAxis, generated_from: int | None) -> list[dict[str, Any]]:
     """Return dotted lines between the given and the generated part, with a label."""
     row, column = queries.around(generated_from), keys.around(generated_from)
-    look = {"type": "line", "line": {"color": DIVIDER, "width": 1.5, "dash": "dot"}}
-    label = {"text": say("generated"), "textposition": "start", "textangle": 0, "xanchor": "left", "yanchor": "top"}
+    look: dict[str, Any] = {"type": "line", "line": {"color": DIVIDER, "width": 1.5, "dash": "dot"}}
+    label: dict[str, Any] = {
+        "text": say("generated"),
+        "textposition": "start",
+        "textangle": 0,
+        "xanchor": "left",
+        "yanchor": "top",
+    }
     (left, right), (top, bottom) = keys.ends, queries.ends
-    return [
-        *([] if row is None else [look | {"x0": left, "x1": right, "y0": row[0], "y1": row[0]}]),
-        *(
-            []
-            if column is None
-            else [
-                look
-                | {"x0": column[0], "x1": column[0], "y0": top, "y1": bottom}
-                | {"label": label | {"font": {"size": 12, "color": DIVIDER}, "padding": 5}}
-            ]
-        ),
-    ]
+    label |= {"font": {"size": 12, "color": DIVIDER}, "padding": 5}
+    lines = [] if row is None else [look | {"x0": left, "x1": right, "y0": row[0], "y1": row[0]}]
+    if column is not None:
+        lines.append(look | {"x0": column[0], "x1": column[0], "y0": top, "y1": bottom, "label": label})
+    return lines

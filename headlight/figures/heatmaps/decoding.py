@@ -140,16 +140,13 @@ def alignment_matrix(
     labels = [*grid.query_tokens[:n_shown], *[""] * (n_rows - n_shown)]
     shown = weights[:n_shown]
     outlined, dotted = ({cell for cell in cells or () if cell[0] < n_shown} for cells in (truth, links))
-
-    def numbers() -> list[list[str]]:
-        return [
-            [f"{weight:.2f}{_remarks((row, column), outlined, dotted)}" for column, weight in enumerate(of_row)]
-            for row, of_row in enumerate(shown.tolist())
-        ]
-
+    texts = [[f"{weight:.2f}" for weight in weights_of_row] for weights_of_row in shown.tolist()]
+    for row, column in outlined | dotted:
+        names = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if (row, column) in cells]
+        texts[row][column] += f"<br>{', '.join(names)}"
     cells = Cells(shown, replace(grid, query_tokens=labels, height=height), is_partial=True)
     traces, layout = cells.draw(
-        cells.words(numbers),
+        cells.words(lambda: texts),
         {"coloraxis": what.colors((0, 1))},
         title=title,
         name=say(what.trace),
@@ -164,12 +161,6 @@ def alignment_matrix(
         layout["margin"]["b"] += _LEGEND
         layout |= {"showlegend": True, "legend": LEGEND_BELOW}
     return figure_of(traces, layout)
-
-
-def _remarks(cell: tuple[int, int], outlined: CellSet, dotted: CellSet) -> str:
-    """Return the alignments that have a cell."""
-    remarks = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if cell in cells]
-    return f"<br>{', '.join(remarks)}" if remarks else ""
 
 
 def _outlines(cells: CellSet) -> go.Scatter:

@@ -162,7 +162,7 @@ def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: 
 
 
 def _short(value: float, decimals: int) -> str:
-    """Return a number without the zero before its point."""
+    """Return a number without a leading zero."""
     return rounded(value, decimals).replace("0.", ".", 1 if abs(value) < 1 else 0)
 
 

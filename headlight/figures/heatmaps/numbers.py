@@ -1,4 +1,4 @@
-"""Cells of numbers: their range of colors, and the numbers written into them."""
+"""Cells of numbers: color ranges, and the numbers in cells."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from headlight.figures.layout import HOVER
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, rounded
 from headlight.figures.theme import DEEP
 
-_APART_UP_TO = 32  # rows and columns up to which a line parts the cells
+_GAPS_UP_TO = 32  # rows and columns up to which there are gaps between cells
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """The range of colors of some numbers: from `low` on, or around 0, where orange is less and indigo is more."""
+    """A color range from `low`, or around 0, where orange is less and indigo is more."""
 
     low: float
     high: float
     diverging: bool = False
-    decimals: int = 2  # of a number in words
+    decimals: int = 2  # of a number in a cell or hover text
 
     @classmethod
     def of(
         cls, values: Iterable[np.ndarray], limits: Limits | None = None, *, diverging: bool = False, decimals: int = 2
     ) -> "Scale":
-        """Return the scale with these limits; without any, the one that has room for all finite values."""
+        """Return the scale with these limits; None: for all finite values."""
         seen = np.concatenate([part[np.isfinite(part)] for part in values])
         top = float(np.abs(seen).max(initial=0.0)) or 1.0
         low, high = limits or (-top if diverging else 0.0, top)
@@ -42,7 +42,7 @@ class Scale:
         return "coloraxis3" if self.diverging else "coloraxis"
 
     def is_deep(self, values: Float[np.ndarray, "*cell"]) -> Bool[np.ndarray, "*cell"]:
-        """Return which cells are so strong that they are written on in the color of the background."""
+        """Return the cells that are so strong that their numbers have the color of the background."""
         if self.diverging:
             return np.abs(values) >= DEEP_BOTH_WAYS * self.high
         return (values - self.low) / (self.high - self.low or 1) >= DEEP
@@ -50,11 +50,11 @@ class Scale:
     def layout(
         self, *, unit: str = "", decimals: int | None = None, is_shown: bool = True, **bar: Any
     ) -> dict[str, Any]:
-        """Return the color axis by its name, with a bar that names the two ends and the middle.
+        """Return the color axis by its name, with a bar of colors that is labelled at its ends and its middle.
 
         Args:
-            unit: stands above the bar.
-            decimals: of the numbers beside the bar; None: those of the scale.
+            unit: above the bar.
+            decimals: of the labels; None: those of the scale.
             is_shown: whether there is a bar.
             bar: other parts of the bar.
         """
@@ -70,16 +70,16 @@ class Scale:
 def number_heatmap(
     values: Float[np.ndarray, "row column"], hover_texts: list[list[str]] | None, *, name: str, axis: str, **rest: Any
 ) -> go.Heatmap:
-    """Return the cells of a matrix.
+    """Return the cells of a matrix; those that are not finite are blank.
 
     Args:
-        values: what their colors stand for; a cell without a finite number has none.
-        hover_texts: what hovering over each cell shows; None: `rest` says it.
+        values: one number per cell.
+        hover_texts: of each cell; None: `rest` has them.
         name: of the trace.
-        axis: of the colors.
+        axis: the color axis.
         rest: other parts of the trace.
     """
-    gap = 1 if max(values.shape) <= _APART_UP_TO else 0
+    gap = 1 if max(values.shape) <= _GAPS_UP_TO else 0
     shown: dict[str, Any] = {"hovertemplate": HOVER, "hoverongaps": True}
     if hover_texts is not None:
         shown["customdata"] = np.array(hover_texts, dtype=object)
@@ -94,13 +94,13 @@ def numbers_in_cells(
     *,
     write: Callable[[float], str] | None = None,
 ) -> list[go.Scatter]:
-    """Return the finite numbers, written into their cells.
+    """Return the finite numbers as texts in their cells.
 
     Args:
         values: of all cells.
         scale: of their colors.
         axes: `xaxis` and `yaxis`, where they are not the figure's first.
-        write: gives the text of a number; None: it is rounded as the scale says.
+        write: returns the text of a number; None: it is rounded to the scale's decimals.
     """
     rows, columns = np.nonzero(np.isfinite(values))
     seen = values[rows, columns]

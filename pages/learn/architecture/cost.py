@@ -17,8 +17,8 @@ from headlight.analysis.blueprint.forward_cost import (
 )
 from headlight.analysis.blueprint.weights import n_parameters
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.architecture.cost import cost_curves, share_areas
 from headlight.figures.architecture.hues import COST_HUES
+from headlight.figures.architecture.sizes import cost_curves, share_areas
 from headlight.figures.hues import FAINT, STRONG, WARM
 from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData

@@ -9,7 +9,7 @@ import streamlit as st
 
 from headlight.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
+from headlight.figures.architecture.sizes import in_words, parameter_bars, parameter_shares
 from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData

@@ -53,8 +53,8 @@ def test_a_head_has_few_shapes_and_its_hue_and_name():
     assert len(figure.layout.shapes) <= 3 * 24
     assert [trace.name for trace in figure.data if trace.showlegend] == ["one", "&lt;two&gt;", "three"]
     many = np.linspace(0.01, 1, 70 * 60).reshape(70, 60)
-    mine = bipartite_lines([many], TokenGrid(["x"] * 70, ["y"] * 60), hues=["#123456"])
-    assert set(lines(mine, "#123456")) == {divmod(cell, 60) for cell in range(200, 4200)}  # the 4000 strongest
+    mine = bipartite_lines([many], TokenGrid(["x"] * 70, ["y"] * 60))
+    assert set(lines(mine)) == {divmod(cell, 60) for cell in range(200, 4200)}  # the 4000 strongest
 
 
 def test_only_the_lines_of_what_is_chosen_are_drawn():

@@ -106,7 +106,7 @@ def mask_matrix(
         "hint": hint,
         "of": of,
         "outputs": _said(outputs),
-        "colors": {theme: asdict(colors) for theme, colors in mask_colors().items()},
+        "colors": mask_colors(),
         "hues": {"query": QUERY, "key": KEY, "cell": CELL},
     }
     floats = (arrays.scores, arrays.pattern, arrays.before)

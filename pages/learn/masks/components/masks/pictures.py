@@ -1,7 +1,7 @@
 """Masks in small: a gallery of presets to choose from, and the attentions of a model with their masks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,6 @@ def _mount(
         | dict(item.words)
         for item in items
     ]
-    header = {"items": told, "colors": {theme: asdict(colors) for theme, colors in mask_colors().items()}, **about}
+    header = {"items": told, "colors": mask_colors(), **about}
     cells = b"".join(item.cells.astype(np.uint8).tobytes() for item in items)
     component(__file__, name, isolated=True)(key=key, data=packed(header, cells), on_chosen_change=on_chosen)
