@@ -153,28 +153,28 @@ class Teller:
         discourse.mention(second)
         return names
 
-    def thing(self, what: str, form: str) -> str:
+    def thing(self, word: str, form: str) -> str:
         """Return a noun with article and adjective, or a pronoun."""
-        discourse, pronoun = self.discourse, PRONOUN[what]
+        discourse, pronoun = self.discourse, PRONOUN[word]
         if form in _THING_PRONOUNS:
-            clear = discourse.candidates(pronoun) == [what]
+            clear = discourse.candidates(pronoun) == [word]
             if form == "it" and pronoun == "they" and len(discourse.people()) > 1:
                 clear = False  # "they" could be the people
             if form and not clear:
                 raise NoWordsError(f"{pronoun!r} is not clear")
-            if form or (clear and (what in discourse.now or self.random() < THING_PRONOUN)):
-                discourse.mention(what)
+            if form or (clear and (word in discourse.now or self.random() < THING_PRONOUN)):
+                discourse.mention(word)
                 return pronoun if form == "it" else POSSESSIVE[pronoun] if form == "its" else OBJECT[pronoun]
-        discourse.mention(what)
-        look, phrase = self.looks[what], PHRASE[what]
+        discourse.mention(word)
+        look, phrase = self.looks[word], PHRASE[word]
         full = f"{look} {phrase}" if look else phrase
         if form == "full":
             return full
         if form == "new":
-            return indefinite(what, full)
+            return indefinite(word, full)
         if form == "noun":
-            return what
-        short = what if phrase != what or self.random() < SHORT else full
+            return word
+        short = word if phrase != word or self.random() < SHORT else full
         return short if form == "np" else f"the {short}"
 
 

@@ -14,6 +14,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = (
     "README.md",
+    "grammars",
+    "tests/grammars",
+    "transformer_core/corpora/*.py",
+    "transformer_core/corpora/shipped",
+    "transformer_core/corpora/tasks",
     "docs",
     "tests/docs",
     "transformer_core/decoding",
@@ -68,7 +73,7 @@ PHRASES = (
         "[Bb]ehind",
         "after",
         "positions come after each other; only things in space are behind others",
-        r"(?:left|leaves?|leaving|falls?|lags?)(?: \w+)? behind|[Tt]he idea behind|\"behind\", \"|behind "
+        r"(?:left|leaves?|leaving|falls?|lags?)(?: \w+)? behind|[Tt]he idea behind|\"behind\",|behind "
         "(?:a|the|its|their) (?:proxy|scenes|door|tree|curtain|bed|wall|bridge|house|fence|"
         "figure|page|marks|lines|server|bars)",
     ),

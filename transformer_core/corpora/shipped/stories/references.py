@@ -100,18 +100,18 @@ class References:
     def thing(self, slot: Slot, text: str) -> str:
         """Return the thing that a noun or a pronoun refers to."""
         if text.lower() in _PRONOUN:
-            what = self.pronoun(text)
-            if what:
-                self.introduce(slot, what)
-            return what
+            word = self.pronoun(text)
+            if word:
+                self.introduce(slot, word)
+            return word
         phrase = _ARTICLE.sub("", text) if slot.form in ("", "new", "the") else text
         look, noun = ("", phrase) if phrase in _NOUN else phrase.split(" ", 1)
-        what = _NOUN[noun]
-        if look and self.looks.setdefault(what, look) != look:
-            self.faults.append(f"the {what} is {self.looks[what]}, not {look}")
-        if look and look not in LOOKS[what]:
-            self.faults.append(f"no {what} is {look}")
-        if slot.form == "new" and text[0].lower() + text[1:] != indefinite(what, phrase):
-            self.faults.append(f"{text!r} for {indefinite(what, phrase)!r}")
-        self.introduce(slot, what)
-        return what
+        word = _NOUN[noun]
+        if look and self.looks.setdefault(word, look) != look:
+            self.faults.append(f"the {word} is {self.looks[word]}, not {look}")
+        if look and look not in LOOKS[word]:
+            self.faults.append(f"no {word} is {look}")
+        if slot.form == "new" and text[0].lower() + text[1:] != indefinite(word, phrase):
+            self.faults.append(f"{text!r} for {indefinite(word, phrase)!r}")
+        self.introduce(slot, word)
+        return word
