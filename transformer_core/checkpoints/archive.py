@@ -180,10 +180,10 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
             "this file does not contain {config}, so it is not a model; zip the folder of a model", config=CONFIG
         )
     place = min(places, key=lambda place: len(place.parts))
-    beside = [info for info in files if PurePosixPath(info.filename).parent == place]
-    is_safe = any(kinds.get(info.filename) == "safetensors" for info in beside)
+    siblings = [info for info in files if PurePosixPath(info.filename).parent == place]
+    is_safe = any(kinds.get(info.filename) == "safetensors" for info in siblings)
     read: tuple[FileKind, ...] = ("safetensors",) if is_safe else ("torch",)
-    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
+    chosen = [info for info in siblings if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
     _refuse_bad_members(chosen, kinds)
     if not any(kinds.get(info.filename) for info in chosen):
         raise CheckpointError(

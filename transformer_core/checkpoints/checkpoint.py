@@ -116,33 +116,16 @@ def write_weights(path: Path, model: Transformer) -> None:
     path.chmod(path.parent.stat().st_mode & 0o666)  # the library would let only the owner read it
 
 
-def load(
-    source: str | os.PathLike[str],
-    *,
-    device: str | torch.device = "cpu",
-    dtype: str | torch.dtype | None = None,
-    device_map: DeviceMap | None = None,
-    on_progress: OnProgress | None = None,
-) -> tuple[Transformer, Tokenizer]:
-    """Return model and tokenizer of a checkpoint folder of ours; load.py also reads others.
+def load(source: str | os.PathLike[str]) -> tuple[Transformer, Tokenizer]:
+    """Return model and tokenizer of a checkpoint folder of ours, which another process may replace meanwhile.
 
-    Args:
-        source: the folder; another process may replace it meanwhile.
-        device: of the model.
-        dtype: precision of the weights; None: as saved.
-        device_map: see `placement.plan`.
-        on_progress: called with the bytes read.
+    The model is on the CPU, in its saved precision; load.py has all options, and reads other models, too.
 
     Raises:
         CheckpointError: the folder is missing, incomplete or damaged.
-        ConfigError: an unavailable device or precision, or too little memory.
+        ConfigError: there is too little memory.
     """
-    return reading_folder(
-        source,
-        lambda folder: read_checkpoint(
-            folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress
-        ),
-    )
+    return reading_folder(source, read_checkpoint)
 
 
 def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -158,18 +141,19 @@ def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
 def read_checkpoint(
     folder: Path,
     *,
-    device: str | torch.device,
-    dtype: str | torch.dtype | None,
+    device: str | torch.device = "cpu",
+    dtype: str | torch.dtype | None = None,
     device_map: DeviceMap | None = None,
     on_progress: OnProgress | None = None,
     weights: Path | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Load a checkpoint folder once; unlike `load`, this does not notice if it is replaced meanwhile.
+    """Load a checkpoint folder that is not being replaced meanwhile; see `load.load` for the arguments.
 
-    `weights` is another file of weights than that of the folder; for the other arguments see `load`.
+    `weights` is another file of weights than that of the folder.
 
     Raises:
-        CheckpointError, ConfigError: as for `load`.
+        CheckpointError: the folder is missing, incomplete or damaged.
+        ConfigError: an unavailable device or precision, or too little memory.
     """
     values = read_json(folder, CONFIG)
     try:

@@ -18,7 +18,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer, assemble
 
-Place = Callable[[str, Tensor], Tensor]
+PlaceParameter = Callable[[str, Tensor], Tensor]
 """Takes a parameter's name and value, and returns the value on its device and in its precision."""
 
 OnNote = Callable[[Message], object]
@@ -33,7 +33,7 @@ def convert(
     weights: Mapping[str, Tensor],
     *,
     where: str | Message,
-    place: Place | None = None,
+    place: PlaceParameter | None = None,
     on_note: OnNote = lambda _: None,
 ) -> Transformer:
     """Convert a foreign config.json and its weights to a model in evaluation mode.

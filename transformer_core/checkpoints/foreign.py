@@ -80,12 +80,12 @@ def _described(
     folder: Path, files: TensorFiles | StateDict, weights: Mapping[str, Tensor], where: str | Message
 ) -> Mapping[str, Any]:
     """Return the configuration of a model: from config.json, or, for nanoGPT, from the file of weights."""
-    beside = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
-    arguments = files.beside.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
-    if "model_type" not in beside and (nano := nanogpt.described(arguments, beside, weights)):
+    values = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
+    arguments = files.other_content.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
+    if "model_type" not in values and (nano := nanogpt.described(arguments, values, weights)):
         return nano
-    if beside:
-        return with_generation(beside, generation_beside(folder))
+    if values:
+        return with_generation(values, generation_beside(folder))
     if start := example_config(weights):
         raise CheckpointError(
             "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "

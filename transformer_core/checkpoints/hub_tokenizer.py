@@ -23,7 +23,11 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     try:
         commit, files = look_up(hub_id)
         needed = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
-        place: dict[str, Any] = {"revision": commit, "cache_dir": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}
+        place: dict[str, Any] = {
+            "revision": commit,
+            "cache_dir": constants.HF_HUB_CACHE,
+            "endpoint": constants.ENDPOINT,
+        }
         paths = [
             Path(hf_hub_download(hub_id.repo, name, **place))
             for name in sorted(needed, key="tokenizer.json".__eq__)  # tokenizer.json last: with it, all are complete

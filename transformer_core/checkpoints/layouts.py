@@ -75,21 +75,21 @@ def example_config(tensors: Mapping[str, Tensor]) -> str:
         return ""
     layer = next(key for key in tensors if (match := LAYER.fullmatch(key)) and match["part"] == "linear1")
     width, is_pair = tensors[layer.removesuffix("bias").removesuffix("weight") + "weight"].shape[1], len(stacks) > 1
-    beside = {
+    others = {
         key: tensor for key, tensor in tensors.items() if not LAYER.fullmatch(key) and not key.endswith(LAST_NORM)
     }
-    tables = [key for key, tensor in beside.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
-    positions = [key for key in tables if beside[key].numel() > width and _is_of_positions(key, beside[key])]
-    rest = [key for key in tables if key not in positions and beside[key].ndim == 2]
-    linear = [key for key in rest if key.removesuffix("weight") + "bias" in beside or _speaks_of(key, _OUTPUT)]
+    tables = [key for key, tensor in others.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
+    positions = [key for key in tables if others[key].numel() > width and _is_of_positions(key, others[key])]
+    rest = [key for key in tables if key not in positions and others[key].ndim == 2]
+    linear = [key for key in rest if key.removesuffix("weight") + "bias" in others or _speaks_of(key, _OUTPUT)]
     embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))]
     embedding = sorted(embedding, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE))
-    n_tokens = beside[embedding[-1]].shape[0] if embedding else 0
-    output = [key for key in linear if key not in embedding and beside[key].shape[0] == n_tokens]
+    n_tokens = others[embedding[-1]].shape[0] if embedding else 0
+    output = [key for key in linear if key not in embedding and others[key].shape[0] == n_tokens]
     values: dict[str, Any] = {"model_type": MODEL_TYPE, "n_heads": ASKED}
     values |= {"embedding": _one_or_two(embedding, is_pair) if embedding else ASKED}
     values |= {"output": output[-1]} if output else {"output": ASKED} if is_pair else {}
-    kinds = sinusoidal_kinds(beside[positions[0]]) if positions else []
+    kinds = sinusoidal_kinds(others[positions[0]]) if positions else []
     if kinds:
         values["positions"] = kinds[0]
     elif positions:
@@ -99,7 +99,7 @@ def example_config(tensors: Mapping[str, Tensor]) -> str:
     values |= {"causal": ASKED} if output and not is_pair else {}
     named = {*embedding, *output[-1:], *(key.removesuffix("weight") + "bias" for key in output[-1:]), *positions}
     ignored = [key for name in linear if name not in named for key in (name, name.removesuffix("weight") + "bias")]
-    ignored = [key for key in ignored if key in beside]
+    ignored = [key for key in ignored if key in others]
     return json.dumps(values | ({"ignored": ignored} if ignored else {})).replace(f'"{ASKED}"', ASKED)
 
 

@@ -203,5 +203,5 @@ def _nearest_folder(folder: Path) -> Path | None:
     """Return a folder with a similar name in the same place as a missing one."""
     if not folder.parent.name or not folder.parent.is_dir():
         return None
-    beside = [path.name for path in folder.parent.iterdir() if path.is_dir()]
-    return next((folder.with_name(name) for name in get_close_matches(folder.name, beside, n=1)), None)
+    names = [path.name for path in folder.parent.iterdir() if path.is_dir()]
+    return next((folder.with_name(name) for name in get_close_matches(folder.name, names, n=1)), None)

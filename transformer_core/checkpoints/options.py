@@ -14,7 +14,7 @@ from transformer_core.checkpoints.generation import FILE, KEY
 from transformer_core.config import MOST_LAYERS, Activation
 from transformer_core.errors import CheckpointError, Message
 
-Choice = TypeVar("Choice")
+T = TypeVar("T")
 
 ACTIVATIONS: Mapping[str, Activation] = {  # by their names in the `transformers` library
     "relu": "relu",
@@ -115,7 +115,7 @@ class Options:
             raise self.error(name, Message("expected true or false"))
         return value
 
-    def choice(self, name: str, choices: Mapping[str, Choice], default: str) -> Choice:
+    def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
         """Return the value of a name in `choices`.
 
         Raises:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.pickles import StateDict
-from transformer_core.checkpoints.placement import Place, Placement
+from transformer_core.checkpoints.placement import DeviceOrDisk, Placement
 from transformer_core.checkpoints.tensor_files import TensorFiles
 from transformer_core.errors import CheckpointError, ConfigError
 from transformer_core.model.distance_bias import PositionBias
@@ -114,7 +114,7 @@ class ParameterLoader:
         return torch.empty_like(value, device="meta")
 
 
-def _computes_on(place: Place) -> torch.device:
+def _computes_on(place: DeviceOrDisk) -> torch.device:
     return torch.device("cpu") if place == "disk" else place
 
 

@@ -99,14 +99,14 @@ class StateDict(Mapping[str, Tensor]):
         Raises:
             CheckpointError: one of them cannot be read safely, or contains something else.
         """
-        self.beside: dict[str, Any] = {}  # other content, such as "model_args"
+        self.other_content: dict[str, Any] = {}  # besides the weights, such as "model_args"
         self._tensors: dict[str, Tensor] = {}
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
             content = read_pickle(path)
             inner = _inner(path, content)
             if inner is not None:
-                self.beside = {name: value for name, value in content.items() if value is not inner}
+                self.other_content = {name: value for name, value in content.items() if value is not inner}
             tensors = content if inner is None else inner
             self._tensors |= {
                 key: _checked(path, key, value) for key, value in tensors.items() if not str(key).endswith(EXTRA_STATE)

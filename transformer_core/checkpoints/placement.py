@@ -13,7 +13,7 @@ from transformer_core.devices import available_devices, choose_device, free_memo
 from transformer_core.errors import ConfigError, Message
 from transformer_core.model.transformer import assemble
 
-Place = torch.device | Literal["disk"]
+DeviceOrDisk = torch.device | Literal["disk"]
 DeviceMap = str | Mapping[str, str | torch.device]
 
 _BLOCK = re.compile(r"(?:encoder|decoder)\.blocks\.\d+")
@@ -25,10 +25,10 @@ class Placement:
     """A device for each block and one for everything else, and the precision."""
 
     home: torch.device  # of everything outside the blocks, of tokens and of logits
-    blocks: Mapping[str, Place]  # by name; blocks on the disk compute on the CPU
+    blocks: Mapping[str, DeviceOrDisk]  # by name; blocks on the disk compute on the CPU
     dtype: torch.dtype
 
-    def of(self, name: str) -> Place:
+    def of(self, name: str) -> DeviceOrDisk:
         """Return the place of a parameter."""
         block = _BLOCK.match(name)
         return self.home if block is None else self.blocks[block.group()]
@@ -86,7 +86,7 @@ def part_sizes(config: ModelConfig, dtype: torch.dtype) -> dict[str, int]:
     return sizes
 
 
-def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | None]]) -> dict[str, Place]:
+def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | None]]) -> dict[str, DeviceOrDisk]:
     """Fill devices with the parts of a model in order; the rest goes to the disk.
 
     Args:
@@ -96,7 +96,7 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
     Raises:
         ConfigError: no device has enough memory for the part outside the blocks.
     """
-    places: dict[str, Place] = {}
+    places: dict[str, DeviceOrDisk] = {}
     left = [(device, float("inf") if free is None else free * _FILLED) for device, free in room]
     for part, size in sizes.items():
         while left and left[0][1] < size:
@@ -116,7 +116,7 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
     return places
 
 
-def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) -> dict[str, Place]:
+def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) -> dict[str, DeviceOrDisk]:
     """Return the place of each part by a map, in which the longest matching name counts."""
     known = {"", *parts, *(part.rpartition(".")[0] for part in parts)}
     for name in device_map:
@@ -139,7 +139,7 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
             "listed); for example {example}",
             example='{"": "cpu", "decoder.blocks.3": "disk"}',
         )
-    places: dict[str, Place] = {}
+    places: dict[str, DeviceOrDisk] = {}
     for part in parts:
         name = next(name for name in (part, part.rpartition(".")[0], "") if name in device_map)
         places[part] = "disk" if device_map[name] == "disk" else choose_device(device_map[name])

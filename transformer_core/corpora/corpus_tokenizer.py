@@ -12,8 +12,7 @@ from transformer_core.corpora.source_code import CODE_OF_TEXT
 from transformer_core.corpora.storage.file_items import FileItems
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
 from transformer_core.errors import CheckpointError, CorpusError
-from transformer_core.text.foreign import ForeignTokenizer
-from transformer_core.text.foreign_training import for_training
+from transformer_core.text.foreign import ForeignTokenizer, for_training
 from transformer_core.text.load import has_tokenizer, load_foreign
 from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer, word_tokenizer
 

@@ -96,7 +96,7 @@ class Block(nn.Module):
     def _add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module, resid: HookPoint) -> Tensor:
         """Post-norm, as in the paper: LayerNorm(x + Sublayer(x)). Pre-norm: x + Sublayer(LayerNorm(x)).
 
-        Differs: pre-norm (Xiong et al. 2020) where the configuration asks for it.
+        Differs: pre-norm if configured (Xiong et al. 2020).
         """
         if self.is_pre_norm:
             return resid(x + sublayer(norm(x)))

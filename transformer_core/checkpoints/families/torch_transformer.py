@@ -67,7 +67,7 @@ def described(
         parent = layers.removesuffix(layers.rpartition(".")[2])
         keys |= {f"{stack}.{norm}": f"{parent}{norm}" for norm in LAST_NORM if f"{parent}{norm}" in tensors}
         keys |= {f"{stack}.layers.{key[len(layers) + 1 :]}": key for key in tensors if key.startswith(f"{layers}.")}
-    beside = sorted(set(tensors) - set(keys.values()))
+    others = sorted(set(tensors) - set(keys.values()))
     fields: dict[str, Any] = {"output.weight": values.get("output")}
     for i in range(len(stacks)):
         fields[f"embedding.{i}"] = _of_stack(values.get("embedding"), i)
@@ -76,22 +76,22 @@ def described(
         if named is None:
             continue
         key = unwrapped_key(str(named))
-        if key not in beside:
+        if key not in others:
             raise CheckpointError(
                 "{where} has no weight {name!r}, which {config} refers to; apart from its layers it has {known}",
                 where=where,
                 name=named,
                 config="config.json",
-                known=", ".join(beside[:8]) or Message("none"),
+                known=", ".join(others[:8]) or Message("none"),
             )
         keys[name] = key
     bias = f"{str(keys.get('output.weight')).removesuffix('weight')}bias"
-    if bias in beside:
+    if bias in others:
         keys["output.bias"] = bias
     _refuse_two_vocabularies(tensors, keys, where)
     shapes: dict[str, Any] = {key: tuple(tensors[name].shape) for key, name in keys.items()}
     left_out = {unwrapped_key(str(key)) for key in values.get("ignored") or ()}
-    for key in set(beside) - set(keys.values()):
+    for key in set(others) - set(keys.values()):
         if str(values.get("positions")) in sinusoidal_kinds(tensors[key]):
             left_out.add(key)
             shapes["n_positions"] = tensors[key].numel() // tensors[key].shape[-1]
