@@ -54,9 +54,7 @@ def because(rng: random.Random) -> Sentence:
     tense, reason_tense = one_of(rng, REASON_TENSES)
     if modal:
         tense = reason_tense = choose_tense(rng, modal)
-    elif tense == "present" and (
-        reason.done or reason.verb not in DAILY
-    ):  # "never crosses" is a habit
+    elif tense == "present" and (reason.done or reason.verb not in DAILY):  # "never crosses" is a habit
         tense = reason_tense = "past"
     polarity = choose_polarity(rng, tense, negative=not reason.done)
     if tense == "present" and not modal:

@@ -131,7 +131,7 @@ def seed(plan: Plan) -> None:
     if not doubts:
         plan.do(plan.pick(("carry water in the heat", "build a fence", "cover against the frost")), A=a, x=x)
     plan.do("grow up", A=a, x=x, S=s)
-    plan.do("prove right" if doubts and plan.maybe(0.6) else "enjoy the harvest", A=a, x=x, G=g)
+    plan.do("be proved correct" if doubts and plan.maybe(0.6) else "enjoy the harvest", A=a, x=x, G=g)
 
 
 def strayed(plan: Plan) -> None:
