@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import transformer_core as tc
 from headlight.analysis.interventions.base import read_base
-from headlight.analysis.interventions.context import applied
+from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json
 from tests.e2e.browser import ROOT
@@ -56,7 +56,7 @@ def changed_heads(page: Page) -> set[tuple[int, int, int]]:
         model(*inputs)
     with (
         torch.inference_mode(),
-        applied(model, tokenizer, stack_of(page), run=base.run),
+        prepare(model, tokenizer, stack_of(page), run=base.run).active(),
         capture(model, "*.hook_z") as after,
     ):
         model(*inputs)

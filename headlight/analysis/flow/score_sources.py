@@ -1,11 +1,10 @@
-"""Why this cell? One head's scores, split into what earlier parts of the model wrote on both sides of the product.
+"""One head's scores as sums over pairs: a source of the query, and a source of the key.
 
-What a query and a key are read from is a sum: of the token's embedding, its position, and what each head and each
-feed-forward network before has added. Projections keep sums apart, so that each score is a sum over pairs of a source
-of the query and a source of the key.
+Queries and keys are read from a sum: the token's embedding, its position, and the output of each earlier head and
+feed-forward network. Projections are linear, so each score is a sum over pairs of sources.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +12,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from headlight.analysis.flow.sources import ScoreSources, SourceName
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from headlight.analysis.trace.traced_forward import captured
@@ -23,6 +21,61 @@ from headlight.analysis.walkthrough.weights import Weights
 from transformer_core.config import ModelConfig
 from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer
+
+SourceKind = Literal["token", "position", "segment", "head", "feed_forward", "bias"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceName:
+    """A part of the model that writes into the vectors that an attention reads."""
+
+    kind: SourceKind
+    layer: int | None = None  # of heads and feed-forward networks
+    head: int | None = None  # of heads
+    attention: str | None = None  # of heads: "encoder", "decoder" or "cross"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScoreSources:
+    """The scores of one head on one text, by their sources; all in float64.
+
+    Over both sources, a cell sums to scale * q · k; with the bias, to the model's score before the mask.
+    """
+
+    sources_of_query: tuple[SourceName, ...]
+    sources_of_key: tuple[SourceName, ...]
+    parts_q: Float[np.ndarray, "source query d_head"]  # they sum to q
+    parts_k: Float[np.ndarray, "_ key d_head"]  # they sum to k
+    bias: Float[np.ndarray, "query key"] | None  # what the distance adds; None: there is no such bias
+    scale: float  # 1 / sqrt(d_head), or 1
+    scores: Float[np.ndarray, "query key"]  # the model's, -inf where nothing may be attended to
+    has_frozen_norms: bool  # there are normalizations: split as divisions by the numbers of this text
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+        bias = 0 if self.bias is None else self.bias.nbytes
+        return self.parts_q.nbytes + self.parts_k.nbytes + self.scores.nbytes + bias
+
+    @property
+    def largest_error(self) -> float:
+        """The largest difference between the sums and the model's scores, where it may attend: rounding."""
+        summed = self.by_kind(None, None) + (0 if self.bias is None else self.bias)
+        allowed = np.isfinite(self.scores)
+        return float(np.abs(summed[allowed] - self.scores[allowed]).max(initial=0.0))
+
+    def cell(self, query: int, key: int) -> Float[np.ndarray, "source_q source_k"]:
+        """Return one score by the sources of its query (rows) and of its key (columns); without the bias."""
+        return self.scale * self.parts_q[:, query] @ self.parts_k[:, key].T
+
+    def by_kind(
+        self, kinds_q: Collection[SourceKind] | SourceKind | None, kinds_k: Collection[SourceKind] | SourceKind | None
+    ) -> Float[np.ndarray, "query key"]:
+        """Return the part of each score from some kinds of sources, one, several or None for all; without the bias."""
+        q = self.parts_q[_of_kinds(self.sources_of_query, kinds_q)].sum(axis=0)
+        k = self.parts_k[_of_kinds(self.sources_of_key, kinds_k)].sum(axis=0)
+        return self.scale * q @ k.T
+
 
 Captured = Mapping[str, Float[np.ndarray, "..."]]
 Sides = dict[str, tuple[tuple[SourceName, ...], Float[np.ndarray, "source pos d_head"]]]
@@ -37,10 +90,9 @@ def score_sources(
 ) -> ScoreSources:
     """Run the model once over a text, and split one head's scores into their sources.
 
-    Exact, but that a normalization on the way is taken as a division by a fixed number, the one that it did divide by:
-    had a source not been there, that number would have been another. Heads and feed-forward networks count as they were
-    on this text. All biases on the way together are one source; those of values and inside feed-forward networks belong
-    to the head and the network.
+    Exact, except that a normalization counts as a division by the number of this text, which would be another one
+    without a source. Heads and feed-forward networks count with their outputs on this text. All biases on the way are
+    one source; those of values and inside feed-forward networks belong to the head and the network.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
@@ -104,7 +156,7 @@ class Normed:
 
 
 def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> tuple[Written | Normed, ...]:
-    """Return what happens to the stream of a stack before it is read there, in order.
+    """Return the steps of the residual stream of a stack before it is read, in order.
 
     Args:
         config: of the model.
@@ -244,3 +296,9 @@ def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Floa
 def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray, "*axes width"]:
     """Return vectors without their mean, where the normalization takes it away: that keeps sums apart too."""
     return x if norm == "rms" else x - x.mean(axis=-1, keepdims=True)
+
+
+def _of_kinds(sources: tuple[SourceName, ...], kinds: Collection[SourceKind] | SourceKind | None) -> list[int]:
+    """Return which sources are meant."""
+    chosen = (kinds,) if isinstance(kinds, str) else kinds
+    return [i for i, source in enumerate(sources) if chosen is None or source.kind in chosen]

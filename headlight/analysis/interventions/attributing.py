@@ -7,7 +7,6 @@ average the slope between the activation and its replacement, which mends satura
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,7 +14,7 @@ from torch import Tensor
 from headlight.analysis.interventions.context import Applied
 from headlight.analysis.interventions.records import Component
 from headlight.analysis.interventions.source_runs import stepwise_attention
-from headlight.analysis.interventions.sweeping import Sweep, SweepResult
+from headlight.analysis.interventions.sweeping import Estimate, Sweep, SweepResult
 from headlight.analysis.trace.traced_forward import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
@@ -23,14 +22,6 @@ from transformer_core.instrument.intervene import Intervention, apply_interventi
 from transformer_core.instrument.sites import Site
 
 MOST_STEPS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """The change of the metric that a component's replacement would make, to first order."""
-
-    component: Component
-    change: float  # nats: gradient of the metric (its mean, with `steps`) times (replacement - activation), summed
 
 
 def attribution(sweep: Sweep, components: Iterable[Component], *, steps: int = 0) -> tuple[Estimate, ...]:

@@ -22,6 +22,7 @@ from headlight.analysis.interventions.base import (
     Base,
     best_tokens,
     forced_pass,
+    read_base,
     relative_changes,
     sources_like,
     writable,
@@ -33,7 +34,7 @@ from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.greedy_output import greedy_output, output_text
 from headlight.analysis.trace.model_run import run_text
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 N_CANDIDATES = 10  # for each output token, before and after
 
@@ -65,7 +66,7 @@ class Consequences:
 def consequences(
     model: Transformer,
     tokenizer: Tokenizer,
-    base: Base,
+    base: Base | Given,
     stack: Stack,
     *,
     pairs: Mapping[int, tuple[int, int]] | None = None,
@@ -76,7 +77,7 @@ def consequences(
     Args:
         model: that `base` was read with.
         tokenizer: the model's own.
-        base: of `read_base`.
+        base: a text, or what `read_base` returned for it.
         stack: what is changed.
         pairs: by index of an output token, the two tokens of its logit difference; where it has none, the token of the
             output and the most probable of the others.
@@ -87,6 +88,7 @@ def consequences(
         InterventionError: an entry names a position that the text has not, or a pattern of another shape.
         TextError: a source text that the model cannot read.
     """
+    base = base if isinstance(base, Base) else read_base(model, tokenizer, base)
     sources = sources or sources_like(model, tokenizer, base)
     ready = prepare(model, tokenizer, stack, run=base.run, sources=sources)
     metrics = [base.metric(index) for index in range(len(base.tokens))]

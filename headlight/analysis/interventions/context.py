@@ -1,13 +1,13 @@
 """Run a model with a stack of interventions: records become hooks, and source runs are captured.
 
 >>> base = run_text(model, tokenizer, "The animal didn't cross the street because it was too tired.")
->>> with applied(model, tokenizer, stack, run=base):
+>>> with prepare(model, tokenizer, stack, run=base).active():
 ...     changed = run_text(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -77,7 +77,10 @@ class Applied:
     swaps: tuple[TokenSwap, ...]
 
     def active(self, *, is_checked: bool = True) -> AbstractContextManager[None]:
-        """Run the model with the stack while the context lasts; arguments and errors are those of `intervene`."""
+        """Run the model with the stack while the context lasts, in this thread alone; see `intervene`.
+
+        While decoding, positions are those of the whole text, with a cache too.
+        """
         return intervene(self.model, self.hooks, is_checked=is_checked)
 
     def inputs(self, inputs: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -94,19 +97,17 @@ class Applied:
         return tuple(map(tuple, sides))
 
 
-@contextmanager
-def applied(
+def prepare(
     model: Transformer,
     tokenizer: Tokenizer,
     stack: Stack,
     *,
     run: ModelRun | None = None,
     sources: SourceRuns | None = None,
-) -> Iterator[Applied]:
-    """Run a model with a stack of interventions while the context lasts, in this thread alone.
+) -> Applied:
+    """Return a stack that is ready to act: its source runs are captured, without the stack.
 
-    Source runs are captured once, on entering, and without the stack. (An outer `intervene` or `applied` does act in
-    those that `sources` does not hold yet.) While decoding, positions are those of the whole text, with a cache too.
+    (An outer `intervene` does act in those that `sources` does not hold yet.)
 
     Args:
         model: in evaluation mode.
@@ -116,29 +117,11 @@ def applied(
         sources: keeps source runs from one call to the next; None: they are computed here, with the default limits of
             `run_text`. For other limits, give sources.
 
-    Yields:
-        The stack as it acts: `source_uses` says which positions were paired, and how.
-
     Raises:
         ConfigError: an entry that the model has no place for.
-        InterventionError: an entry takes values from another text, and `run` is missing; or a pattern of another shape;
-            or on leaving after a single forward pass, a position that the text does not have.
+        InterventionError: an entry takes values from another text, and `run` is missing; or a pattern of another shape.
         TextError: a source text that the model cannot read.
     """
-    ready = prepare(model, tokenizer, stack, run=run, sources=sources)
-    with ready.active():
-        yield ready
-
-
-def prepare(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    stack: Stack,
-    *,
-    run: ModelRun | None = None,
-    sources: SourceRuns | None = None,
-) -> Applied:
-    """Return a stack that is ready to act, its source runs captured; arguments and errors are those of `applied`."""
     check_stack(model.config, stack)
     sources = sources or SourceRuns(model, tokenizer)
     hooks: dict[str, list[Intervention]] = {}
@@ -154,48 +137,35 @@ def prepare(
 def _hooks_of(
     model: Transformer, entry: Entry, run: ModelRun | None, sources: SourceRuns, uses: list[SourceUse], index: int
 ) -> Hooks:
-    """Return what one entry does, and note what it takes from another text."""
+    """Return what one entry does, and add to `uses` what it takes from another text."""
+    if isinstance(entry, TokenSwap):
+        return _swapping(model, entry)
+    if isinstance(entry, CellEdit):
+        return _editing_cells(entry)
+    component, name = entry.component, site_of(entry.component)
+    where: dict[str, Any] = {"heads": component.heads, "positions": component.positions}
     match entry:
-        case TokenSwap():
-            return _swapping(model, entry)
-        case CellEdit():
-            return _editing_cells(entry)
-        case Ablation(component=component, method="zero"):
-            name = site_of(component)
-            return {name: zero(heads=component.heads, positions=component.positions)}
-        case Ablation(component=component) if entry.constant:
-            name = site_of(component)
-            value = constant_value(model, component, torch.tensor(entry.constant))
-            return {name: replace(value, heads=component.heads, positions=component.positions)}
-        case Ablation(component=component, method="mean", texts=texts):
-            name = site_of(component)
-            acts = [sources.activations(sources.run(text), [name])[name] for text in texts]
-            means = average({name: torch.cat(acts, dim=-2)}, heads=component.heads, positions=component.positions)
-            return {name: means}
-        case Ablation(component=component, texts=(text,)) | Patch(component=component, text=text):
-            name = site_of(component)
-            if run is None:
-                raise InterventionError(
-                    "an intervention that takes values from another text needs the run that receives them, to pair "
-                    "the positions of both; give run"
-                )
-            there = sources.run(text, entry.continuation if isinstance(entry, Patch) else "own", here=run)
-            pairing = pair_positions(SourceRun.of(run), there, side_of(component))
-            acts_there = sources.activations(there, [name])
-            uses.append(SourceUse(entry=index, text=text, pairing=pairing))
-            if component.kind == "pattern":
-                _check_shapes(acts_there[name], run, component.attention)
-                return {name: patch(acts_there, heads=component.heads, positions=component.positions)}
-            return {
-                name: resample(
-                    acts_there,
-                    seed=entry.seed,
-                    aligned=pairing.positions,
-                    heads=component.heads,
-                    positions=component.positions,
-                )
-            }
-    raise AssertionError("a stack checks the kinds of its entries")
+        case Ablation(method="zero"):
+            return {name: zero(**where)}
+        case Ablation() if entry.constant:
+            return {name: replace(constant_value(model, component, torch.tensor(entry.constant)), **where)}
+        case Ablation(method="mean"):
+            acts = [sources.activations(sources.run(text), [name])[name] for text in entry.texts]
+            return {name: average({name: torch.cat(acts, dim=-2)}, **where)}
+    text, continuation = (entry.text, entry.continuation) if isinstance(entry, Patch) else (entry.texts[0], "own")
+    if run is None:
+        raise InterventionError(
+            "an intervention that takes values from another text needs the run that receives them, to pair "
+            "the positions of both; give run"
+        )
+    there = sources.run(text, continuation, here=run)
+    pairing = pair_positions(SourceRun.of(run), there, side_of(component))
+    acts_there = sources.activations(there, [name])
+    uses.append(SourceUse(entry=index, text=text, pairing=pairing))
+    if component.kind == "pattern":
+        _check_shapes(acts_there[name], run, component.attention)
+        return {name: patch(acts_there, **where)}
+    return {name: resample(acts_there, seed=entry.seed, aligned=pairing.positions, **where)}
 
 
 def constant_value(model: Transformer, component: Component, constant: Tensor) -> Tensor:

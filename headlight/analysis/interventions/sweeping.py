@@ -12,8 +12,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from headlight.analysis.interventions.base import Base, sources_like
+import numpy as np
+from jaxtyping import Float
+
+from headlight.analysis.interventions.base import Base, read_base, sources_like
 from headlight.analysis.interventions.checking import head_count, side_of
 from headlight.analysis.interventions.context import Applied, prepare
 from headlight.analysis.interventions.effect import Metric, output_log_probs
@@ -24,6 +28,7 @@ from headlight.analysis.interventions.records import (
     AttentionName,
     Component,
     ComponentKind,
+    Method,
     Patch,
     Stack,
 )
@@ -36,8 +41,9 @@ from headlight.analysis.interventions.source_runs import (
 )
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 EMPTY = Stack()
 LEAST_DIFFERENCE = 1e-4  # nats between the metrics of two runs; below it may all be rounding
@@ -55,6 +61,27 @@ class SweepResult:
     def change(self) -> float:
         """After minus before, in nats."""
         return self.after - self.before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """The change of the metric that a component's replacement would make, to first order."""
+
+    component: Component
+    change: float  # nats: gradient of the metric (its mean, with `steps`) times (replacement - activation), summed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepMap:
+    """The changes of the metric that one attention's, or stack's, components make."""
+
+    rows: tuple[str, ...]  # "L0.H1", or "L0"
+    columns: tuple[str, ...]  # labels of the positions, or "H0"
+    values: Float[np.ndarray, "row column"]  # nats, or fractions; NaN: not yet run
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the map by name, for `numpy.savez`."""
+        return {"values": self.values, "rows": np.array(self.rows), "columns": np.array(self.columns)}
 
 
 def sweep_components(
@@ -199,7 +226,114 @@ class Sweep:
             return measured(self.model, always.inputs(self.base.run.inputs), self.measured_metric)
 
 
+def sweep(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    base: Base | Given,
+    *,
+    kind: ComponentKind = "head",
+    method: Method | Literal["patch"] = "zero",
+    texts: Sequence[Given] = (),
+    metric: Metric | None = None,
+) -> list[SweepResult]:
+    """Replace every component of a kind, each by itself at all positions, and measure the change of the output.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own.
+        base: a text, or what `read_base` returned for it; the model's output is teacher-forced.
+        kind: such as "head", "attention", "feed_forward" or "resid_pre".
+        method: of ablation; or "patch", with the activations of another text.
+        texts: those that "resample", "mean" and "patch" take activations from.
+        metric: such as `base.metric(9)`, for the tenth output token; None: `base.metric()`, the logit difference of
+            the last output token and the most probable other one.
+
+    Returns:
+        In the order of the forward pass, the metric before and after, in nats.
+
+    Raises:
+        ConfigError: no other text where the method needs one.
+        TextError: a text that the model cannot read.
+    """
+    base = base if isinstance(base, Base) else read_base(model, tokenizer, base)
+    components = [*sweep_components(model.config, base, kind, metric, by_position=False)]
+    if method == "patch":
+        if len(texts) != 1:
+            raise ConfigError("patching takes its values from one other text, got {n}; name one", n=len(texts))
+        template = Patch(component=components[0], text=texts[0], direction="denoising", continuation="same")
+        return [*Sweep(model, tokenizer, base, template, metric).exact(components)]
+    ablation = Ablation(component=components[0], method=method, texts=tuple(texts))
+    return [*Sweep(model, tokenizer, base, ablation, metric).exact(components)]
+
+
 def measured(model: Transformer, inputs: Sequence[Sequence[int]], metric: Metric) -> float:
     """Return the metric of some tokens, with the interventions that are active."""
     with stepwise_attention(model):
         return metric.of(output_log_probs(model, inputs, [metric.position])[0])
+
+
+def sweep_maps(
+    base: Base,
+    components: Sequence[Component],
+    results: Iterable[SweepResult | Estimate],
+    *,
+    difference: float | None = None,
+) -> dict[str, SweepMap]:
+    """Return the results of a sweep as one map for each attention or stack.
+
+    Args:
+        base: whose positions they are.
+        components: all of the sweep, as `sweep_components` yields them; of one kind, by position or not.
+        results: exact or estimated, as many as there are.
+        difference: nats that every change is divided by, as `source_difference` gives them; None: changes in nats.
+
+    Returns:
+        by attention: by position a row for each layer and head, else a row for each layer and a column for each head.
+        Positions after the metric's, which no component is at, are 0.
+    """
+    changes = {result.component: result.change / (difference or 1.0) for result in results}
+    maps = {}
+    for attention in dict.fromkeys(component.attention for component in components):
+        own = [component for component in components if component.attention == attention]
+        is_by_position = own[0].positions is not None
+        places = [(each.layer, each.heads if is_by_position else None) for each in own]
+        rows = [*dict.fromkeys(places)]
+        columns = getattr(base.run, side_of(own[0])) if is_by_position else _heads(len(own) // len(rows))
+        values = np.zeros((len(rows), len(columns)))
+        for component, place in zip(own, places, strict=True):
+            (column,) = (component.positions if is_by_position else component.heads) or (0,)
+            values[rows.index(place), column] = changes.get(component, np.nan)
+        names = tuple(f"L{layer}.H{heads[0]}" if heads else f"L{layer}" for layer, heads in rows)
+        maps[str(attention)] = SweepMap(rows=names, columns=tuple(columns), values=values)
+    return maps
+
+
+def sieve_numbers(
+    labels: Sequence[str],
+    estimates: Iterable[Estimate],
+    results: Iterable[SweepResult],
+    *,
+    difference: float | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the estimates of the components that were checked, and their exact changes.
+
+    Args:
+        labels: of the components, one for each result.
+        estimates: of all components, as `attribution` gives them.
+        results: of those that were checked, as `exact_top` gives them.
+        difference: as for `sweep_maps`.
+
+    Returns:
+        `component`, the labels; `estimate` and `exact`, [component].
+    """
+    estimate_of, results = {estimate.component: estimate.change for estimate in estimates}, [*results]
+    scale = difference or 1.0
+    return {
+        "component": np.array(labels, dtype=np.str_),
+        "estimate": np.array([estimate_of[result.component] for result in results]) / scale,
+        "exact": np.array([result.change for result in results]) / scale,
+    }
+
+
+def _heads(n: int) -> list[str]:
+    return [f"H{head}" for head in range(n)]

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from headlight.analysis.flow.score_sources import score_sources
-from headlight.analysis.flow.sources import SourceKind
+from headlight.analysis.flow.score_sources import SourceKind, score_sources
 from headlight.analysis.positions.dials import backwards
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured

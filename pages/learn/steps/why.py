@@ -16,7 +16,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.flow.sources import ScoreSources, SourceName
+    from headlight.analysis.flow.score_sources import ScoreSources, SourceName
 
 SOURCES = {
     "token": mark("token"),

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.score_sources import score_sources
-from headlight.analysis.flow.sources import ScoreSources, SourceName
+from headlight.analysis.flow.score_sources import ScoreSources, SourceName, score_sources
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.context import applied, prepare
+from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.records import (
     STEMS,
     Ablation,
@@ -46,7 +46,8 @@ def without_gradients() -> Iterator[None]:
 
 def logits_with(variation: str, *entries: Entry, step_by_step: bool = True) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    with applied(model, tokenizer, Stack(entries=entries), run=base.run, sources=sources_of(variation)) as ready:
+    ready = prepare(model, tokenizer, Stack(entries=entries), run=base.run, sources=sources_of(variation))
+    with ready.active():
         inputs = [torch.tensor([ids]) for ids in ready.inputs(base.run.inputs)]
         if not step_by_step:
             return model(*inputs)
@@ -163,7 +164,7 @@ def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: st
         )
         with tc.capture(model, scores, v) as plain:
             model(*tensors_of(base))
-        with applied(model, tokenizer, Stack(entries=(entry,))), tc.capture(model, pattern, z, out) as acts:
+        with prepare(model, tokenizer, Stack(entries=(entry,))).active(), tc.capture(model, pattern, z, out) as acts:
             logits = model(*tensors_of(base))
         expected = edited_by_hand(plain[scores][0].double().numpy(), entry)
         np.testing.assert_allclose(acts[pattern][0].numpy(), expected, atol=1e-6)
@@ -212,7 +213,7 @@ def acts_at(variation: str, name: str, stack: Stack) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
     with (
         stepwise_attention(model),
-        applied(model, tokenizer, stack, run=base.run, sources=sources_of(variation)),
+        prepare(model, tokenizer, stack, run=base.run, sources=sources_of(variation)).active(),
         tc.capture(model, name) as acts,
     ):
         model(*tensors_of(base))
@@ -227,7 +228,8 @@ def test_swapped_tokens_equal_other_input_ids(variation: str):
     ids = [list(each) for each in base.run.inputs]
     ids[0][4], ids[0][0] = 9, 30
     expected = model(*(torch.tensor([each]) for each in ids))
-    with applied(model, tokenizer, Stack(entries=(swap,))) as ready:
+    ready = prepare(model, tokenizer, Stack(entries=(swap,)))
+    with ready.active():
         assert ready.inputs(base.run.inputs) == tuple(map(tuple, ids))
         assert torch.equal(model(*(torch.tensor([each]) for each in ids)), expected)
         assert torch.equal(model(*tensors_of(base)), expected)
@@ -293,8 +295,8 @@ def test_positions_after_the_text_and_a_context_without_a_forward_are_errors():
     far = Stack(entries=(of("head", positions=(23,)),))
     with (
         pytest.raises(InterventionError, match="refers to position 23, but there were only"),
-        applied(model, tokenizer, far),
+        prepare(model, tokenizer, far).active(),
     ):
         model(*tensors_of(base_of("decoder")))
-    with pytest.raises(SiteError, match="no forward pass reached"), applied(model, tokenizer, far):
+    with pytest.raises(SiteError, match="no forward pass reached"), prepare(model, tokenizer, far).active():
         pass

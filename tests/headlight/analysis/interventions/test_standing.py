@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.context import applied, with_interventions
+from headlight.analysis.interventions.context import prepare, with_interventions
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
 from headlight.analysis.trace.model_run import run_text
 
@@ -32,7 +32,7 @@ def test_it_computes_the_same_bits_as_the_context_and_the_model_stays(loaded, n_
     before = run_text(model, tokenizer, TEXT)
     changed = with_interventions(model, tokenizer, stack, TEXT)
     found = run_text(changed, tokenizer, TEXT)
-    with applied(model, tokenizer, stack, run=before):
+    with prepare(model, tokenizer, stack, run=before).active():
         expected = run_text(model, tokenizer, TEXT)
     after = run_text(model, tokenizer, TEXT)
     assert found.output == expected.output and before.output == after.output

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from headlight.analysis.interventions.context import applied
+from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack, TokenSwap
 from headlight.analysis.interventions.source_runs import SourceRuns
 from tests.headlight.analysis.interventions.small_models import base_of, last_attention, model_of, tensors_of, text_of
@@ -37,7 +37,7 @@ def test_two_stacks_on_one_model_in_two_threads():
     inputs = tensors_of(base)
 
     def logits_with(stack: Stack) -> torch.Tensor:
-        with torch.inference_mode(), applied(model, tokenizer, stack, run=base.run, sources=sources):
+        with torch.inference_mode(), prepare(model, tokenizer, stack, run=base.run, sources=sources).active():
             return model(*inputs)
 
     alone = [logits_with(stack) for stack in stacks]
