@@ -71,7 +71,7 @@ def attention_heatmap(
             title=what.title if title is None else title,
             name=say(what.trace),
             colored=what.drawn(values),
-            numbers=what.in_cells(shown, limits),
+            numbers=lambda: what.in_cells(shown, limits),
             number_width=what.number_width,
             hue=CHOSEN if what.scale == "signed" else WARM,
             framed=framed,
@@ -129,7 +129,7 @@ def difference_heatmap(
             {"coloraxis3": colors},
             title=title,
             name=say("difference"),
-            numbers=_in_cells(difference[cells.shown]),
+            numbers=lambda: _in_cells(difference[cells.shown]),
             number_width=32,
             hue=CHOSEN,
         )

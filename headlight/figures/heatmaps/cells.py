@@ -116,7 +116,7 @@ class Cells:
         title: str,
         name: str,
         colored: Float[np.ndarray, "query key"] | None = None,
-        numbers: tuple[Sequence[str], Bool[np.ndarray, " cell"]] | None = None,
+        numbers: Callable[[], tuple[Sequence[str], Bool[np.ndarray, " cell"]]] | None = None,
         number_width: int = 24,
         hue: str = WARM,
         framed: Iterable[tuple[int, int]] = (),
@@ -131,7 +131,7 @@ class Cells:
             title: names the quantity, and the head.
             name: of the trace.
             colored: the numbers that the colors stand for; None: the values.
-            numbers: the texts in the cells that are shown, in order, and which cells are deep; None: none.
+            numbers: returns the texts in the cells that are shown, in order, and which cells are deep; None: no texts.
             number_width: px of a number in a cell.
             hue: of the frame around the marked cell, and around each of `framed`.
             framed: more cells to frame, each a query and a key.
@@ -154,7 +154,7 @@ class Cells:
             and not self.grid.blocks
         ):
             rows, columns = np.nonzero(self.shown)
-            traces += number_traces(columns + self.keys.first, rows + self.queries.first, *numbers)
+            traces += number_traces(columns + self.keys.first, rows + self.queries.first, *numbers())
         layout = self.grid.layout(self.queries, self.keys, title=title, number=number_width)
         layout["meta"] |= words.meta
         if self.grid.blocks:

@@ -93,7 +93,7 @@ def step_rows(
         {"coloraxis": what.colors((0, 1))},
         title=title,
         name=say(what.trace),
-        numbers=what.in_cells(rows.ravel(), (0, 1)) if room >= _WITH_NUMBERS * len(labels) else None,
+        numbers=(lambda: what.in_cells(rows.ravel(), (0, 1))) if room >= _WITH_NUMBERS * len(labels) else None,
     )
     layout["height"] = height or math.ceil(room + layout["margin"]["t"] + layout["margin"]["b"])
     layout["yaxis"] |= cells.queries.axis(grid.query_name, room=room)
@@ -140,17 +140,21 @@ def alignment_matrix(
     labels = [*grid.query_tokens[:n_shown], *[""] * (n_rows - n_shown)]
     shown = weights[:n_shown]
     outlined, dotted = ({cell for cell in cells or () if cell[0] < n_shown} for cells in (truth, links))
-    texts = [[f"{weight:.2f}" for weight in weights_of_row] for weights_of_row in shown.tolist()]
-    for row, column in outlined | dotted:
-        names = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if (row, column) in cells]
-        texts[row][column] += f"<br>{', '.join(names)}"
+
+    def numbers() -> list[list[str]]:
+        texts = [[f"{weight:.2f}" for weight in weights_of_row] for weights_of_row in shown.tolist()]
+        for row, column in outlined | dotted:
+            names = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if (row, column) in cells]
+            texts[row][column] += f"<br>{', '.join(names)}"
+        return texts
+
     cells = Cells(shown, replace(grid, query_tokens=labels, height=height), is_partial=True)
     traces, layout = cells.draw(
-        cells.words(lambda: texts),
+        cells.words(numbers),
         {"coloraxis": what.colors((0, 1))},
         title=title,
         name=say(what.trace),
-        numbers=what.in_cells(shown.ravel(), (0, 1)),
+        numbers=lambda: what.in_cells(shown.ravel(), (0, 1)),
     )
     whole = frame_around(cells.keys.ends, cells.queries.ends, color=FAINT, width=1)
     layout["shapes"] = [whole, *layout.get("shapes", [])]
