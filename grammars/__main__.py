@@ -4,7 +4,7 @@ import argparse
 import json
 import lzma
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from grammars.en_fr.minimal_pairs import draw_minimal_pairs
 from transformer_core.corpora.shipped.en_fr.minimal_pairs import Side
 from transformer_core.corpora.shipped.items import SEED, path_of, values_of
 
-Draw = Callable[[int, int, int], tuple[Sequence[Any], Sequence[Any]]]
 PAIRS_SEED = 1  # of the minimal pairs
 
 

@@ -1,7 +1,10 @@
 """The shipped files are what the grammars draw: the first items of each in daily tests, all of them in full ones."""
 
 import lzma
+from collections.abc import Callable, Sequence
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,7 @@ from transformer_core.corpora.shipped.items import path_of, values_of
 
 
 @pytest.mark.parametrize(("name", "draw"), [("en-fr", en_fr.draw), ("stories", stories.draw)])
-def test_the_first_items_are_as_drawn(name: str, draw: command.Draw):
+def test_the_first_items_are_as_drawn(name: str, draw: Callable[[int, int, int], tuple[Sequence[Any], Sequence[Any]]]):
     for part, drawn in zip(("train", "held_out"), draw(0, 1_000, 50), strict=True):
         assert first_lines(name, part, len(drawn)) == command.lines(map(values_of, drawn))
 
@@ -29,6 +32,14 @@ def test_the_first_minimal_pairs_are_as_drawn():
 
 def test_the_examples_are_those_of_the_grammar():
     assert CORPORA["en-fr"].about.examples == tuple(english.write(english.render_sentence(each)) for each in EXAMPLES)
+
+
+def test_a_file_that_differs_is_named_or_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "items.jsonl.xz"
+    monkeypatch.setattr(command, "contents", lambda: [(path, b"{}\n")])
+    assert command.main(["--check"]) == 1 and not path.exists()
+    assert command.main([]) == 0 and lzma.decompress(path.read_bytes()) == b"{}\n"
+    assert command.main(["--check"]) == 0
 
 
 @pytest.mark.full

@@ -45,20 +45,14 @@ class CorpusReading:
                 choices=", ".join(get_args(MadeHere)),
                 value=self.tokens,
             )
-        if self.division not in get_args(Divided):
-            raise CorpusError(
-                "{name} must be one of {choices}; got {value!r}",
-                name="division",
-                choices=", ".join(get_args(Divided)),
-                value=self.division,
-            )
-        if self.header not in get_args(Header):
-            raise CorpusError(
-                "{name} must be one of {choices}; got {value!r}",
-                name="header",
-                choices=", ".join(get_args(Header)),
-                value=self.header,
-            )
+        for name, choices in (("division", get_args(Divided)), ("header", get_args(Header))):
+            if (value := getattr(self, name)) not in choices:
+                raise CorpusError(
+                    "{name} must be one of {choices}; got {value!r}",
+                    name=name,
+                    choices=", ".join(choices),
+                    value=value,
+                )
         if self.text_column and (self.source_column or self.target_column):
             raise CorpusError(
                 "choose text_column alone, or source_column and target_column together; got {text!r}, {source!r} and "
