@@ -1,4 +1,4 @@
-"""Errors keep their template and values: English by themselves, any language where they are shown, in files as JSON."""
+"""Errors keep their template and values: in English, and in any language where they are shown, in files as JSON."""
 
 import json
 import pickle
@@ -23,7 +23,7 @@ nested = st.recursive(
 
 def bad_lines() -> BadLinesError:
     bad = BadLine(line=3, problem="one_column", text="one")
-    return BadLinesError(PairLines(n_lines=1234, n_bad=1, first_bad=(bad,), n_wider=0), "a.tsv")
+    return BadLinesError(PairLines(n_lines=1234, n_bad=1, first_bad=[bad]), "a.tsv")
 
 
 def test_a_message_is_english_with_its_values_put_in():

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -20,7 +21,7 @@ def main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
     if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
         return None
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min([there, *(limit for _, limit, *_ in _limits(proc, cgroups))])
+    return min([there, *(limit for limit, _ in _control_groups(proc, cgroups))])
 
 
 def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
@@ -33,11 +34,11 @@ def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None
         (available,) = (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
     except (OSError, ValueError):
         return main_memory(proc, cgroups)
-    return min([available, *_left_by_control_groups(proc, cgroups)])
+    return min([available, *(left for _, left in _control_groups(proc, cgroups))])
 
 
-def _limits(proc: Path, cgroups: Path) -> Iterator[tuple[Path, int, str, str]]:
-    """Yield each control group of this process with a limit: folder, limit, usage file, and reclaimable part."""
+def _control_groups(proc: Path, cgroups: Path) -> Iterator[tuple[int, int]]:
+    """Yield the limit of each control group of this process that has one, and the bytes that it leaves."""
     try:
         lines = (proc / "self/cgroup").read_text().splitlines()
     except OSError:
@@ -45,22 +46,12 @@ def _limits(proc: Path, cgroups: Path) -> Iterator[tuple[Path, int, str, str]]:
     for _, controllers, path in (line.split(":", 2) for line in lines):
         if controllers not in _GROUP_FILES:
             continue
-        root, limit_file, used_file, spare = _GROUP_FILES[controllers]
+        root, limit_file, used_file, reclaimable = _GROUP_FILES[controllers]
         group = cgroups / root / path.strip("/")
         for place in (group, *group.parents):
-            try:
-                limit = int((place / limit_file).read_text())
-            except (OSError, ValueError):  # no such group here, or no limit: "max"
-                continue
-            yield place, limit, used_file, spare
-
-
-def _left_by_control_groups(proc: Path, cgroups: Path) -> Iterator[int]:
-    """Yield the bytes that each control group of this process leaves, if it has a limit."""
-    for place, limit, used_file, spare in _limits(proc, cgroups):
-        try:
-            used = int((place / used_file).read_text())
-            kept = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
-            yield max(0, limit - used + int(kept[spare]))  # the page cache can be reclaimed
-        except (KeyError, OSError, ValueError):
-            continue
+            with suppress(OSError, ValueError):  # no such group here, or no limit: "max"
+                limit = left = int((place / limit_file).read_text())
+                with suppress(KeyError, OSError, ValueError):
+                    stat = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
+                    left = max(0, limit - int((place / used_file).read_text()) + int(stat[reclaimable]))
+                yield limit, left

@@ -25,28 +25,24 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.presets import preset_training
 
-PRESET = "tiny-one-layer"  # the model, and its training but for what is said here
+PRESET = "tiny-one-layer"  # of the model, and of its training except for the values below
 _BATCH_SIZE = 48  # pairs
 _RATE_FACTOR = 0.4  # times the paper's learning rate
-_CORPUS_SEED = 0  # the corpus and the lengths to try are the same for every experiment; `seed` is the training's
-_LENGTHS = (*range(MIN_LETTERS, LONGEST_TRAINED), *range(LONGEST_TRAINED, LONGEST_TRIED + 1, 2))  # letters to try
+_CORPUS_SEED = 0  # the same corpus and lengths for every experiment; `seed` is that of the training
+_LENGTHS = (*range(MIN_LETTERS, LONGEST_TRAINED), *range(LONGEST_TRAINED, LONGEST_TRIED + 1, 2))  # letters
 _PAIRS_OF_A_LENGTH = 20
 _N_HELD_OUT = 64  # pairs of a measurement
-_SAMPLED_LENGTHS = (
-    LONGEST_TRAINED,
-    LONGEST_TRAINED * 3 // 2,
-    LONGEST_TRAINED * 2,
-)  # letters, in an experiment of positions
+_SAMPLED_LENGTHS = (LONGEST_TRAINED, LONGEST_TRAINED * 3 // 2, LONGEST_TRAINED * 2)  # letters; positions only
 _N_SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentData:
-    """What all variants learn from, and what they are measured on."""
+    """The data that all variants are trained and measured on."""
 
     corpus: Corpus  # its pairs within the trained length
     tokenizer: OwnTokenizer
-    encoded: EncodedPairs  # of the pairs to train on
+    encoded: EncodedPairs  # the training pairs
     held_out: Sequence[Pair]
     by_length: Mapping[int, Sequence[Pair]]  # by letters, from the shortest to far beyond the trained length; or empty
     samples: Sequence[Pair]  # whose outputs are shown
@@ -74,19 +70,13 @@ class ExperimentData:
 
 
 class Variant:
-    """One of the models that are trained side by side.
-
-    Args:
-        name: one of the variants of such an experiment.
-        request: what is asked.
-        data: what all variants learn from.
-    """
+    """One of the models that are trained side by side."""
 
     def __init__(self, name: str, request: ExperimentRequest, data: ExperimentData) -> None:
         self.name = name
         config = model_of(name, request, data.tokenizer)
         self.model = build(config, seed=request.seed)
-        # a table of positions draws random numbers too, and what is drawn after it would be other weights
+        # a table of positions draws random numbers, too, which would change the weights after it
         without_positions = build(replace(config, positions="none"), seed=request.seed)
         self.model.load_state_dict(without_positions.state_dict(), strict=False)
         batches: Iterator[Batch] = PairBatches(data.encoded, batch_size=_BATCH_SIZE, seed=request.seed)
@@ -96,22 +86,22 @@ class Variant:
         self._steps = train(self.model, batches, training_of(request))
 
     def as_trained(self) -> AbstractContextManager[None]:
-        """Return a context in which the model sees what it sees in training; outside of it, its masks are right."""
+        """Return a context with the masks of training; outside of it, they are correct."""
         interventions: Mapping[str, Intervention] = self._interventions
         return intervene(self.model, interventions) if interventions else nullcontext()
 
     def step(self) -> StepRecord:
-        """Do one step.
+        """Train one step.
 
         Raises:
-            RunError: the loss is not a number any more, or has exploded.
+            RunError: the loss is not finite, or has exploded.
         """
         with self.as_trained():
             return next(self._steps)
 
 
 def model_of(variant: str, request: ExperimentRequest, tokenizer: OwnTokenizer) -> ModelConfig:
-    """Return the configuration of a variant's model: the same for all, but for the encoding that is compared."""
+    """Return the configuration of a variant's model, which differs at most in its positions."""
     differs: dict[str, Any] = {"positions": variant} if request.kind == "positions" else {}
     return replace(
         PRESETS[PRESET](tokenizer.vocab_size),
@@ -135,24 +125,24 @@ def training_of(request: ExperimentRequest) -> TrainingConfig:
 
 
 def not_shifted(batches: Iterator[Batch], *, pad_id: int) -> Iterator[Batch]:
-    """Yield batches whose decoder is given its targets as they are, and not shifted right after a <bos>."""
+    """Yield batches whose decoder inputs are the targets, not shifted right after a <bos>."""
     for batch in batches:
         unshifted = batch.targets.masked_fill(batch.targets == IGNORED, pad_id)
         yield Batch((*batch.inputs[:-1], unshifted), batch.targets)
 
 
 def _see_every_token(mask: Tensor, site: Site) -> Tensor:
-    """Open a causal mask: each query sees all that any query of its text may see, which leaves out padding."""
+    """Open a causal mask: each query may attend to all tokens of its text, but not to padding."""
     return mask.any(dim=-2, keepdim=True).expand_as(mask)
 
 
 def _max_seq_len(request: ExperimentRequest) -> int:
-    """Return how many tokens the models take: as far as an experiment of positions tries, with the end of the text."""
+    """Return the maximum length of the models in tokens: of the longest measured text, with <eos>."""
     return LONGEST_TRIED + 1 if request.kind == "positions" else PRESETS[PRESET](1000).max_seq_len
 
 
 def _pairs_by_length(task: str, *, unlike: Sequence[Pair]) -> dict[int, list[Pair]]:
-    """Draw pairs of each length to try, none of which is trained on."""
+    """Return random pairs of each length, none of which is trained on."""
     random, letters = np.random.default_rng(_CORPUS_SEED), np.array([*LETTERS])
     seen = {pair.source for pair in unlike}
 

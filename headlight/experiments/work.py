@@ -1,4 +1,7 @@
-"""The work of an experiment's process: its variants take turns, step by step, so that their curves grow together."""
+"""The work of an experiment's process: its variants are trained in turns and measured.
+
+Measurements use correct masks and shifted targets, however a variant is trained: that is how a model is used.
+"""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,30 +22,30 @@ from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.run.failures import is_short_of_memory, reported
 
-_MOST_WRITTEN = 24  # tokens of a sample: a model that cannot end writes without end
+_MOST_WRITTEN = 24  # tokens of a sample
 _N_MEASUREMENTS = 5  # of a whole experiment, evenly spread, the last at its end
 
 
 class Measured(NamedTuple):
-    """What was measured of one variant."""
+    """The measurements of a variant."""
 
-    metrics: Mapping[str, float]  # as `evaluate` returns them: loss in nats, the others in [0, 1]
-    by_length: Sequence[float]  # share of right tokens in [0, 1], of each length that is tried
-    outputs: Sequence[str]  # what it writes of each sample
+    metrics: Mapping[str, float]  # of `evaluate`: loss in nats, the others in [0, 1]
+    by_length: Sequence[float]  # accuracy for each length, in [0, 1]
+    outputs: Sequence[str]  # for the samples
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentStep:
-    """What one step of all variants showed."""
+    """One step of all variants."""
 
     step: int  # counted from 1
-    losses: dict[str, float]  # by variant: nats per target that counts, on the batch that was learnt from
-    ended: dict[str, Message] = field(default_factory=dict)  # variants that can go no further, and why
+    losses: dict[str, float]  # by variant: nats per target that counts, on the training batch
+    ended: dict[str, Message] = field(default_factory=dict)  # variants that cannot continue, and why
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentMeasurement:
-    """What the variants are worth at a step."""
+    """The measurements of all variants at a step."""
 
     step: int
     measured: dict[str, Measured]  # by variant
@@ -54,14 +57,14 @@ def work(
     """Train all variants side by side until all steps are done or a stop is requested; log and measure on the way.
 
     Args:
-        directory: a new experiment's, claimed by this process; it is let go of at the end.
-        stop_reason: asked after each step; a text means: stop for that reason.
+        directory: of a new experiment, claimed by this process; released at the end.
+        stop_reason: called after each step; a text stops for that reason.
 
     Yields:
-        Each step of all variants, each measurement.
+        Each step of all variants, and each measurement.
 
     Raises:
-        RunError: no variant can go on, or the folder cannot be written. The experiment's status says the same.
+        RunError: no variant can continue, or the folder cannot be written. The experiment's status says the same.
     """
     step = 0
     try:
@@ -108,7 +111,7 @@ def _train(
 
 
 def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
-    """Let each variant do one step."""
+    """Train each variant one step."""
     taken = ExperimentStep(step=step, losses={})
     for variant in variants:
         try:
@@ -121,7 +124,7 @@ def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
 def _measure(
     directory: ExperimentDirectory, variants: Sequence[Variant], data: ExperimentData, *, step: int
 ) -> ExperimentMeasurement:
-    """Measure all variants, and log it."""
+    """Measure all variants, and log the result."""
     measured = {variant.name: measure(variant, data) for variant in variants}
     directory.metrics.append(
         {
@@ -152,7 +155,7 @@ def _explained(error: Exception, directory: ExperimentDirectory) -> Exception:
 
 
 def measure(variant: Variant, data: ExperimentData) -> Measured:
-    """Measure a variant as it is now; the model is left in training."""
+    """Measure a variant; its model stays in training mode."""
     metrics = evaluate(variant.model, data.tokenizer, data.corpus, data.held_out)
     variant.model.eval()
     by_length = accuracy_by_length(variant.model, data.tokenizer, data.by_length)
@@ -163,16 +166,7 @@ def measure(variant: Variant, data: ExperimentData) -> Measured:
 
 @torch.inference_mode()
 def accuracy_by_length(model: Transformer, tokenizer: OwnTokenizer, pairs: Mapping[int, Sequence[Pair]]) -> list[float]:
-    """Return, for pairs of each length, how many target tokens are the most probable one, the right ones before each.
-
-    Args:
-        model: in evaluation mode.
-        tokenizer: the model's own.
-        pairs: by length.
-
-    Returns:
-        For each length, in order, a share in [0, 1]; the end of the text counts too.
-    """
+    """Return the accuracy of a model in evaluation mode for pairs of each length, in [0, 1], by teacher forcing."""
     if not pairs:
         return []
     rows = [pair for of_length in pairs.values() for pair in of_length]
@@ -185,13 +179,7 @@ def accuracy_by_length(model: Transformer, tokenizer: OwnTokenizer, pairs: Mappi
 
 
 def written(model: Transformer, tokenizer: OwnTokenizer, pairs: Sequence[Pair]) -> list[str]:
-    """Return what a model makes of each source, left to itself, always the most probable token next.
-
-    Args:
-        model: in evaluation mode.
-        tokenizer: the model's own.
-        pairs: whose sources are read; at least one.
-    """
+    """Return the greedy output of a model in evaluation mode for each source; at least one."""
     src = as_batch(pairs, tokenizer, max_seq_len=model.config.max_seq_len).inputs[0]
     outputs = greedy_decode(model, src, max_new_tokens=min(_MOST_WRITTEN, model.config.max_seq_len - 1)).tokens
     return [tokenizer.decode(output) for output in outputs.tolist()]

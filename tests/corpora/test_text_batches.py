@@ -120,7 +120,7 @@ def test_an_encoder_needs_tokens_room_and_a_mask(tokenizer: Tokenizer):
         with pytest.raises(CorpusError, match="at least one non-empty text"):
             some_masked(nothing, tokenizer)
     tokenizer = train_tokenizer([LETTERS], kind="character")
-    with pytest.raises(CorpusError, match="no mask token"):
+    with pytest.raises(CorpusError, match="no <mask> token"):
         some_masked(["abc"], tokenizer)
 
 

@@ -71,7 +71,7 @@ def batch_of(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Arch
     Raises:
         CorpusError: as `with_targets`; or the tokenizer has no padding token.
     """
-    fillers = special_token(tokenizer.pad_id, "fills up a sequence"), IGNORED
+    fillers = special_token(tokenizer.pad_id, "<pad>"), IGNORED
     tokens, targets = (
         pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
         for rows, filler in zip(zip(*with_targets(texts, tokenizer, architecture), strict=True), fillers, strict=True)
@@ -86,8 +86,8 @@ def with_targets(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: 
         CorpusError: a text does not have one token for each label, or the tokenizer lacks a label.
     """
     ids = {word: i for i, word in enumerate(tokenizer.tokens(range(tokenizer.vocab_size)))}
-    begin = (special_token(tokenizer.bos_id, "begins a text"),)
-    end = (special_token(tokenizer.eos_id, "ends a text"),) if architecture == "encoder_only" else ()
+    begin = (special_token(tokenizer.bos_id, "<bos>"),)
+    end = (special_token(tokenizer.eos_id, "<eos>"),) if architecture == "encoder_only" else ()
     rows = []
     for text, tokens in zip(texts, tokenizer.encode_batch([text.text for text in texts]), strict=True):
         if len(tokens) != len(text.labels) or not ids.keys() >= {*text.labels}:

@@ -62,7 +62,7 @@ class EncodedPairs:
     ) -> None:
         if not len(pairs):
             raise CorpusError("the corpus has no sentence pairs; it must contain at least one")
-        self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
+        self.pad_id = special_token(tokenizer.pad_id, "<pad>")
         self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
         # a source is read without <bos>; a target has either <bos> or <eos>
         lengths = self.store.lengths() - 1

@@ -86,8 +86,8 @@ class NextTokenBatches(TextBatches):
     def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
         # a decoder never sees what follows, so any token can serve as padding
         filler = tokenizer.eos_id if tokenizer.pad_id is None else tokenizer.pad_id
-        self.pad_id = special_token(filler, "fills up a sequence")
-        self.bos_id = special_token(tokenizer.bos_id, "begins a text")
+        self.pad_id = special_token(filler, "<pad>")
+        self.bos_id = special_token(tokenizer.bos_id, "<bos>")
 
     def _batch(self, rows: NDArray[np.int64]) -> Batch:
         starts, lengths = self.pieces.windows(rows)
@@ -109,10 +109,10 @@ class MaskedBatches(TextBatches):
     n_given, n_around = 2, 2
 
     def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
-        self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
-        self.bos_id = special_token(tokenizer.bos_id, "begins a text")
-        self.eos_id = special_token(tokenizer.eos_id, "ends a text")
-        self.mask_id = special_token(tokenizer.mask_id, "masks another")
+        self.pad_id = special_token(tokenizer.pad_id, "<pad>")
+        self.bos_id = special_token(tokenizer.bos_id, "<bos>")
+        self.eos_id = special_token(tokenizer.eos_id, "<eos>")
+        self.mask_id = special_token(tokenizer.mask_id, "<mask>")
         special = [self.pad_id, self.bos_id, self.eos_id, self.mask_id, tokenizer.unk_id]
         self.ordinary = np.setdiff1d(np.arange(tokenizer.vocab_size), [i for i in special if i is not None])
 

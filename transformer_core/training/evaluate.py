@@ -29,27 +29,25 @@ def evaluate(
     *,
     guided: tuple[int, int] | None = None,
 ) -> dict[str, float]:
-    """Measure the model on pairs or texts that it was not trained on.
+    """Measure a model on held-out pairs or texts.
 
     Args:
-        model: left as it was, in training or in evaluation.
+        model: its mode, training or evaluation, is restored.
         tokenizer: the model's own.
-        corpus: gives the measures.
-        items: what to measure on, at least one.
-        guided: layer and head of the encoder that was guided towards what pronouns stand for; None: none was.
+        corpus: has the measures.
+        items: at least one.
+        guided: layer and head of the encoder that was guided towards antecedents, if any.
 
     Returns:
-        `loss`, nats per target that counts, not smoothed, with the right tokens before each (teacher forcing), and
-        `accuracy`, how many of these targets are the most probable token. For pairs, `exact_match`, how many sources
-        greedy decoding turns into the very tokens of the target, and each measure of the corpus. Where the pairs know
-        what pronouns stand for, `antecedent`: of how many pronouns the guided head has its largest weight on that;
-        where none is guided, the head of the encoder that has it there most often. For texts and a decoder, each
-        measure of the corpus, of what it writes after a prompt; and where the corpus knows which units others
-        determine, `determined_accuracy`, how many of those are the most probable token. All but `loss` are fractions in
-        [0, 1]; a measure that applies nowhere is left out.
+        `loss` in nats per target that counts, without smoothing, by teacher forcing; the others are fractions in
+        [0, 1], without those that do not apply. `accuracy`: targets that are the most probable token. Pairs:
+        `exact_match`, sources whose greedy output has the tokens of the target; each measure of the corpus; and
+        `antecedent`, annotated pronouns whose antecedent gets the largest weight of the guided head, or else of the
+        best head. Texts and a decoder: each measure of the corpus, for the continuation of a prompt; and
+        `determined_accuracy`, units determined by others that are the most probable token.
 
     Raises:
-        CorpusError: nothing to measure on, or something that is longer than the model takes.
+        CorpusError: there are no items, or one is too long for the model.
     """
     was_training = model.training
     model.eval()

@@ -119,8 +119,8 @@ def _load(
 
     if source is None:
         bos_id, eos_id = (
-            special_token(tokenizer.bos_id, "begins a text"),
-            special_token(tokenizer.eos_id, "ends a text"),
+            special_token(tokenizer.bos_id, "<bos>"),
+            special_token(tokenizer.eos_id, "<eos>"),
         )
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
         return _untrained(config, training.seed)

@@ -171,6 +171,14 @@ def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
     assert (old.exists(), young.exists(), foreign.exists()) == (False, True, True)
 
 
+def test_a_file_is_read_from_its_beginning_whenever_it_is_uploaded(tmp_path: Path):
+    file = io.BytesIO(b"a\tb\nc\nd\te\nf\tg\n")
+    with pytest.raises(BadLinesError):
+        take_in([(file, "a.tsv")], tmp_path)
+    taken = take_in([(file, "a.tsv")], tmp_path, skip_bad_lines=True)
+    assert taken.path.read_bytes() == file.getvalue()
+
+
 MEASURE = """
 import re, sys
 from pathlib import Path

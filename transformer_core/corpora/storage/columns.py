@@ -1,4 +1,4 @@
-"""The columns of tables: which have the text, or the source and the target, and whether a first line names them."""
+"""The columns of tables: those of the text, or of source and target, and whether the first line contains names."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from transformer_core.corpora.storage.rows import MOST_COLUMNS, Format, format_o
 from transformer_core.corpora.storage.text_files import NoTextError, shown
 from transformer_core.errors import CorpusError, Message
 
-_N_LOOKED_AT = 100  # rows by which the columns are found
+_N_READ = 100  # rows to find the columns
 _N_LISTED = 20  # columns, in a message
 _SIDES = ("source", "src", "target", "tgt", "trg")
 _CHATS = ("messages", "conversations", "conversation", "dialog", "dialogue", "chat", "turns")
@@ -39,38 +39,38 @@ NAMES = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """What is known of a table from its first rows."""
+    """A table, known from its first rows."""
 
-    path: Path  # of the file, or of the folder that the files lie in
+    path: Path  # of the file, or of the folder of the files
     files: tuple[Path, ...]
-    format: Format | None  # None: two parallel files, whose lines belong together
+    format: Format | None  # None: two parallel files
     columns: tuple[str, ...]
-    has_header: bool  # of CSV and TSV: the first line has the names of the columns
-    text: str = ""  # the column with the text; columns joined by "+" are one, each on a line of its own
-    source: str = ""  # in place of it, the columns with the source and the target
+    has_header: bool  # of CSV and TSV: the first line contains the names of the columns
+    text: str = ""  # the column of the text; columns joined by "+" are one text, each on its own line
+    source: str = ""  # or the columns of source and target
     target: str = ""
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it is known which columns are read."""
+        """Whether the columns to read are known."""
         return bool(self.text or (self.source and self.target))
 
     @property
     def sides(self) -> tuple[list[str], ...]:
-        """The columns of the text, or those of the source and those of the target; none while they are not chosen."""
+        """The columns of the text, or of the source and of the target, if they are chosen."""
         return tuple(_parts(name, self.columns) for name in (self.text, self.source, self.target) if name)
 
     @property
     def can_have_header(self) -> bool:
-        """Whether the first line can be read as names."""
+        """Whether the first line may contain names."""
         return self.format in ("csv", "tsv")
 
 
 def table_of(path: Path, files: Sequence[Path], reading: CorpusReading) -> Table | None:
-    """Return what table some files are together; None: they are none, or are to be read as text.
+    """Return the table of some files; None if they are not a table, or are to be read as text.
 
     Raises:
-        CorpusError: they cannot be read, or have not the columns that are asked for.
+        CorpusError: they cannot be read, or lack the requested columns.
     """
     if reading.division != "auto" or not files:
         return None
@@ -113,7 +113,7 @@ def _has_header(path: Path, kind: Format, reading: CorpusReading) -> bool:
 def _columns(path: Path, kind: Format, *, has_header: bool) -> tuple[str, ...]:
     if not path.stat().st_size:
         raise NoTextError("{path} is empty", path=shown(path))
-    rows = (cells for _, cells in islice(rows_of(path, kind, header=has_header), _N_LOOKED_AT))
+    rows = (cells for _, cells in islice(rows_of(path, kind, header=has_header), _N_READ))
     of_rows = [parquet_columns(path)] if kind == "parquet" else (row for row in rows if not isinstance(row, BadLine))
     names: dict[str, None] = {}
     for of_row in of_rows:
@@ -126,12 +126,12 @@ def _columns(path: Path, kind: Format, *, has_header: bool) -> tuple[str, ...]:
 
 
 def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> dict[str, str]:
-    """Return which columns are probably meant, by their usual names."""
+    """Return the columns with usual names."""
     if kind is None or (not has_names and kind in ("csv", "tsv")):
         first = (*columns[:2], "")[:2] if len(columns) > 1 else ("1", "2")
         return {"source": first[0], "target": first[1]}
     if not columns:
-        return {"text": "text"}  # each row is bad, and will be named
+        return {"text": "text"}  # each row is bad, and will be reported
     by_name = {column.lower().strip(): column for column in columns}
     for name in _CHATS:
         if name in by_name:
@@ -156,7 +156,7 @@ def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> d
 
 
 def _side(file: Path, files: Sequence[Path]) -> str:
-    """Return what tells the name of one of two files from that of the other."""
+    """Return the only different part in the name of one of two files."""
     (other,) = (name for name in files if name != file) if len(files) == 2 else (file,)
     mine, others = (re.split(r"[._-]", path.name.lower()) for path in (file, other))
     different = [part for part, its in zip(mine, others, strict=False) if part != its]
@@ -164,7 +164,7 @@ def _side(file: Path, files: Sequence[Path]) -> str:
 
 
 def _parallel(files: Sequence[Path]) -> tuple[str, ...]:
-    """Return the names of the sides of two parallel files, source first; none, if their names are no such two."""
+    """Return the names of the sides of two parallel files, source first; empty for other files."""
     if len(files) != 2:
         return ()
     sides = sorted((_side(file, files) for file in files), key=lambda side: (*_SIDES, side).index(side))
@@ -172,7 +172,7 @@ def _parallel(files: Sequence[Path]) -> tuple[str, ...]:
 
 
 def looks_like_header(cells: list[str]) -> bool:
-    """Whether most cells of a first row are names that columns usually have, and none is a sentence."""
+    """Return whether most cells of a first row are usual names of columns, and none is a sentence."""
     if len({*cells}) < len(cells) or any(len(cell.split()) > 3 or re.search(r"[.!?]$", cell) for cell in cells):
         return False
     words = [{*re.findall(r"[a-z]+", cell.lower())} for cell in cells]
@@ -185,13 +185,13 @@ def _parts(name: str, columns: Sequence[str]) -> list[str]:
 
 
 def listed(columns: Sequence[str]) -> Message | str:
-    """Return the names of columns, of many the first ones."""
+    """Return the names of columns, at most the first twenty."""
     first, n_more = ", ".join(columns[:_N_LISTED]), len(columns) - _N_LISTED
     return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
 
 
 def columns_in_words(table: Table) -> Message:
-    """Return which columns of a table are read, or which of two files is which."""
+    """Return the columns of a table that are read, or the roles of two files, as a message."""
     if table.format is None:
         names = {side: file.name for side, file in zip(table.columns, table.files, strict=True)}
         source, target = names[table.source], names[table.target]

@@ -16,7 +16,7 @@ import numpy as np
 
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 
-_File = BufferedIOBase | BinaryIO
+File = BufferedIOBase | BinaryIO
 _BLOCK = 2**20  # bytes read at a time
 MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF8, "utf-8-sig", ""),
@@ -60,8 +60,6 @@ _BEGINS_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _NO_SIGNS = re.compile(r"[\0-\x08\x0e-\x1f]")
 _CONTROL = [*{*range(1, 32)} - {*b" \t\n\r\f\v\x1a\x1b"}]  # DOS ended texts with 1A; terminal colours begin with 1B
 _UNDEFINED = [byte for byte in range(256) if bytes([byte]).decode("cp1252", "replace") == "\ufffd"]
-# For each byte: the number of continuation bytes of the character that it begins in UTF-8; 0 if it begins none.
-_FOLLOWING = np.repeat(np.array([0, 1, 2, 3, 0], np.uint8), np.diff([0, 0xC2, 0xE0, 0xF0, 0xF5, 0x100]))
 _MOST_BEYOND_ASCII = 0.3  # share of bytes; higher than in any language that uses Windows-1252
 
 
@@ -76,7 +74,7 @@ class Encoding(NamedTuple):
     remark: Message  # a sentence; empty for UTF-8
 
 
-def encoding_of(file: _File, name: str | Message) -> Encoding:
+def encoding_of(file: File, name: str | Message) -> Encoding:
     """Return how to decode a seekable file, which is read completely in little memory and left at its beginning.
 
     A file without a byte order mark that is not UTF-8 counts as Windows-1252, a superset of Latin-1, if all its bytes
@@ -103,7 +101,7 @@ def encoding_of(file: _File, name: str | Message) -> Encoding:
     )
 
 
-def decoded(file: _File, codec: str, name: str | Message) -> Iterator[str]:
+def decoded(file: File, codec: str, name: str | Message) -> Iterator[str]:
     """Yield the text of a file from its current position, some at a time, with one character per line break.
 
     Args:
@@ -165,7 +163,7 @@ def _binary(name: str | Message, line: int) -> NotTextError:
     )
 
 
-def first_not_utf8(file: _File, name: str | Message) -> int | None:
+def first_not_utf8(file: File, name: str | Message) -> int | None:
     """Return the place of the first byte that is not valid UTF-8, or None; the file is left at its beginning.
 
     Raises:
@@ -190,15 +188,16 @@ def first_not_utf8(file: _File, name: str | Message) -> int | None:
         line += block.count(b"\n")
 
 
-def _refuse_other_than_western(file: _File, bad: int, *, name: str | Message) -> None:
+def _refuse_other_than_western(file: File, bad: int, *, name: str | Message) -> None:
     """Check that text can be Windows-1252; the byte at `bad` is not valid UTF-8."""
     line, byte = line_and_byte(file, bad)
     n_of, n_characters = np.zeros(256, np.int64), 0  # of each byte; of UTF-8 beyond ASCII
     file.seek(0)
     while block := file.read(_BLOCK):
         n_of += np.bincount(np.frombuffer(block, np.uint8), minlength=256)
-        n_characters += _utf8_characters(block)
+        n_characters += len(block.decode("utf-8", "ignore"))
     n_beyond = n_of[0x80:].sum()
+    n_characters -= n_of[:0x80].sum()
     file.seek(0)
     if n_of[_CONTROL].any():
         problem = Message(
@@ -221,18 +220,7 @@ def _refuse_other_than_western(file: _File, bad: int, *, name: str | Message) ->
     raise CorpusError(problem, name=name, line=line, byte=f"{byte:02X}")
 
 
-def _utf8_characters(block: bytes) -> int:
-    """Count the valid UTF-8 characters beyond ASCII."""
-    codes = np.frombuffer(block, np.uint8)
-    continues = np.append(codes & 0xC0 == 0x80, [False] * 3)
-    n_following = _FOLLOWING[codes]
-    is_whole = n_following > 0
-    for n in (1, 2, 3):
-        is_whole &= (n_following < n) | continues[n:][: len(codes)]
-    return int(is_whole.sum())
-
-
-def line_and_byte(file: _File, place: int) -> tuple[int, int]:
+def line_and_byte(file: File, place: int) -> tuple[int, int]:
     """Return the line, counted from 1, and the value of the byte at a place."""
     line = 1
     file.seek(0)

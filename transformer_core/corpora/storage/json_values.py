@@ -1,4 +1,4 @@
-"""The values of a JSON array, or of the first array in a JSON object, read one by one in little memory."""
+"""The values of a JSON array, or of the first array in a JSON object, one by one in little memory."""
 
 import json
 import re
@@ -12,11 +12,7 @@ _NOT_WHITE = re.compile(r"\S")
 
 
 def json_values(texts: Iterator[str], title: str) -> Iterator[tuple[int, Any]]:
-    """Yield the elements, each with the line where it begins, counted from 1.
-
-    Args:
-        texts: the JSON, some at a time.
-        title: of the file, for messages.
+    """Yield the elements of JSON that is read in parts, each with its first line, counted from 1.
 
     Raises:
         CorpusError: it is not valid, or a value is longer or deeper than a row may be; the message names the line.
@@ -54,7 +50,7 @@ class _Reader:
         self.decoder = json.JSONDecoder()
 
     def peek(self) -> str:
-        """Return the next sign that is not white space; "" at the end."""
+        """Return the next character that is not white space; "" at the end."""
         sign = self.buffer[self.place : self.place + 1]
         while not sign or sign.isspace():
             found = _NOT_WHITE.search(self.buffer, self.place)
@@ -65,11 +61,7 @@ class _Reader:
         return sign
 
     def take(self, allowed: str) -> str:
-        """Return the next sign and go on behind it.
-
-        Raises:
-            CorpusError: it is none of those that are allowed.
-        """
+        """Consume and return the next character; raise CorpusError if it is not allowed."""
         sign = self.peek()
         if not sign or sign not in allowed:
             raise self._invalid(f"{' or '.join(allowed)} expected")
@@ -77,11 +69,7 @@ class _Reader:
         return sign
 
     def value(self) -> Any:
-        """Return the next value, and go on behind it.
-
-        Raises:
-            CorpusError: there is none, or it is longer or deeper than a row may be.
-        """
+        """Consume and return the next value; raise CorpusError if there is none, or if it is too long or too deep."""
         self.peek()
         while True:
             try:
@@ -112,7 +100,7 @@ class _Reader:
         self.place = place
 
     def _fill(self) -> bool:
-        """Read on, twice as much as waits; return whether there was more."""
+        """Read more, at least as much as is left; return whether there was more."""
         rest = self.buffer[self.place :]
         more = [next(self.texts, "")]
         while more[-1] and sum(map(len, more)) < len(rest):

@@ -1,7 +1,7 @@
-"""The lines of a table that hold no pair or no text, and columns beyond the second: counted, and said in words."""
+"""The lines of a table without a pair or text, and unused columns: counted, and described in messages."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -25,33 +25,33 @@ _PROBLEMS: dict[Problem, Message] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BadLine:
-    """A line that holds no pair."""
+    """A line without a pair or text."""
 
     line: int  # counted from 1
     problem: Problem
-    text: str  # the line itself, cut where it is long, with its tabs
+    text: str  # the line with its tabs, shortened
 
     def __post_init__(self) -> None:
         if len(self.text) > _LONGEST_SHOWN:
             object.__setattr__(self, "text", f"{self.text[:_LONGEST_SHOWN]} ...")
 
     def in_words(self) -> Message:
-        """Return which line it is, and what is wrong with it."""
+        """Return its number and problem as a message."""
         return Message(_PROBLEMS[self.problem], line=self.line)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class PairLines:
-    """What was counted in a file of pairs; blank lines count for nothing."""
+    """The counted lines of a file of pairs or texts, without blank ones."""
 
-    n_lines: int
-    n_bad: int  # lines that hold no pair
-    first_bad: tuple[BadLine, ...]  # the first `N_SHOWN` of them
-    n_wider: int  # lines of pairs with more than two columns; those without text at the end of a line do not count
-    is_pairs: bool = True  # False: each line holds one text
+    n_lines: int = 0
+    n_bad: int = 0
+    first_bad: list[BadLine] = field(default_factory=list)  # the first `N_SHOWN`
+    n_wider: int = 0  # lines of pairs with more than two columns, except empty ones at the end of a line
+    is_pairs: bool = True  # False: each line contains one text
 
     def remark(self, corpus: Message) -> Message:
-        """Return what is said of a corpus, and what of it a reader of the pairs leaves out."""
+        """Return the description of a corpus with what was left out."""
         if self.n_bad:
             skipped = Message("{corpus} Skipped lines that are not pairs: {n:,}.")
             if not self.is_pairs:
@@ -68,12 +68,7 @@ class PairLines:
 
 
 class BadLinesError(CorpusError):
-    """Some lines of a file of pairs hold no pair; the others could be read without them.
-
-    Args:
-        lines: what was counted.
-        name: of the file, for the message.
-    """
+    """Some lines of a file have no pair or text; the others can be read without them."""
 
     def __init__(self, lines: PairLines, name: str | Message) -> None:
         self.lines = lines
@@ -98,16 +93,16 @@ class BadLinesError(CorpusError):
 
 
 def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> None:
-    """Check that a file of pairs can be read.
+    """Check that a file of pairs or texts can be read.
 
     Args:
-        lines: what was counted in it.
+        lines: counted in it.
         name: of the file, for a message.
-        skip: whether lines that hold no pair may be left out.
+        skip: whether bad lines may be left out.
 
     Raises:
-        BadLinesError: some lines hold no pair, and may not be left out.
-        CorpusError: no line holds one.
+        BadLinesError: some lines are bad, and may not be left out.
+        CorpusError: all lines are bad.
     """
     if lines.n_bad == lines.n_lines and not lines.is_pairs:
         raise CorpusError(
@@ -127,7 +122,7 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
 
 
 def pair_in_words(name: str | Message) -> Message:
-    """Return what a line of a file has to be."""
+    """Return the required contents of a line as a message."""
     if PurePath(str(name)).suffix.lower() == ".csv":
         return Message("each line must contain a source, a comma or semicolon, and a target")
     if PurePath(str(name)).suffix.lower() == ".tsv":
@@ -136,7 +131,7 @@ def pair_in_words(name: str | Message) -> Message:
 
 
 def _first_of(lines: PairLines) -> Message:
-    """Return which lines are bad, the first ones by themselves, the others by their number."""
+    """Return the first bad lines, and the number of others."""
     first = Message.joined("; ", (bad.in_words() for bad in lines.first_bad))
     n_more = lines.n_bad - len(lines.first_bad)
     return Message("{lines}; and {n:,} more", lines=first, n=n_more) if n_more else first

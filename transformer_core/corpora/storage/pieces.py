@@ -1,4 +1,4 @@
-"""Texts cut into pieces that a model takes, and a running text cut into windows that begin elsewhere in each epoch."""
+"""Texts cut into pieces that fit a model, and a running text cut into windows that move in each epoch."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,21 +14,21 @@ from transformer_core.text.tokenizer import Tokenizer
 
 
 class Pieces:
-    """Texts cut into pieces that a model takes: all full, but the last of each text.
+    """Texts cut into pieces that fit a model: all full, except the last of each text.
 
-    A piece brings some tokens, and sees others around them, which its neighbours bring, or which are <bos> and <eos>.
-    So all pieces together bring every token of a text once.
+    A piece brings some tokens, and sees others around them, which its neighbours bring, or which are <bos> and <eos>:
+    all pieces together bring every token of a text once.
 
     Args:
         store: the texts.
         n_brought: tokens that a full piece brings.
-        n_around: tokens that each piece sees besides.
+        n_around: other tokens that each piece sees.
 
     Raises:
-        CorpusError: the texts have no token to bring, or a piece has no room for one.
+        CorpusError: there is no token to bring, or a piece has no room for one.
     """
 
-    moves = False  # whether pieces begin elsewhere in each epoch
+    moves = False  # whether pieces begin at other places in each epoch
 
     def __init__(self, store: TokenStore, *, n_brought: int, n_around: int) -> None:
         if n_brought < 1:
@@ -46,14 +46,14 @@ class Pieces:
             raise CorpusError("the corpus is empty; it must contain at least one non-empty text")
 
     def __len__(self) -> int:
-        """Count the pieces."""
+        """Return the number of pieces."""
         return int(self.ends[-1]) if len(self.ends) else 0
 
     def move(self, random: np.random.Generator) -> None:
-        """Begin an epoch; these pieces are the same in each."""
+        """Begin an epoch; these pieces do not move."""
 
     def windows(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where each piece begins in the store, and how many tokens it brings and sees."""
+        """Return where each piece begins in the store, and its number of tokens."""
         texts = np.searchsorted(self.ends, pieces, side="right")
         lengths = self.store.lengths(texts)
         before = self.n_brought * (pieces - (self.ends[texts] - self._n_pieces(lengths)))  # brought by earlier pieces
@@ -68,11 +68,10 @@ class Pieces:
 
 
 class MovingPieces(Pieces):
-    """One text cut into full pieces that begin `stride` tokens after each other, from a place drawn for each epoch.
+    """One text cut into full pieces, `stride` tokens apart, from a random place in each epoch.
 
-    So a token is brought at another place of its piece each time. Without a stride they lie end to end; what lies
-    before the first piece and after the last one, less than two pieces together, is left out of an epoch. With a
-    stride of 1 there is a piece from every token on, and nothing to be drawn.
+    So a token is at another position in each epoch. Without a stride, pieces are end to end; the text before the first
+    and after the last one, less than two pieces together, is left out of an epoch.
     """
 
     moves = True
@@ -98,11 +97,11 @@ class MovingPieces(Pieces):
         self.first = int(random.integers(self.n_spare + 1))
 
     def windows(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where each piece begins in the store, and how many tokens it brings and sees."""
+        """Return where each piece begins in the store, and its number of tokens."""
         return self.first + self.stride * pieces, np.full(len(pieces), self.n_brought + self.n_around)
 
     def by_length(self, pieces: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return them as they are: all have one length."""
+        """Return the pieces unchanged: all have one length."""
         return pieces
 
 
@@ -115,15 +114,15 @@ def pieces_of(
     stride: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Pieces:
-    """Return texts as pieces of tokens; those of a running text go through all stretches that follow each other.
+    """Return texts as pieces of tokens; a running text is cut as a whole, not by its stretches.
 
     Args:
-        texts: what to cut.
-        tokenizer: turns them into tokens.
+        texts: to cut.
+        tokenizer: encodes them.
         n_brought: tokens that a full piece brings.
-        n_around: tokens that each piece sees besides.
-        stride: tokens between the beginnings of two pieces of a running text to train on; None: `n_brought`.
-        on_progress: told of texts that are encoded, and of all.
+        n_around: other tokens that each piece sees.
+        stride: tokens between the starts of two training pieces of a running text; None: `n_brought`.
+        on_progress: as for `tokenize`.
 
     Raises:
         CorpusError: there is nothing to cut, or a piece has no room for a token.
@@ -136,7 +135,7 @@ def pieces_of(
 
 
 def joined(items: Sequence[Pair] | Sequence[Text], store: TokenStore) -> TokenStore:
-    """Return the tokens of items with all stretches of a running text that follow each other as one text."""
+    """Return the tokens of items with consecutive stretches of a running text joined."""
     if not isinstance(items, RunningText):
         return store
     return TokenStore(store.tokens, np.append(store.starts[:-1][items.begins], store.starts[-1]))
@@ -159,17 +158,16 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
 def first_windows(
     stream: NDArray[Any], *, length: int, stride: int, n: int, bos_id: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the decoder's inputs and targets, both [window, pos].
+    """Return a decoder's inputs and targets of the first windows of a stream, both [window, pos].
 
-    The targets are the stream in windows; the inputs are the stream shifted right after the token that begins a text,
-    in the same windows. So below each input stands the token that comes next.
+    The targets are the stream, the inputs are the stream shifted right after <bos>.
 
     Args:
-        stream: tokens, [pos]; where it has fewer than `length`, there is no window.
+        stream: tokens, [pos]; with fewer than `length` there is no window.
         length: tokens of a window.
-        stride: tokens from the beginning of one window to that of the next.
-        n: windows at most.
-        bos_id: stands before the first token.
+        stride: tokens between the starts of two windows.
+        n: maximum number of windows.
+        bos_id: <bos>, before the first token.
     """
     targets = np.asarray(stream[: length + stride * (n - 1)]).astype(np.int64)
     inputs = np.append(bos_id, targets[:-1])

@@ -1,4 +1,4 @@
-"""The rows of tables: JSON, JSON lines, CSV, TSV and Parquet, recognised by content and read a row at a time."""
+"""The rows of tables in JSON, JSON lines, CSV, TSV and Parquet, recognised by content and read one at a time."""
 
 import csv
 import json
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 Format = Literal["json", "json_lines", "csv", "tsv", "parquet"]
 Row = tuple[int, Mapping[str, Any] | BadLine]
-"""The line of a row, counted from 1 (of Parquet: the row), and its cells by column, or what is wrong with it."""
+"""The line of a row, counted from 1 (of Parquet: the row), and its cells by column, or its problem."""
 
 MOST_COLUMNS = 10_000
-_HEAD = 2**16  # bytes by which a format is recognised
-_N_COMPARED = 20  # lines by which the delimiter is found
-_MOST_UNPACKED = 2**26, 16  # of columns of Parquet: bytes, or so many times their size in the file
+_HEAD = 2**16  # bytes to recognise a format
+_N_COMPARED = 20  # lines to find the delimiter
+_MOST_UNPACKED = 2**26, 16  # of columns of Parquet: bytes, or this many times their size in the file
 _ENDINGS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -38,7 +38,7 @@ _ENDINGS: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format | None:
-    """Return what table a file is, by its content, or by an ending that only tables have. None: it is none."""
+    """Return the format of a table by its content, or by an ending that only tables have; None for other files."""
     with opened(path) as file:
         head = file.read(_HEAD)
         has_more_lines = b"\n" not in head and any(
@@ -68,7 +68,7 @@ def format_of(path: Path) -> Format | None:
 
 
 def _begins_array(text: str, *, is_cut: bool) -> bool:
-    """Whether a text that begins with a bracket and a quotation mark is JSON as far as it can be seen."""
+    """Return whether the beginning of a text, with a bracket and a quotation mark, is valid JSON."""
     try:
         _, end = json.JSONDecoder().raw_decode(text, re.compile(r"\[\s*").match(text).end())  # type: ignore[union-attr]
     except RecursionError:
@@ -84,12 +84,11 @@ def rows_of(path: Path, kind: Format, *, header: bool = False, columns: Sequence
     Args:
         path: of the table.
         kind: from `format_of`.
-        header: of CSV and TSV: whether the first row has the names of the columns; without them the columns are called
-            1, 2, and so on.
-        columns: which are needed; None: all. Of Parquet, others are not read.
+        header: of CSV and TSV: whether the first row contains the names of the columns; otherwise they are 1, 2, ...
+        columns: those needed; None: all. Of Parquet, others are not read.
 
     Raises:
-        CorpusError: it cannot be read; the message names the line where it can.
+        CorpusError: it cannot be read; the message names the line if possible.
     """
     if kind == "parquet":
         yield from _parquet_rows(path, columns)
@@ -111,11 +110,7 @@ def rows_of(path: Path, kind: Format, *, header: bool = False, columns: Sequence
 
 
 def _refuse_other_kind(path: Path) -> None:
-    """Say what a file is that has the ending of a table alone.
-
-    Raises:
-        CorpusError: it begins as an archive, a pointer of Git LFS or a web page does.
-    """
+    """Raise CorpusError for an archive, a pointer of Git LFS or a web page."""
     head = beginning_of(path)
     refuse_known(head, shown(path))
     if path.suffix.lower() in (".json", *_ENDINGS) and (what := not_fetched(head)):
@@ -123,7 +118,7 @@ def _refuse_other_kind(path: Path) -> None:
 
 
 def lines_of(texts: Iterable[str], title: str) -> Iterator[str]:
-    """Yield the lines of a text that comes some at a time, each with its line break.
+    """Yield the lines of a text that is read in parts, each with its line break.
 
     Raises:
         CorpusError: a line is longer than a row may be.
@@ -159,7 +154,7 @@ def _cells_or_problem(line: str, number: int) -> Mapping[str, Any] | BadLine:
 
 
 def cells_of(value: object) -> Mapping[str, Any] | None:
-    """Return the cells of a row of JSON or Parquet: those of an object in it are called object.cell. None: no row."""
+    """Return the cells of a row of JSON or Parquet, those of nested objects as object.cell; None for other values."""
     if isinstance(value, str):
         return {"text": value}
     if isinstance(value, list):
@@ -175,13 +170,13 @@ def cells_of(value: object) -> Mapping[str, Any] | None:
 
 
 def _delimiter(text: str) -> str:
-    """Return what separates the columns of the first lines of a CSV file."""
+    """Return the delimiter of the first lines of a CSV file."""
     lines = [line for line in re.sub(r'"[^"]*"', "", text[:_HEAD]).split("\n") if line.strip()][:_N_COMPARED]
     return max(",;\t|", key=lambda sign: (min((line.count(sign) for line in lines), default=0), text.count(sign)))
 
 
 def _delimited(texts: Iterable[str], title: str, kind: Format, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank, each with the line where it begins."""
+    """Yield the rows that are not blank, each with its first line."""
     if kind == "tsv":
         for number, line in enumerate(lines_of(texts, title), 1):
             if line.strip():
@@ -208,7 +203,7 @@ def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[R
     """Yield rows with the names of their columns; the names are the first row, or numbers."""
     names = [*map(str.strip, next(rows, (1, []))[1])] if header else []
     for line, cells in rows:
-        del cells[MOST_COLUMNS + 1 :]  # by one more, it is seen that they are too many
+        del cells[MOST_COLUMNS + 1 :]  # one more shows that there are too many
         names += [f"{i}" for i in range(len(names) + 1, len(cells) + 1)]
         named = dict(zip(names, cells, strict=False))
         named.pop("", None)
@@ -216,23 +211,19 @@ def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[R
 
 
 def parquet_columns(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns of a Parquet file, as `rows_of` has them, without reading one.
+    """Return the names of the columns of a Parquet file, as in `rows_of`, without reading them.
 
     Raises:
         CorpusError: it is damaged, or pyarrow is missing.
     """
     with _parquet(path) as file:
-        fields = [(field.name, getattr(field.type, "names", [])) for field in file.schema_arrow]  # and those of objects
+        fields = [(field.name, getattr(field.type, "names", [])) for field in file.schema_arrow]  # with nested names
     return tuple(f"{name}.{part}" if part else name for name, parts in fields for part in parts or [""])
 
 
 @contextmanager
 def _parquet(path: Path) -> "Iterator[ParquetFile]":
-    """Open a Parquet file for as long as the context lasts.
-
-    Raises:
-        CorpusError: it is damaged, or pyarrow is missing.
-    """
+    """Open a Parquet file; raise CorpusError if it is damaged, or pyarrow is missing."""
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -253,7 +244,7 @@ def _parquet(path: Path) -> "Iterator[ParquetFile]":
 
 
 def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
-    """Yield the rows of a Parquet file; pages are unpacked one after another."""
+    """Yield the rows of a Parquet file, which is unpacked page by page."""
     number = 0
     with _parquet(path) as file:
         names = [name for name in file.schema_arrow.names if columns is None or _is_of(name, columns)]
@@ -265,12 +256,12 @@ def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
 
 
 def _is_of(name: str, columns: Sequence[str]) -> bool:
-    """Whether a column of Parquet is one of some, or has one of them in its objects."""
+    """Return whether a column of Parquet is one of `columns`, or contains one."""
     return any(column == name or column.startswith(f"{name}.") for column in columns)
 
 
 def _refuse_unpacked(file: "ParquetFile", names: Sequence[str], path: Path) -> None:
-    """Check that columns do not unpack to many times their size."""
+    """Raise CorpusError if columns unpack to many times their size."""
     for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
             most = max(_MOST_UNPACKED[0], _MOST_UNPACKED[1] * chunk.total_compressed_size)

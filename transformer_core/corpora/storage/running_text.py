@@ -1,4 +1,4 @@
-"""Files as one running text, whose last tenth is held out, and no white space of which is lost."""
+"""Files as one running text with all its white space, whose last tenth is held out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
@@ -12,26 +12,26 @@ from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
 
-HELD_OUT_ONE_IN = 10  # the share that nanoGPT holds out, the end of the text
+HELD_OUT_ONE_IN = 10  # as in nanoGPT
 
-_STRETCH = 2**10  # bytes, about: the stretches in which a running text is read
-_LONGEST_WAIT = 2**12  # bytes beyond those in which to look for a place between two words
-_BLOCK = 2**20  # bytes that are read at a time
-_VERSION = "1"  # of where stretches end
+_STRETCH = 2**10  # bytes of a stretch, about
+_LONGEST_WAIT = 2**12  # further bytes in which a stretch may end between two words
+_BLOCK = 2**20  # bytes read at a time
+_VERSION = "1"  # of the ends of stretches
 
 
 class RunningText(FileItems):
-    """A running text as stretches of about a thousand bytes, which lie end to end; together they are the whole text.
+    """A running text as stretches of about a thousand bytes, end to end.
 
-    A stretch ends between a word and the white space after it, where tokens end too; so its tokens, one stretch's
-    after the other's, are those of the whole text. Only in a text without white space it ends after any character.
+    A stretch ends between a word and the white space after it, as tokens do, so the tokens of all stretches are those
+    of the whole text. In a text without white space it ends after any character.
 
     Args:
-        files: where it lies.
+        files: contain the text.
         spans: [stretch, 2], the address of the first byte of each, and of the byte after its last.
-        moves: whether the windows that a model learns from begin elsewhere in each epoch.
-        fingerprint: of all of it; "" if it has none.
-        numbers: [stretch], which numbers have followed each other in the whole text; all, if nothing is said.
+        moves: whether training windows begin at other places in each epoch.
+        fingerprint: of the whole text; "" if it has none.
+        numbers: [stretch], their indices in the whole text; 0, 1, ... by default.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class RunningText(FileItems):
 
     @property
     def begins(self) -> NDArray[np.bool_]:
-        """For each stretch, whether it is the first one or goes on from another one than the one before it."""
+        """For each stretch, whether it does not continue the one before it."""
         return np.diff(self.numbers, prepend=-2) != 1
 
     @overload
@@ -57,17 +57,17 @@ class RunningText(FileItems):
     @overload
     def __getitem__(self, index: slice) -> "RunningText": ...
     def __getitem__(self, index: int | slice) -> "Item | RunningText":
-        """Read one stretch; a slice is not read yet, and windows in it stay where they are."""
+        """Read one stretch; a slice is not read yet, and its windows do not move."""
         if isinstance(index, slice):
             return RunningText(self.files, self.spans[index], numbers=self.numbers[index])
         return super().__getitem__(index)
 
 
 def running_text(files: TextFiles, *, fingerprint: str) -> tuple[RunningText, RunningText]:
-    """Return what to train on, the text but for its last tenth, and what is held out.
+    """Return a text without its last tenth, for training, and the last tenth.
 
     Args:
-        files: where the text lies; several are one text, in their order.
+        files: contain the text, in their order.
         fingerprint: of the corpus.
 
     Raises:
@@ -102,7 +102,7 @@ def _n_text_bytes(files: TextFiles) -> int:
 
 
 def _parts(files: TextFiles) -> Iterator[tuple[str, int, TextFile, int, int]]:
-    """Yield which part each stretch of a file belongs to, the file and its first address, and begin and end in it."""
+    """Yield the part ("train", "held_out"), the file, its first address, and the start and end of the part in it."""
     n_left = _n_text_bytes(files) * (HELD_OUT_ONE_IN - 1) // HELD_OUT_ONE_IN  # to train on
     first = 0
     for file in files.files:
@@ -118,7 +118,7 @@ def _parts(files: TextFiles) -> Iterator[tuple[str, int, TextFile, int, int]]:
 
 
 def _between_characters(file: TextFile, place: int) -> int:
-    """Return the last place up to this one that is not inside a character or a line break."""
+    """Return the last place up to `place` that is not inside a character or a line break."""
     with opened(file.path) as handle:
         start = max(file.start, place - 4)
         handle.seek(start)
@@ -128,7 +128,7 @@ def _between_characters(file: TextFile, place: int) -> int:
 
 
 def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
-    """Yield where the stretches between two places of a file end, some at a time; the last one ends at the end."""
+    """Yield the ends of the stretches between two places of a file, some at a time."""
     with opened(file.path) as handle:
         handle.seek(start)
         rest = b""
@@ -142,7 +142,7 @@ def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
-    """Return the ends of stretches in some text: the first good place after each thousand bytes."""
+    """Return the ends of stretches in a text: the first good place after each thousand bytes."""
     is_white = WHITE[text]
     good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
     other = np.flatnonzero(_is_character(text))
@@ -154,11 +154,11 @@ def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
 
 
 def _is_character(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return whether a character begins at each byte; the two of a Windows line break count as one."""
+    """Return whether a character begins at each byte; a Windows line break counts as one."""
     is_second = np.append(False, (text[:-1] == ord("\r")) & (text[1:] == ord("\n")))
     return (text & 0xC0 != 0x80) & ~is_second
 
 
 def _as_written(raw: bytes) -> Sequence[str]:
-    """Return a stretch with all its white space, each line break as one character."""
+    """Return a stretch with all its white space, with one character per line break."""
     return (raw.decode("utf-8").replace("\r\n", "\n"),)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from hashlib import blake2b
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -69,28 +69,24 @@ def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileI
     fingerprint = _fingerprint(table)
     is_pairs = not table.text
 
-    def checked(counted: Mapping[str, Any]) -> PairLines:
-        lines = PairLines(**{**counted, "first_bad": tuple(counted["first_bad"])}, is_pairs=is_pairs)
-        refuse_bad_lines(lines, shown(table.path), skip=skip_bad_lines)
-        return lines
-
-    def stored(sinks: Mapping[str, Sink], counted: _Counts) -> Iterator[NDArray[np.int64]]:
-        yield from _stored(table, sinks, counted, size)
-        if not counted.n_lines:
+    def stored(sinks: Mapping[str, Sink], lines: PairLines) -> Iterator[NDArray[np.int64]]:
+        yield from _stored(table, sinks, lines, size)
+        if not lines.n_lines:
             raise NoTextError("{path} has no rows", path=shown(table.path))
-        checked(vars(counted))
+        refuse_bad_lines(lines, shown(table.path), skip=skip_bad_lines)
 
     def fill(sinks: Mapping[str, Sink]) -> None:
-        counted = _Counts()
-        hold_out(stored(sinks, counted), sinks, "pairs" if is_pairs else "texts", table.path)
-        sinks["counts"].append(np.frombuffer(json.dumps(asdict(counted)).encode(), np.uint8))
+        lines = PairLines(is_pairs=is_pairs)
+        hold_out(stored(sinks, lines), sinks, "pairs" if is_pairs else "texts", table.path)
+        sinks["lines_counted"].append(np.frombuffer(json.dumps(asdict(lines)).encode(), np.uint8))
 
     dtypes: dict[str, np.dtype[Any]] = dict.fromkeys(("train", "held_out", "starts", "lines"), np.dtype(np.int64))
-    dtypes |= dict.fromkeys(("text", "counts"), np.dtype(np.uint8))
+    dtypes |= dict.fromkeys(("text", "lines_counted"), np.dtype(np.uint8))
     is_large = size >= LARGE or table.format == "parquet"
     arrays = kept_arrays("table", [_VERSION, fingerprint], dtypes, fill, keep=is_large)
-    counted = json.loads(arrays["counts"].tobytes())
-    lines = checked(counted | {"first_bad": [BadLine(**bad) for bad in counted["first_bad"]]})
+    counted = json.loads(arrays["lines_counted"].tobytes())
+    lines = PairLines(**counted | {"first_bad": [BadLine(**bad) for bad in counted["first_bad"]]})
+    refuse_bad_lines(lines, shown(table.path), skip=skip_bad_lines)
     rows = TableRows(table, arrays)
     train, held_out = (
         FileItems(rows, arrays[part].reshape(-1, 2), _texts_in, fingerprint=f"{fingerprint} {part.replace('_', ' ')}")
@@ -114,15 +110,7 @@ def _fingerprint(table: Table) -> str:
     return blake2b(f"pairs {files}{choice}".encode(), digest_size=32).hexdigest()
 
 
-@dataclass
-class _Counts:
-    n_lines: int = 0
-    n_bad: int = 0
-    n_wider: int = 0
-    first_bad: list[BadLine] = field(default_factory=list)
-
-
-def _stored(table: Table, sinks: Mapping[str, Sink], counted: _Counts, size: int) -> Iterator[NDArray[np.int64]]:
+def _stored(table: Table, sinks: Mapping[str, Sink], counted: PairLines, size: int) -> Iterator[NDArray[np.int64]]:
     """Store the items of all rows; yield some at a time, [item, 3]: their addresses, and a hash of text or source."""
     sinks["text"].append(np.empty(0, np.uint8))
     most, first, texts, lines, hashed = max(_MOST_WRITTEN[0], _MOST_WRITTEN[1] * size), 0, [], [], []
@@ -165,7 +153,7 @@ def _store(
     return np.stack([starts, ends, hashes_of(hashed)], axis=1)
 
 
-def _items(table: Table, counted: _Counts) -> Iterator[tuple[int, bytes]]:
+def _items(table: Table, counted: PairLines) -> Iterator[tuple[int, bytes]]:
     """Yield the line and the bytes of each item, and count the rows and the bad ones."""
     sides, is_delimited = table.sides, table.format in ("csv", "tsv")
     can_be_wider = is_delimited and not table.has_header

@@ -1,4 +1,4 @@
-"""The tokens of all texts of a corpus, end to end: encoded once, kept in the cache folder, read from the disk."""
+"""The tokens of all texts of a corpus, end to end: encoded once, cached, and read from the disk."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -17,39 +17,23 @@ from transformer_core.corpora.storage.file_items import FileItems, texts_of
 from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.storage.kept_items import KeptItems
 from transformer_core.corpora.storage.running_text import RunningText
-from transformer_core.errors import CorpusError, Message
+from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
 OnProgress = Callable[[int, int], None]
-"""Is told how many are done, and how many there are in all."""
+"""Called with the number of finished items, and the total."""
 
-Task = Literal["fills up a sequence", "begins a text", "ends a text", "masks another"]
-"""What batches need a special token for."""
-
-_LACKING: Mapping[Task, Message] = {
-    "fills up a sequence": Message(
-        "this tokenizer has no padding token, which training needs; choose another tokenizer"
-    ),
-    "begins a text": Message(
-        "this tokenizer has no beginning-of-sequence token, which training needs; choose another tokenizer"
-    ),
-    "ends a text": Message(
-        "this tokenizer has no end-of-sequence token, which training needs; choose another tokenizer"
-    ),
-    "masks another": Message("this tokenizer has no mask token, which training needs; choose another tokenizer"),
-}
-
-_TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile
+_TOGETHER = 2**17  # characters encoded at a time; a token takes some 250 bytes meanwhile
 _WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
-_VERSION = "3"  # of what a store holds
+_VERSION = "3"  # of the contents of a store
 
 
 class TokenStore:
-    """Texts as tokens, each as <bos>, text, <eos>, all of them one after another; of a running text the text alone.
+    """Texts as tokens end to end, each as <bos>, text, <eos>; a running text has no <bos> and <eos>.
 
     Args:
         tokens: of all texts.
-        starts: where each text begins in `tokens`, and where the last one ends.
+        starts: of each text in `tokens`, and the end of the last one.
     """
 
     def __init__(self, tokens: NDArray[Any], starts: NDArray[np.int64]) -> None:
@@ -57,21 +41,15 @@ class TokenStore:
         self.starts = starts
 
     def __len__(self) -> int:
-        """Count the texts."""
+        """Return the number of texts."""
         return len(self.starts) - 1
 
     def lengths(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
-        """Return how many tokens some texts have, <bos> and <eos> included where they are there."""
+        """Return the number of tokens of some texts, including <bos> and <eos>."""
         return (self.starts[1:][rows] - self.starts[:-1][rows]).astype(np.int64)
 
     def padded(self, starts: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Int[Tensor, "batch pos"]:
-        """Return stretches of tokens as one matrix, as long as the longest of them, the others filled up on the right.
-
-        Args:
-            starts: where each begins in `tokens`.
-            lengths: how many tokens each has.
-            padding: what fills up.
-        """
+        """Return spans of `tokens` as one matrix, padded on the right."""
         pos = np.arange(lengths.max())
         places = np.minimum(starts[:, None] + pos, len(self.tokens) - 1)  # batch pos
         rows = np.where(pos < lengths[:, None], self.tokens[places].astype(np.int64), padding)
@@ -83,19 +61,18 @@ def tokenize(
 ) -> TokenStore:
     """Return the tokens of texts; of pairs, those of each source and then of its target.
 
-    Stretches of a running text have no <bos> and no <eos>: the tokens of one go on with those of the one before. Of
-    large corpora all are kept under a fingerprint of the texts and of the tokenizer, and found there the next time.
+    Those of large corpora are cached under a fingerprint of the texts and of the tokenizer.
 
     Args:
         items: the texts, in memory or in files.
-        tokenizer: turns them into tokens.
-        on_progress: told of items that are encoded, and of all; not called where nothing is to be done.
+        tokenizer: encodes them.
+        on_progress: called with the numbers of encoded items and of all; not called if the tokens are cached.
 
     Raises:
-        CorpusError: the tokenizer has no token that begins or ends a text; or the tokens are more than memory may hold,
-            and the cache folder cannot be written.
+        CorpusError: the tokenizer has no <bos> or <eos>; or the tokens do not fit into memory, and the cache folder
+            cannot be written.
     """
-    bos_id, eos_id = special_token(tokenizer.bos_id, "begins a text"), special_token(tokenizer.eos_id, "ends a text")
+    bos_id, eos_id = special_token(tokenizer.bos_id, "<bos>"), special_token(tokenizer.eos_id, "<eos>")
     is_running = isinstance(items, RunningText)
     begin, end = ([], []) if is_running else ([bos_id], [eos_id])
 
@@ -124,19 +101,21 @@ def tokenize(
     return TokenStore(**arrays)
 
 
-def special_token(token: int | None, does: Task) -> int:
-    """Return a token that batches cannot do without.
+def special_token(token: int | None, name: Literal["<pad>", "<bos>", "<eos>", "<mask>"]) -> int:
+    """Return a token that batches require.
 
     Raises:
         CorpusError: the tokenizer has no such token.
     """
     if token is None:
-        raise CorpusError(_LACKING[does])
+        raise CorpusError(
+            "this tokenizer has no {token} token, which training needs; choose another tokenizer", token=name
+        )
     return token
 
 
 def _blocks(items: Sequence[Pair] | Sequence[Text]) -> Iterator[tuple[list[str], int]]:
-    """Yield the texts of some items, as many as are encoded at the same time, and the number of items."""
+    """Yield some texts at a time, and their number of items."""
     texts: list[str] = []
     n_items, n_characters = 0, 0
     for of_item in texts_of(items):
@@ -157,7 +136,7 @@ def _is_worth_keeping(items: Iterable[Pair | Text]) -> bool:
 
 
 def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
-    """Return the fingerprint of texts: the one that is known, or one of the texts themselves."""
+    """Return the known fingerprint of texts, or a hash of them."""
     if isinstance(items, FileItems | KeptItems) and items.fingerprint:
         return items.fingerprint
     digest = blake2b(digest_size=32)
@@ -168,5 +147,5 @@ def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
 
 
 def fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
-    """Return the fingerprint of what a tokenizer is saved as, 64 hexadecimal digits."""
+    """Return the fingerprint of a saved tokenizer, 64 hexadecimal digits."""
     return blake2b(tokenizer.to_json().encode(), digest_size=32).hexdigest()

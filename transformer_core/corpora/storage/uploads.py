@@ -12,10 +12,9 @@ from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Protocol, runtime_checkable
 
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.corpora.storage.encodings import Encoding, NotTextError, decoded, encoding_of
+from transformer_core.corpora.storage.encodings import Encoding, File, NotTextError, decoded, encoding_of
 from transformer_core.corpora.storage.files import open_corpus, table_at
 from transformer_core.corpora.storage.pair_lines import BadLinesError
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
@@ -33,15 +32,6 @@ _NAMELESS = Message("the text")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # device names of Windows
 
 
-@runtime_checkable
-class Readable(Protocol):
-    """An open binary file, or a similar object."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class TakenIn:
     """A stored upload."""
@@ -51,7 +41,7 @@ class TakenIn:
 
 
 def take_in(
-    files: Sequence[tuple[Readable | bytes, str]],
+    files: Sequence[tuple[File | bytes, str]],
     folder: Path,
     *,
     skip_bad_lines: bool = False,
@@ -63,7 +53,7 @@ def take_in(
     folder; files that are not text are left out.
 
     Args:
-        files: open files or their bytes, each with its name: any text, whose slashes separate subfolders.
+        files: seekable binary files or their bytes, each with its name: any text, whose slashes separate subfolders.
         folder: where to store them; it is created.
         skip_bad_lines: whether lines without a pair or text may be skipped.
 
@@ -90,9 +80,7 @@ def take_in(
                 source = BytesIO(file) if isinstance(file, bytes) else file
                 try:
                     path = clean if len(files) == 1 else _place_in(clean, called)
-                    size, remark = _write_clean(
-                        source, Path(place, "given"), path, _title(called) or title, digest, n_left
-                    )
+                    size, remark = _write_clean(source, path, _title(called) or title, digest, n_left)
                     n_left -= size
                     remarks.append(remark)
                 except NotTextError:
@@ -162,37 +150,29 @@ def _sweep(folder: Path) -> None:
 
 
 def _write_clean(
-    source: Readable, upload: Path, clean: Path, title: str | Message, digest: "blake2b", n_left: int
+    source: File, clean: Path, title: str | Message, digest: "blake2b", n_left: int
 ) -> tuple[int, Message]:
     """Write one file as UTF-8, or unchanged if it is Parquet; return its size in bytes and the changes made to it."""
-    n_bytes = 0
-    with open(upload, "wb") as copy:
-        while block := source.read(_BLOCK):
-            n_bytes += len(block)
-            if n_bytes > n_left:
-                raise CorpusError(
-                    "{title} is larger than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
-                    title=title,
-                    n=MOST_BYTES / 2**30,
-                )
-            copy.write(block)
+    n_bytes = source.seek(0, os.SEEK_END)
+    if n_bytes > n_left:
+        raise CorpusError(
+            "{title} is larger than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
+            title=title,
+            n=MOST_BYTES / 2**30,
+        )
     digest.update(clean.name.encode("utf-8"))  # other names make another corpus
     clean.parent.mkdir(parents=True, exist_ok=True)
-    with open(upload, "rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
-        file.seek(0)
-        encoding = Encoding("", NO_MESSAGE) if is_parquet else encoding_of(file, title)
-        raws = (
-            iter(lambda: file.read(_BLOCK), b"")
-            if is_parquet
-            else map(str.encode, decoded(file, encoding.codec, title))
-        )
-        with open(clean, "wb") as out:
-            for raw in raws:
-                digest.update(raw)
-                out.write(raw)
-            out.flush()
-            os.fsync(out.fileno())
+    source.seek(0)
+    is_parquet = source.read(4) == b"PAR1"
+    source.seek(0)
+    encoding = Encoding("", NO_MESSAGE) if is_parquet else encoding_of(source, title)
+    texts = decoded(source, encoding.codec, title)
+    with open(clean, "wb") as out:
+        for raw in iter(lambda: source.read(_BLOCK), b"") if is_parquet else map(str.encode, texts):
+            digest.update(raw)
+            out.write(raw)
+        out.flush()
+        os.fsync(out.fileno())
     return n_bytes, encoding.remark
 
 

@@ -97,8 +97,8 @@ def new_request(path: Path, corpus_name: str, preset: str, settings: Settings) -
         shape,
         vocab_size=tokenizer.vocab_size,
         pad_id=tokenizer.pad_id,
-        bos_id=special_token(tokenizer.bos_id, "begins a text"),
-        eos_id=special_token(tokenizer.eos_id, "ends a text"),
+        bos_id=special_token(tokenizer.bos_id, "<bos>"),
+        eos_id=special_token(tokenizer.eos_id, "<eos>"),
     )
     refuse_stride(training.stride, corpus.train, max_seq_len=model.max_seq_len)
     check_guidance(training, model, corpus)

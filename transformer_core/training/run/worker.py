@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from time import perf_counter
-from typing import Any, Literal
+from time import perf_counter, sleep
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -12,8 +12,8 @@ from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train, what_to_try
 from transformer_core.training.probes import probe
+from transformer_core.training.run import commands
 from transformer_core.training.run.begin import extended_request
-from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
@@ -22,6 +22,7 @@ from transformer_core.training.run.status import RunState
 
 _MEASURING_PAIRS = Message("evaluating on {n:,} held-out pairs")
 _MEASURING_TEXTS = Message("evaluating on {n:,} held-out texts")
+_POLL_SECONDS = 0.05  # while paused
 _LOG_SECONDS = 1.0  # slow steps are logged every second, whatever the configuration
 
 
@@ -204,3 +205,69 @@ def _tell(job: Job, state: RunState, *, reason: Message = NO_MESSAGE) -> None:
     """Write the status, in the first process."""
     if job.processes.is_first:
         job.directory.write_status(state, step=job.step, reason=reason)
+
+
+class ControlSignal(NamedTuple):
+    """How to continue; the same in all processes."""
+
+    stop: Message = NO_MESSAGE  # the reason to stop, if any
+    rate_factor: float | None = None  # multiplies the scheduled learning rate from now on; None: unchanged
+
+
+@dataclass
+class Control:
+    """Executes the commands to a run, in the first of its processes."""
+
+    job: Job
+    stop_reason: Callable[[], str]  # called after each step; a text stops the run for that reason
+    take_snapshot: Callable[[], None]  # adds a snapshot to the film
+    log: Callable[[], None]  # logs the last step if it is not logged yet, so that a paused run is consistent
+    paused_seconds: float = 0.0
+    _is_paused: bool = False
+    _n_single: int = 0  # steps before the next pause
+
+    def between_steps(self) -> ControlSignal:
+        """Execute commands, wait while the run is paused, and return how to continue."""
+        stop, directory = NO_MESSAGE, self.job.directory
+        rate_factor: float | None = None
+        waits_since: float | None = None
+        while True:
+            for command in commands.take(directory.path):
+                if command.name == "stop":
+                    stop = Message("stopped by the user")
+                elif command.name == "learning-rate":
+                    rate_factor = command.value
+                else:
+                    self._do(command)
+            stop = stop or Message(self.stop_reason())
+            if stop or not self._is_paused or self._n_single:
+                break
+            if waits_since is None:
+                waits_since = perf_counter()
+                self.log()
+                self.job.save()  # nothing is lost, whatever happens during the pause
+                directory.write_status("paused", step=self.job.step)
+            directory.heartbeat("paused", step=self.job.step)
+            sleep(_POLL_SECONDS)
+        if stop:
+            self.log()
+        self._n_single = max(0, self._n_single - 1)
+        if waits_since is not None:
+            self.paused_seconds += perf_counter() - waits_since
+            if not self._is_paused and not stop:
+                directory.write_status("running", step=self.job.step)
+        return ControlSignal(stop=stop, rate_factor=rate_factor)
+
+    def _do(self, command: commands.Command) -> None:
+        match command.name:
+            case "pause":
+                self._is_paused, self._n_single = True, 0
+            case "resume":
+                self._is_paused, self._n_single = False, 0
+            case "step":  # pauses a running run after these steps
+                self._is_paused = True
+                self._n_single += max(1, int(command.value))
+            case "snapshot":
+                self.take_snapshot()
+            case "look":
+                self.job.directory.film.look(self.job.step, self.job.model)
