@@ -50,12 +50,12 @@ def read_lines(name: str, part: str) -> Iterator[Values]:
     """
     path = path_of(name, part)
     try:
-        lines = lzma.decompress(path.read_bytes()).splitlines()
-    except (OSError, lzma.LZMAError) as error:
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            yield from map(json.loads, file)
+    except (OSError, EOFError, lzma.LZMAError) as error:
         raise CorpusError(
             "{path} cannot be read ({error}); install Headlight again", path=path, error=reason(error)
         ) from error
-    return map(json.loads, lines)
 
 
 def path_of(name: str, part: str) -> Path:

@@ -13,6 +13,8 @@ from transformer_core.errors import CorpusError
 
 Item = Pair | Text
 
+_TOGETHER = 2**10  # items written at a time
+
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "items": np.dtype(np.uint8),  # JSON of each item: its texts, alignment, and for a pair its antecedents
     "ends": np.dtype(np.int64),  # of each item: the byte after it
@@ -101,9 +103,14 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
             n=n_referring,
             n_items=len(items),
         )
-    raws = [
-        json.dumps([*item.texts, item.alignment, known], separators=(",", ":")).encode()
-        for item, known in zip(items, antecedents, strict=True)
-    ]
-    sinks["items"].append(np.frombuffer(b"".join(raws), np.uint8))
-    sinks["ends"].append(np.cumsum([len(raw) for raw in raws], dtype=np.int64))
+    lengths: list[int] = []
+    for start in range(0, len(items), _TOGETHER):
+        raws = [
+            json.dumps([*item.texts, item.alignment, known], separators=(",", ":")).encode()
+            for item, known in zip(
+                items[start : start + _TOGETHER], antecedents[start : start + _TOGETHER], strict=True
+            )
+        ]
+        sinks["items"].append(np.frombuffer(b"".join(raws), np.uint8))
+        lengths += map(len, raws)
+    sinks["ends"].append(np.cumsum(lengths, dtype=np.int64))
