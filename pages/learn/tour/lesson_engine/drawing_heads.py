@@ -11,7 +11,7 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.language import say
@@ -35,7 +35,7 @@ def draw_head(data: FigureData) -> Plot:
     values = data.of_head(quantity)
     if data.given.get("prompt"):
         values = _given_only(values, data)
-    rows, columns = (_labels(values, place) for place in (0, 1))
+    rows, columns = (values.axes[place].shown for place in (0, 1))
     mask = _mask(data, values)
     key = data.given.get("key")
     named = say("Attention pattern: {head}", head=who(data))
@@ -52,7 +52,7 @@ def draw_head(data: FigureData) -> Plot:
             height=min(_AROUND + _ROW * len(rows), HEIGHT),
         ),
         quantity=quantity,
-        title=data.given.get("title") or named,
+        title=data.titled(named),
         mask=mask,
     )
     return Plot(figure=figure, csv=_csv(values, mask))
@@ -78,54 +78,50 @@ def draw_heads(data: FigureData) -> Plot:
     found = [data.quantity("pattern", data.attention, number) for number in layers]
     patterns = np.stack([values.array for values in found])  # [layer, head, query, key]
     title = say(attention.title)
-    shown = data.given.get("title") or (
-        say("All heads: {attention}", attention=say(attention.inline))
-        if layer is None
-        else say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
-    )
+    shown = say("All heads: {attention}", attention=say(attention.inline))
+    if layer is not None:
+        shown = say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
     masks = [
         _mask(data, Values(array=values.array[0], axes=values.axes[1:]), layer=number)
         for number, values in zip(layers, found, strict=True)
     ]
-    figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=shown, width=560)
+    figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=data.titled(shown), width=560)
     rows = [
         (number, head, query, key, float(patterns[i, head, query, key]))
         for i, number in enumerate(layers)
         for head, query, key in np.ndindex(*patterns.shape[1:])
     ]
-    return Plot(figure=figure, csv=csv_of(("layer", "head", "query", "key", "weight"), rows))
+    return Plot.of(figure, ("layer", "head", "query", "key", "weight"), rows)
 
 
 def draw_row(data: FigureData) -> Plot:
     """Draw where one query looks."""
     values = data.of_head("pattern")
     query = data.query or 0
-    labels = _labels(values, 1)
+    labels = values.axes[1].shown
     writing = data.given.get("writing")
-    asking = _labels(values, 0)[query] if writing is None else str(writing)
-    title = data.given.get("title") or (
-        say("Attention from “{token}”: {head}", token=asking, head=who(data))
-        if writing is None
-        else say("Attention when predicting “{token}”: {head}", token=asking, head=who(data))
-    )
+    token = values.axes[0].shown[query]
+    title = say("Attention from “{token}”: {head}", token=token, head=who(data))
+    if writing is not None:
+        title = say("Attention when predicting “{token}”: {head}", token=writing, head=who(data))
     figure = row_bars(
         values.array[query],
-        TokenGrid([_labels(values, 0)[query]], labels, first_query=query, key_name=_name("key", data, 1), height=320),
+        TokenGrid([token], labels, first_query=query, key_name=_name("key", data, 1), height=320),
         mask=_mask(data, values)[query],
-        title=title,
+        title=data.titled(title),
     )
-    return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, values.array[query])))
+    return Plot.of(figure, ("key", "token", "weight"), _numbered(labels, values.array[query]))
 
 
 def draw_lines(data: FigureData) -> Plot:
     """Draw a pattern as lines."""
     values = data.of_head("pattern")
-    rows, columns = (_labels(values, place) for place in (0, 1))
+    rows, columns = (values.axes[place].shown for place in (0, 1))
     names = _name("query", data, 0), _name("key", data, 1)
     figure = bipartite_lines(
         [values.array.astype(np.float32)],
         TokenGrid(rows, columns, query_name=names[0], key_name=names[1], marked=(data.query, None)),
-        title=data.given.get("title") or say("Attention pattern: {head}", head=who(data)),
+        title=data.titled(say("Attention pattern: {head}", head=who(data))),
     )
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 
@@ -133,12 +129,12 @@ def draw_lines(data: FigureData) -> Plot:
 def draw_mask(data: FigureData) -> Plot:
     """Draw a mask: 1 where a query may attend."""
     values = data.quantity("mask", data.attention, parameter="attention")
-    rows, columns = (_labels(values, place) for place in (0, 1))
+    rows, columns = (values.axes[place].shown for place in (0, 1))
     title = say("Mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
     figure = number_panels(
         {"": values.array.astype(np.float64)},
         TokenGrid(rows, columns, query_name=say("query"), key_name=say("key")),
-        title=data.given.get("title") or title,
+        title=data.titled(title),
         limits=(0.0, 1.0),
         decimals=0,
         with_colors=False,
@@ -151,12 +147,12 @@ def draw_softmax(data: FigureData) -> Plot:
     values = data.of_head("scores")
     query = data.query or 0
     scale = data.moved.get("scale", 1.0)
-    token = _labels(values, 0)[query]
+    token = values.axes[0].shown[query]
     scores = values.array[query].astype(np.float64)
     allowed = np.isfinite(scores)
     raised = np.where(allowed, np.exp(scale * (np.where(allowed, scores, 0) - scores[allowed].max())), 0.0)
     weights = raised / raised.sum()
-    labels = _labels(values, 1)
+    labels = values.axes[1].shown
     entropy = float(-(weights[weights > 0] * np.log(weights[weights > 0])).sum())
     title = say(
         "Softmax of {scale} × the scores of “{token}”: entropy {entropy} nats",
@@ -172,7 +168,7 @@ def draw_softmax(data: FigureData) -> Plot:
         value_name=say("weight"),
         limits=(0.0, 1.0),
     )
-    return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, weights)))
+    return Plot.of(figure, ("key", "token", "weight"), _numbered(labels, weights))
 
 
 def draw_steps(data: FigureData) -> Table:
@@ -185,18 +181,15 @@ def draw_steps(data: FigureData) -> Table:
             "keys are shared by several heads in this model (grouped-query attention), so they are not available here",
             line=data.spec.line,
         )
-    products = k @ q
-    rows = tuple(
-        (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
-        for label, product, score, weight in zip(
-            _labels(pattern, 1), products, scores.array[query], pattern.array[query], strict=True
-        )
-    )
-    token = _labels(pattern, 0)[query]
+    columns = zip(pattern.axes[1].shown, k @ q, scores.array[query], pattern.array[query], strict=True)
+    token = pattern.axes[0].shown[query]
     return Table(
-        title=data.given.get("title") or say("Scores of “{token}” with each key: {head}", token=token, head=who(data)),
+        title=data.titled(say("Scores of “{token}” with each key: {head}", token=token, head=who(data))),
         columns=(say("key"), say("q · k"), say("score"), say("weight")),
-        rows=tuple((label, product, _finite(score), weight) for label, product, score, weight in rows),
+        rows=tuple(
+            (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
+            for label, product, score, weight in columns
+        ),
         marked=int(pattern.array[query].argmax()),
     )
 
@@ -208,7 +201,7 @@ def draw_effects(data: FigureData) -> Plot:
     rises = loss_rises(data.run)
     figure = head_grid(
         {say(ATTENTIONS[name].title): values for name, values in rises.items()},
-        title=data.given.get("title") or say("Effect of ablating each head on this text"),
+        title=data.titled(say("Effect of ablating each head on this text")),
         what=say("increase of the loss"),
         unit=say("nats"),
         diverging=True,
@@ -219,19 +212,14 @@ def draw_effects(data: FigureData) -> Plot:
         for name, values in rises.items()
         for layer, head in np.ndindex(*values.shape)
     ]
-    return Plot(figure=figure, csv=csv_of(("attention", "layer", "head", "rise in nats"), rows))
+    return Plot.of(figure, ("attention", "layer", "head", "rise in nats"), rows)
 
 
 def _csv(values: Values, mask: np.ndarray) -> str:
     """Return the numbers of a head as a table."""
-    rows, columns = (_labels(values, place) for place in (0, 1))
+    rows, columns = (values.axes[place].shown for place in (0, 1))
     array = values.array.astype(np.float64)
     return pattern_csv(array, mask=mask, query_tokens=list(rows), key_tokens=list(columns))
-
-
-def _labels(values: Values, place: int) -> tuple[str, ...]:
-    axis = values.axes[place]
-    return axis.labels or tuple(map(str, range(axis.size)))
 
 
 def _name(kind: str, data: FigureData, place: int) -> str:
@@ -257,10 +245,6 @@ def _mask(data: FigureData, values: Values, layer: int | None = None) -> np.ndar
 def _place(data: FigureData, values: Values, key: str | float) -> int:
     with data.at("key"):
         return values.axes[1].place("key", key)
-
-
-def _finite(number: str) -> str:
-    return "\u2212∞" if "inf" in number else number
 
 
 def _numbered(labels: tuple[str, ...], values: np.ndarray) -> list[tuple[object, ...]]:

@@ -26,7 +26,7 @@ def draw_distributions(data: FigureData) -> Plot:
     figure = number_panels(
         panels,
         TokenGrid(made.to_say, WORDS, query_name=say("target"), key_name=say("word"), width=_NARROW),
-        title=data.given.get("title") or say("“i am a student <eos>”: target and predictions"),
+        title=data.titled(say("“i am a student <eos>”: target and predictions")),
         limits=(0.0, 1.0),
         stacked=True,
     )
@@ -35,7 +35,7 @@ def draw_distributions(data: FigureData) -> Plot:
         for name, panel in panels.items()
         for right, row in zip(made.to_say, panel, strict=True)
     ]
-    return Plot(figure=figure, csv=csv_of(("what", "to say", *WORDS), rows))
+    return Plot.of(figure, ("what", "to say", *WORDS), rows)
 
 
 def draw_loss(data: FigureData) -> Plot:
@@ -50,7 +50,7 @@ def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
     figure = line_figure(
         steps,
         [Line(name="", values=losses)],
-        title=data.given.get("title") or say("Loss of the six-word model"),
+        title=data.titled(say("Loss of the six-word model")),
         x_title=say("step"),
         y_title=say("nats per token"),
         x_range=(0, STEPS),
@@ -76,11 +76,12 @@ def draw_smoothing(data: FigureData) -> Plot:
     figure = label_bars(
         bars,
         labels,
-        title=data.given.get("title")
-        or say(
-            "Target for “{word}” with label smoothing {smoothing}",
-            word=labels[right],
-            smoothing=plain_number(smoothing, 2),
+        title=data.titled(
+            say(
+                "Target for “{word}” with label smoothing {smoothing}",
+                word=labels[right],
+                smoothing=plain_number(smoothing, 2),
+            )
         ),
         label_name=say("word"),
         value_name=say("probability"),
@@ -88,7 +89,7 @@ def draw_smoothing(data: FigureData) -> Plot:
         decimals=3,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
-    return Plot(figure=figure, csv=csv_of(("word", *bars), rows))
+    return Plot.of(figure, ("word", *bars), rows)
 
 
 def draw_warm_up(data: FigureData) -> Plot:
@@ -106,8 +107,9 @@ def draw_warm_up(data: FigureData) -> Plot:
     figure = line_figure(
         steps,
         lines,
-        title=data.given.get("title")
-        or say("Learning rate: peak {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
+        title=data.titled(
+            say("Learning rate: peak {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup))
+        ),
         x_title=say("step"),
         y_title=say("learning rate"),
         y_range=(0.0, 1.06 * max(float(line.values.max()) for line in lines)),
@@ -116,7 +118,7 @@ def draw_warm_up(data: FigureData) -> Plot:
         height=340,
     )
     rows = [(int(step), float(rate)) for step, rate in zip(steps, _rates(steps, d_model, warmup), strict=True)]
-    return Plot(figure=figure, csv=csv_of(("step", "learning rate"), rows))
+    return Plot.of(figure, ("step", "learning rate"), rows)
 
 
 def _rates(steps: np.ndarray, d_model: int, warmup: int) -> np.ndarray:

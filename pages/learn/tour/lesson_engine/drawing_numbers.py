@@ -7,7 +7,7 @@ import numpy as np
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES
@@ -63,7 +63,7 @@ def draw_tokens(data: FigureData) -> Strip:
     title = say("Source tokens") if side == "source" else say("Decoder input tokens")
     if len(run.model_run.inputs) == 1:
         title = say("Tokens of the text")
-    return Strip(title=data.given.get("title") or title, labels=tuple(labels), notes=notes, weights=weights)
+    return Strip(title=data.titled(title), labels=tuple(labels), notes=notes, weights=weights)
 
 
 def draw_matrix(data: FigureData) -> Plot:
@@ -76,21 +76,31 @@ def draw_matrix(data: FigureData) -> Plot:
             n=array.size,
             line=data.spec.lines["values"],
         )
-    return _matrix(
-        values,
-        title=data.given.get("title") or data.given["values"],
-        signed=data.given.get("signed", bool(np.nanmin(np.where(np.isfinite(array), array, 0)) < 0)),
-        numbers=data.given.get("numbers", True),
+    rows, columns = values.axes
+    figure = number_panels(
+        {"": array},
+        TokenGrid(
+            rows.labels,
+            columns.labels,
+            query_name=say(rows.name),
+            key_name=say(columns.name),
+            width=560,
+            height=430 if rows.size > 24 else None,
+        ),
+        title=data.titled(data.given["values"]),
+        diverging=data.given.get("signed", bool(np.nanmin(np.where(np.isfinite(array), array, 0)) < 0)),
         decimals=data.given.get("decimals", 2),
-        data=data,
+        with_numbers=data.given.get("numbers", True),
+        with_colors=rows.size > 2,  # the numbers of a lower bar would overlap
     )
+    named = [(label, *row) for label, row in zip(rows.shown, array.tolist(), strict=True)]
+    return Plot.of(figure, (rows.name, *columns.shown), named)
 
 
 def draw_bars(data: FigureData) -> Plot:
     """Draw numbers with one axis, and others beside them."""
     values = _with_axes(data, "values", 1)
     axis = values.axes[0]
-    labels = axis.labels or tuple(map(str, range(axis.size)))
     names = [name.strip() for name in data.given.get("names", "").split(",")]
     bars = {names[0]: values.array.astype(np.float64)}
     if "beside" in data.given:
@@ -98,24 +108,23 @@ def draw_bars(data: FigureData) -> Plot:
         if len(beside.array) != len(values.array):
             raise LessonError(
                 "there are {n} tokens, but {m} values",
-                n=len(labels),
+                n=axis.size,
                 m=len(beside.array),
                 line=data.spec.lines["beside"],
             )
         bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
-    title = data.given.get("title") or data.given["values"]
     limits = _ends(data, bars)
     figure = label_bars(
         bars,
-        labels,
-        title=title,
+        axis.shown,
+        title=data.titled(data.given["values"]),
         label_name=say(axis.name),
         value_name=say("value (axis starts at {low})", low=f"{limits[0]:g}") if limits and limits[0] else say("value"),
         limits=limits,
         decimals=data.given.get("decimals", 2),
     )
-    rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
-    return Plot(figure=figure, csv=csv_of((axis.name, *(name or "value" for name in bars)), rows))
+    rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(axis.shown)]
+    return Plot.of(figure, (axis.name, *(name or "value" for name in bars)), rows)
 
 
 def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, float] | None:
@@ -158,8 +167,7 @@ def draw_positions(data: FigureData) -> Plot:
             width=560,
             height=430 if n > 12 else None,
         ),
-        title=data.given.get("title")
-        or say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=told),
+        title=data.titled(say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=told)),
         diverging=True,
         limits=(-1.0, 1.0),
         decimals=4 if width <= 8 else 2,
@@ -167,7 +175,7 @@ def draw_positions(data: FigureData) -> Plot:
         with_colors=not with_numbers,
     )
     rows = [(place, *row) for place, row in enumerate(table.tolist())]
-    return Plot(figure=figure, csv=csv_of(("position", *map(str, range(width))), rows))
+    return Plot.of(figure, ("position", *map(str, range(width))), rows)
 
 
 def draw_shapes(data: FigureData) -> Table:
@@ -185,7 +193,7 @@ def draw_shapes(data: FigureData) -> Table:
         rows.append((_meaning(source), values.in_words(), grouped(values.array.size)))
         codes.append(source)
     return Table(
-        title=data.given.get("title") or say("Activation shapes on this text"),
+        title=data.titled(say("Activation shapes on this text")),
         columns=(say("quantity"), say("shape"), say("elements")),
         rows=tuple(rows),
         codes=tuple(codes),
@@ -208,12 +216,13 @@ def draw_beams(data: FigureData) -> Table:
     written = min(int(data.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]
     return Table(
-        title=data.given.get("title")
-        or say_number(
-            written,
-            "After {n} token: candidates of beam search (k = {beams})",
-            "After {n} tokens: candidates of beam search (k = {beams})",
-            beams=n_beams,
+        title=data.titled(
+            say_number(
+                written,
+                "After {n} token: candidates of beam search (k = {beams})",
+                "After {n} tokens: candidates of beam search (k = {beams})",
+                beams=n_beams,
+            )
         ),
         columns=(say("text"), say("log-probability, nats"), say("status")),
         rows=tuple((f"… {one.words}", plain_number(one.log_prob, 2), fates[one.fate]) for one in level),
@@ -236,27 +245,3 @@ def _with_axes(data: FigureData, parameter: str, n_axes: int) -> Values:
             line=data.spec.lines[parameter],
         )
     return values
-
-
-def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals: int, data: FigureData) -> Plot:
-    array = values.array.astype(np.float64)
-    rows, columns = values.axes
-    figure = number_panels(
-        {"": array},
-        TokenGrid(
-            rows.labels,
-            columns.labels,
-            query_name=say(rows.name),
-            key_name=say(columns.name),
-            width=560,
-            height=430 if rows.size > 24 else None,
-        ),
-        title=title,
-        diverging=signed,
-        decimals=decimals,
-        with_numbers=numbers,
-        with_colors=rows.size > 2,  # the numbers of a lower bar would overlap
-    )
-    names = columns.labels or tuple(map(str, range(columns.size)))
-    told = [((rows.labels or range(rows.size))[place], *row) for place, row in enumerate(array.tolist())]
-    return Plot(figure=figure, csv=csv_of((rows.name, *names), told))

@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.figures.bars.label_bars import label_bars
 from pages.learn.tour.lesson_engine.changed import next_tokens
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.getters import probabilities
 from pages.learn.tour.lesson_engine.run import Run
@@ -23,7 +23,7 @@ def draw_next_tokens(data: FigureData) -> Table:
     )
     is_named = "pos" in data.given or "writing" in data.given
     return Table(
-        title=data.given.get("title") or say("What the decoder reads, and what it has to predict"),
+        title=data.titled(say("What the decoder reads, and what it has to predict")),
         columns=(say("input"), say("target"), say("probability"), say("prediction")),
         rows=rows,
         marked=_position(data, run) if is_named else None,
@@ -55,7 +55,7 @@ def draw_top_tokens(data: FigureData) -> Plot:
     figure = label_bars(
         {"": shown[best]},
         labels,
-        title=data.given.get("title") or title,
+        title=data.titled(title),
         label_name=say("token"),
         value_name=say("logit") if is_logits else say("probability"),
         limits=None if is_logits else (0.0, 1.0),
@@ -63,7 +63,7 @@ def draw_top_tokens(data: FigureData) -> Plot:
     )
     name = "logit" if is_logits else "probability"
     rows = [(label, float(value)) for label, value in zip(labels, shown[best], strict=True)]
-    return Plot(figure=figure, csv=csv_of(("token", name), rows))
+    return Plot.of(figure, ("token", name), rows)
 
 
 def _writing(data: FigureData) -> Run:

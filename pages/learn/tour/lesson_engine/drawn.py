@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,11 @@ class Plot:
 
     figure: Figure
     csv: str
+
+    @classmethod
+    def of(cls, figure: Figure, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Plot":
+        """Return a figure with its numbers in rows."""
+        return cls(figure=figure, csv=csv_of(columns, rows))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the columns of the table by name, numbers or text."""
@@ -70,6 +75,10 @@ class FigureData:
     def given(self) -> Mapping[str, Any]:
         """The parameters of the figure."""
         return self.spec.parameters
+
+    def titled(self, usual: str) -> str:
+        """Return the title that the lesson gives the figure, or else the usual one."""
+        return str(self.given.get("title") or usual)
 
     def parameter(self, name: str) -> Any:
         """Return a parameter: of the figure, else of the lesson; None where neither says."""
@@ -163,7 +172,7 @@ def _array(column: list[str]) -> np.ndarray:
         return np.array(column, dtype=np.str_)
 
 
-def csv_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def csv_of(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table as CSV."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")

@@ -15,6 +15,7 @@ from pages.learn.tour.lesson_engine.value import WRITING, Axis
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
+from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -93,7 +94,7 @@ def run(
     inputs = [tensor_of(ids, model) for ids in model_run.inputs]
     wrong = MISTAKES[mistake] if mistake else None
     runs = wrong.copied(model) if wrong else model
-    with wrong.running(runs) if wrong else torch.inference_mode(), capture(runs, "*") as acts:
+    with intervene(runs, wrong.edits(runs) if wrong else {}), capture(runs, "*") as acts:
         logits = runs(*inputs)
     sites = {
         name: value[0].float().numpy() if value.is_floating_point() else value[0].numpy()

@@ -22,6 +22,11 @@ class Axis:
     labels: tuple[str, ...] = ()  # of the places; () where they have numbers only
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names of the axis, with their labels
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The labels of the places, or else their indices."""
+        return self.labels or tuple(map(str, range(self.size)))
+
     def place(self, name: str, where: "str | float") -> int:
         """Return which place of the axis is meant.
 
@@ -131,7 +136,9 @@ def in_words(value: Result, decimals: int | None = None) -> Message:
 
 def plain_number(value: float, decimals: int | None = None) -> str:
     """Return a number for a sentence, with a true minus."""
-    if decimals is not None:
+    if math.isinf(value):
+        text = "-∞" if value < 0 else "∞"
+    elif decimals is not None:
         text = f"{value:.{decimals}f}"
     elif math.isfinite(value) and value == round(value) and abs(value) < 1e9:
         text = f"{value:.0f}"

@@ -60,14 +60,14 @@ class Item:
         return judge(question, _NO_EVIDENCE, words)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Idea:
-    """An idea of the paper, and the numbers that questions about it are made of, all equally difficult."""
+    """An idea of the paper, and the numbers of its questions, all equally difficult."""
 
     name: str
     title: str  # marked
-    variants: Sequence[tuple[Any, ...]]
     make: Callable[..., Item]
+    variants: Sequence[tuple[Any, ...]]
 
 
 def _none(*_: object) -> NoReturn:
