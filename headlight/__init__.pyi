@@ -1,2 +1,19 @@
 # The public names, each with its module: `lazy_loader` imports a module when one of its names is first used.
+from . import figures as figures
 from . import programs as programs
+from .analysis.heads.meter import measure_heads as measure_heads
+from .analysis.heads.scores import score_heads as score_heads
+from .analysis.heads.text_measures import measure_run as measure_run
+from .analysis.interventions.base import read_base as read_base
+from .analysis.interventions.comparison import consequences as consequences
+from .analysis.interventions.path_patching import path_patching as path_patching
+from .analysis.interventions.records import Ablation as Ablation
+from .analysis.interventions.records import CellEdit as CellEdit
+from .analysis.interventions.records import Component as Component
+from .analysis.interventions.records import Patch as Patch
+from .analysis.interventions.records import Stack as Stack
+from .analysis.interventions.records import TokenSwap as TokenSwap
+from .analysis.interventions.sweeping import sweep as sweep
+from .analysis.trace.model_run import run_text as run_text
+from .figures.heatmaps.attention import attention_heatmap as attention_heatmap
+from .figures.token_grid import TokenGrid as TokenGrid

@@ -74,11 +74,6 @@ def measures(source: Source, text: Given, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    from headlight.analysis.heads.text_measures import measure_text
+    from headlight.analysis.heads.text_measures import measure_run
 
-    found, model_run = {}, readings.read(source, text, target)
-    for name, attention_maps in model_run.attention_maps.items():
-        special = np.array(model_run.sides(name)["special"][1], dtype=bool)
-        ids = np.array(model_run.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
-        found[name] = measure_text(attention_maps, special, attention=name, ids=ids)
-    return found
+    return measure_run(readings.read(source, text, target))

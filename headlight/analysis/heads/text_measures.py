@@ -6,13 +6,16 @@ They are worked out from some rows at a time: of a text of four thousand tokens 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
+
+if TYPE_CHECKING:
+    from headlight.analysis.trace.model_run import ModelRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,7 @@ class Measure:
         return is_self_attention(attention) or not self.of_self_attention
 
     def range(self, n_keys: int) -> tuple[float, float]:
-        """Return the lowest and the highest number that it can be on a text of so many keys."""
+        """Return the lowest and the highest possible number on a text with n keys."""
         highest = {"entropy": log(max(n_keys, 1)), "distance": float(max(n_keys - 1, 0))}
         return 0.0, highest.get(self.name, 1.0)
 
@@ -207,8 +210,8 @@ class TextMeasures:
             weights["distance"] = (np.abs(keys - queries[:, None]), has_choice)
             weights["previous"] = (before, has_other & (mask & before).any(axis=1))
         if self._ids is not None:
-            behind = after_same_token(self._ids, self._special, queries) & mask
-            weights["induction"] = (behind, behind.any(axis=1))
+            after_same = after_same_token(self._ids, self._special, queries) & mask
+            weights["induction"] = (after_same, after_same.any(axis=1))
         return weights
 
 
@@ -245,6 +248,16 @@ def measure_text(
     }
 
 
+def measure_run(run: "ModelRun") -> dict[str, dict[str, Float[np.ndarray, "layer head"]]]:
+    """Measure all heads of a model on the text of a run; return the measures by name, by name of attention."""
+    measures = {}
+    for name, attention_maps in run.attention_maps.items():
+        special = np.array(run.sides(name)["special"][1], dtype=bool)
+        ids = np.array(run.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
+        measures[name] = measure_text(attention_maps, special, attention=name, ids=ids)
+    return measures
+
+
 def is_self_attention(attention: str) -> bool:
     """Return whether an attention, by its name in ATTENTIONS, has queries and keys from the same tokens."""
     return ATTENTIONS[attention].queries_from == ATTENTIONS[attention].keys_from
@@ -260,7 +273,7 @@ def after_same_token(
     Args:
         ids: of the tokens of a text.
         special: True = the token says nothing: that it comes again is no repetition.
-        queries: places of tokens that ask.
+        queries: positions of the queries.
     """
     is_same = (ids[queries, None] == ids[:-1]) & ~special[queries, None]
     is_earlier = np.arange(len(ids) - 1) < queries[:, None]
@@ -275,13 +288,13 @@ def closeness(
 ) -> Float[np.ndarray, "*orders query key"]:
     """Return how near each key is to the diagonal: 1 on it, 0 at the farthest key that the query may look at.
 
-    Diagonality is (D - U) / (1 - U), where D is the mean closeness of what is looked at, and U that of evenly spread
+    Diagonality is (D - U) / (1 - U), where D is the mean closeness weighted by attention, and U that of uniform
     attention; the formula and its source are in `measured_texts.diagonal_weights`.
 
     Args:
-        queries: places of tokens that ask. Of m keys, the one on the diagonal of query i of n is at
+        queries: positions of the queries. Of m keys, the one on the diagonal of query i of n is at
             i (m - 1) / (n - 1), rounded.
-        keys: places of all tokens that are asked.
+        keys: positions of all keys.
         mask: of these queries and keys, True = may attend.
         n_queries: of the whole text.
     """

@@ -15,7 +15,7 @@ from headlight.analysis.interventions.context import Applied
 from headlight.analysis.interventions.records import Component
 from headlight.analysis.interventions.source_runs import stepwise_attention
 from headlight.analysis.interventions.sweeping import Estimate, Sweep, SweepResult
-from headlight.analysis.trace.traced_forward import final_states
+from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene
@@ -101,5 +101,5 @@ def _at(
 
 
 def _towards(edits: Sequence[Intervention], share: float) -> Intervention:
-    """Return what moves an activation a share of the way to what some edits make of it."""
+    """Return an intervention that moves an activation a share of the way to its edited value."""
     return lambda value, site: value + share * (apply_interventions(value, site, edits) - value)

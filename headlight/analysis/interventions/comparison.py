@@ -1,7 +1,7 @@
 """What a stack of interventions changes: each output token, every head's pattern, the residual stream, the output.
 
 A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing), and a
-decoding from the first token on at which that pass shows that the model goes on differently.
+decoding from the first token at which this pass predicts another one.
 
 >>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> result = consequences(model, tokenizer, base, stack)
@@ -72,7 +72,7 @@ def consequences(
     pairs: Mapping[int, tuple[int, int]] | None = None,
     sources: SourceRuns | None = None,
 ) -> Consequences:
-    """Return what a stack of interventions changes.
+    """Return the effects of a stack of interventions.
 
     Args:
         model: that `base` was read with.
@@ -81,7 +81,7 @@ def consequences(
         stack: what is changed.
         pairs: by index of an output token, the two tokens of its logit difference; where it has none, the token of the
             output and the most probable of the others.
-        sources: keeps source runs from one call to the next; None: they are made anew.
+        sources: keeps source runs from one call to the next; None: they are computed here.
 
     Raises:
         ConfigError: an entry that the model has no place for, or a pair of tokens that it does not have.
@@ -134,10 +134,10 @@ def consequences(
 def free_output(
     model: Transformer, tokenizer: Tokenizer, base: Base, result: Consequences, *, sources: SourceRuns | None = None
 ) -> str:
-    """Return what the model writes by itself with a stack, as `base.free_output` is what it writes without.
+    """Return the model's own output with a stack, as `base.free_output` is its output without one.
 
     Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
-    each step it reads what it has read, and chooses what it has chosen. So it goes on from there.
+    each step it reads the same tokens and chooses the same one. So decoding continues from there.
 
     Args:
         model: that `base` was read with.
@@ -172,7 +172,7 @@ def free_output(
 
 
 def token_numbers(result: Consequences) -> dict[str, np.ndarray]:
-    """Return what a stack changes at each output token, by name, each [token].
+    """Return the effects of a stack on each output token, by name, each [token].
 
     Returns:
         `token`, the labels; `logit_difference_before`, `logit_difference_after`, `log_prob_before`, `log_prob_after`

@@ -137,7 +137,7 @@ def prepare(
 def _hooks_of(
     model: Transformer, entry: Entry, run: ModelRun | None, sources: SourceRuns, uses: list[SourceUse], index: int
 ) -> Hooks:
-    """Return what one entry does, and add to `uses` what it takes from another text."""
+    """Return the edits of one entry by site, and add the positions of another text that it uses to `uses`."""
     if isinstance(entry, TokenSwap):
         return _swapping(model, entry)
     if isinstance(entry, CellEdit):
@@ -254,7 +254,7 @@ def with_interventions(
 ) -> Transformer:
     """Return a model that shares the parameters of `model`, and in which the stack acts in every forward pass.
 
-    Captures see the changed values, decoding with a cache is changed too, and `model` stays as it is.
+    Captures see the changed values, decoding with a cache is changed too, and `model` itself is unchanged.
 
     Args:
         model: in evaluation mode.

@@ -25,7 +25,7 @@ class OutputTokens:
 
     @classmethod
     def of(cls, model_run: ModelRun) -> "OutputTokens":
-        """Return what the model wrote: a target, a continuation (without one, the text itself), or the blanks.
+        """Return the output of a run: a target, a continuation (without one, the text itself), or the blanks.
 
         An encoder-only model without a mask token predicts at each token of the text: all of them are its output.
 

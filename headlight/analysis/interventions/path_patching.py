@@ -57,7 +57,7 @@ class Node(NamedTuple):
         return self.site if self.head is None else f"{self.site}[{self.head}]"
 
     def of(self, value: Tensor) -> Tensor:
-        """Return what belongs to this node: a view of the value at its site, [batch, ...]."""
+        """Return this node's part of the value at its site, a view [batch, ...]."""
         return value if self.head is None else value[:, self.head]
 
 
@@ -127,7 +127,7 @@ def path_patching(
         metric = metric or base.metric()
         text, other = base.run.inputs, SourceRuns(model, tokenizer).run(other, "same", here=base.run).inputs  # type: ignore[arg-type]
     if metric is None:
-        raise ConfigError("token ids have no metric of their own; give the metric to measure")
+        raise ConfigError("token ids alone have no default metric; give the metric to measure")
     device = next(model.parameters()).device
     here, there = ([torch.tensor([ids], device=device) for ids in run] for run in (text, other))
 
@@ -276,7 +276,7 @@ def _heads(config: ModelConfig, attention: str, stems: str) -> list[Node]:
 
 
 def _terms(model: Transformer, senders: Collection[Node], other: Inputs | None) -> dict[Node, Tensor]:
-    """Return what some senders write in another run [batch, pos, d_model]; without one, nothing."""
+    """Return the terms of some senders in another run [batch, pos, d_model]; without one, none."""
     if other is None or not senders:
         return {}
     with capture(model, *{sender.site for sender in senders}) as acts:

@@ -91,7 +91,7 @@ class Record:
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Convert and check the fields, each by itself and together."""
+        """Convert and check the fields, one by one and together."""
         for field in fields(self):  # type: ignore[arg-type]
             value, convert = getattr(self, field.name), _CONVERSIONS.get(field.name)
             if convert and (value is not None or field.default is not None):

@@ -63,7 +63,7 @@ class Pairing:
 
 
 def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
-    """Pair the positions of two runs: what they were given, and what was written after it, each part by itself.
+    """Pair the positions of two runs: those of the given texts, and those of the outputs after them.
 
     Of two runs that each read two texts, the first texts are paired, and the second ones.
 
@@ -94,7 +94,7 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
 
 
 class SourceRuns:
-    """The source runs of one model, with the activations that were asked for; threads may share it."""
+    """The source runs of one model, with cached activations; threads may share it."""
 
     def __init__(
         self, model: Transformer, tokenizer: Tokenizer, *, max_tokens: int = 64, max_new_tokens: int = 24
@@ -104,8 +104,8 @@ class SourceRuns:
         Args:
             model: in evaluation mode.
             tokenizer: the model's own.
-            max_tokens: at most so many are read on each side, as in `run_text`.
-            max_new_tokens: of what a decoder writes after a text, as in `run_text`.
+            max_tokens: of each side, as in `run_text`.
+            max_new_tokens: that a decoder generates after a text, as in `run_text`.
         """
         self.model, self.tokenizer = model, tokenizer
         self.max_tokens, self.max_new_tokens = max_tokens, max_new_tokens
@@ -124,7 +124,7 @@ class SourceRuns:
 
         Args:
             text: that the source run reads, or a pair.
-            continuation: "own": it goes on with what the model writes; "same": with what was written in `here`.
+            continuation: "own": the output that the model generates; "same": that of `here`.
             here: the run that values are put into; needed for "same".
 
         Raises:
@@ -149,7 +149,7 @@ class SourceRuns:
             return self._runs[key]
 
     def activations(self, run: SourceRun, sites: Iterable[str]) -> Mapping[str, Tensor]:
-        """Return what passes some sites in a run [1, ...]; those that are not known yet in one forward pass.
+        """Return the activations at some sites in a run [1, ...]; those not cached yet in one forward pass.
 
         Raises:
             SiteError: a site that the model does not have.

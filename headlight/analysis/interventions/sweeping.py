@@ -157,7 +157,7 @@ class Sweep:
         self.source_runs = self.sources or sources_like(self.model, self.tokenizer, self.base)
 
     def exact(self, components: Iterable[Component]) -> Iterator[SweepResult]:
-        """Replace one component after the other, each by itself, and yield the metric: one forward pass each.
+        """Replace one component after the other, each alone, and yield the metric: one forward pass each.
 
         Nothing is active between two results, so a caller may stop at any time.
         """
@@ -170,7 +170,7 @@ class Sweep:
             yield SweepResult(component=component, before=before, after=after)
 
     def difference(self) -> float | None:
-        """Return what the whole source run of a patch changes: its metric minus that of the base run, in nats.
+        """Return the effect of the whole source run of a patch: its metric minus that of the base run, in nats.
 
         A change divided by it is the *fraction recovered*, the normalised metric of activation patching:
 
