@@ -1,7 +1,7 @@
 """In what order the tests run side by side, which of them are slow, and how both are measured.
 
 `tests/durations.json` holds the seconds of each test file and of each test that takes more than one CPU second.
-`pytest --record-durations` writes it anew; a run of everything, on a quiet machine, is worth recording.
+`pytest --record-durations` rewrites it; a run of everything, on a quiet machine, is worth recording.
 """
 
 import json
@@ -42,7 +42,7 @@ def arranged(seconds: Mapping[str, float], browser: Sequence[str], n_workers: in
 
 
 def read_durations() -> dict[str, dict[str, float]]:
-    """Return what was recorded: seconds of "files" by path, CPU seconds of "slow" tests by id."""
+    """Return the recorded durations: seconds of "files" by path, CPU seconds of "slow" tests by id."""
     return json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {"files": {}, "slow": {}}
 
 
@@ -55,7 +55,7 @@ def cpu_seconds() -> float:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--full` and `--record-durations`."""
     parser.addoption("--full", action="store_true", help="also run the tests marked full: every combination")
-    parser.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name} anew, from this run")
+    parser.addoption("--record-durations", action="store_true", help=f"rewrite {DURATIONS.name} from this run")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -16,7 +16,7 @@ from beartype import BeartypeConf, FrozenDict, beartype
 from beartype.roar import BeartypeDecorHintException
 
 # beartype understands `Self` only where it decorates the class, and here functions are decorated;
-# no file and no StringIO is an instance of `TextIO`; a whole number may stand where a float is asked for, as for mypy.
+# no file and no StringIO is an instance of `TextIO`; an int is accepted for a float, as in mypy.
 CONF = BeartypeConf(hint_overrides=FrozenDict({Self: Any, TextIO: io.TextIOBase}), is_pep484_tower=True)
 
 # Functions whose annotations beartype cannot check, each with its reason; a test holds this empty.
@@ -38,10 +38,10 @@ def check(definition: Any) -> Any:
     """Return a function of tensors with its arguments and its result checked, or a record with its shapes checked.
 
     An axis that is named twice must have one length. A call is checked where types and shapes come that the function
-    did not see yet. Functions without a shape in their signature stay as they are: their types are mypy's to check.
+    did not see yet. Functions without a shape in their signature are left alone: their types are mypy's to check.
     """
     if "<locals>" in definition.__qualname__:
-        return definition  # a function in a function is made anew at every call, and would be prepared each time
+        return definition  # a function in a function is created at every call, and would be prepared each time
     if isinstance(definition, FunctionType):
         definition.__annotations__ = _resolved(definition)
     if not any(_SHAPE.search(str(hint)) for hint in getattr(definition, "__annotations__", {}).values()):

@@ -36,7 +36,7 @@ def refusal(**values: Any) -> str:
     [
         {},
         {"count": 10**9, "four": 5, "share": 0, "above_zero": 1e-9, "choice": "b", "switch": True, "may_lack": 1},
-        {"text": None, "several": "of these nothing is said"},
+        {"text": None, "several": "of these there is no rule"},
     ],
 )
 def test_what_is_allowed_is_no_error(values: dict[str, Any]):

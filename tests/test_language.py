@@ -154,11 +154,11 @@ def test_each_reader_has_their_own_language(catalogue: Path):
     ask_for_language(lambda: getattr(of_thread, "language", "en"))
     heard: dict[str, str] = {}
 
-    def read(asked: str) -> None:
-        of_thread.language = asked
-        heard[asked] = say("only here, {name}", name="x")
+    def read(reader: str) -> None:
+        of_thread.language = reader
+        heard[reader] = say("only here, {name}", name="x")
 
-    threads = [threading.Thread(target=read, args=(asked,)) for asked in ("de", "en")]
+    threads = [threading.Thread(target=read, args=(reader,)) for reader in ("de", "en")]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -217,7 +217,7 @@ ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
 def test_what_would_change_nothing_is_refused(
     name: str, value: object, idle_in: dict[str, Any], where: str, way_out: dict[str, Any]
 ):
-    """Whoever sets it means something by it."""
+    """A field that has no effect must not be set."""
     config(**idle_in)
     check(idle_in | {name: value}, f"{name} = {value!r} has no effect without {where}", way_out)
 
@@ -337,7 +337,7 @@ def test_a_file_with_a_wrong_key_or_value():
 
 
 def test_layers_with_a_window_and_without_alternate():
-    """Warner et al. 2024: the first, and every n-th after it, sees all keys; the others turn by a base of their own."""
+    """Warner et al. 2024: the first, and every n-th after it, sees all keys; the others have their own RoPE base."""
     alternating = config(
         **ENCODER | ROTARY,
         **{"rotary_base": 500.0, "rotary_base_in_window": 70.0, "sliding_window": 5, "full_attention_every": 3},

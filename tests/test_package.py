@@ -42,14 +42,14 @@ def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*command: str | Path, place: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder, with nothing that points to the checkout."""
-    told = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run([*map(str, command)], cwd=place, env=told, capture_output=True, text=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
+    return subprocess.run([*map(str, command)], cwd=place, env=environment, capture_output=True, text=True)
 
 
 def files(*places: str) -> set[str]:
     """The files of the checkout that are one of the places, or lie there."""
-    found = (path for place in places for path in ((ROOT / place), *(ROOT / place).rglob("*")) if path.is_file())
-    return {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
+    files = (path for place in places for path in ((ROOT / place), *(ROOT / place).rglob("*")) if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
 
 
 def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wheel: Path):
@@ -66,9 +66,9 @@ def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wh
 def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: Path):
     code = "import json, importlib.metadata as m, transformer_core as tc; card = tc.load('checkpoints/induction')[0]\n"
     code += "print(json.dumps([tc.__version__, m.version('headlight'), tc.__file__, m.requires('headlight')]))"
-    asked = run(commands / "python", "-c", code, place=tmp_path)
-    assert asked.returncode == 0, asked.stderr
-    version, of_package, file, required = json.loads(asked.stdout)
+    process = run(commands / "python", "-c", code, place=tmp_path)
+    assert process.returncode == 0, process.stderr
+    version, of_package, file, required = json.loads(process.stdout)
     assert version == of_package == tc.__version__
     assert Path(file).is_relative_to(commands.parent)
     assert len(required) > len(PROJECT["project"]["dependencies"])

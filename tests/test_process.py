@@ -1,4 +1,4 @@
-"""A process keeps what its tensors free: the same size asked for again costs no fresh pages."""
+"""A process keeps what its tensors free: the same size again costs no fresh pages."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="it is glibc that is told")
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc has these settings")
 @pytest.mark.full
 def test_freed_memory_is_used_again():
     fresh, kept = (
@@ -53,7 +53,7 @@ IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import headlight.
 
 
 @pytest.mark.parametrize(
-    "run, asked, expected",
+    "run, settings, expected",
     [
         (IN_COMMANDS, {}, "PASSIVE 3000"),
         (IN_COMMANDS, {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
@@ -62,8 +62,10 @@ IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import headlight.
         ("import app", {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
     ],
 )
-def test_threads_sleep_unless_told_otherwise_in_commands_after_a_while(run: str, asked: dict[str, str], expected: str):
-    environment = {name: value for name, value in os.environ.items() if name not in WAITING} | asked
+def test_threads_sleep_unless_told_otherwise_in_commands_after_a_while(
+    run: str, settings: dict[str, str], expected: str
+):
+    environment = {name: value for name, value in os.environ.items() if name not in WAITING} | settings
     code = f"import atexit, os; atexit.register(lambda: print(*(os.environ.get(name) for name in {WAITING}))); {run}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True)
     assert " ".join(ended.stdout.split()[-2:]) == expected, ended.stderr

@@ -40,7 +40,7 @@ LEAST: dict[str, tuple[int, dict[str, float]]] = {
     "induction": (100, {"determined_accuracy": 0.95, "continued": 0.9}),
 }
 
-# In a process of its own: run-time checks of every shape would make the translations take minutes.
+# In a separate process: run-time checks of every shape would make the translations take minutes.
 MEASURE = """
 import json, sys
 import transformer_core as tc
@@ -184,7 +184,7 @@ def test_fill_in_knows_what_is_missing_in_its_examples():
 
 
 def written(name: str, text: str) -> str:
-    """What an encoder-decoder makes of a text, or a decoder writes behind it."""
+    """Return the output of an encoder-decoder for a text, or the continuation of a decoder."""
     model, tokenizer = tc.load(ROOT / "checkpoints" / name)
     tokens = tokenizer.encode_for(text, model.config.architecture)
     n_prompt = 0 if model.config.has_encoder else len(tokens)
@@ -230,7 +230,7 @@ def test_they_are_as_good_as_their_cards_say(names: tuple[str, ...]):
             assert measured["metrics"][measure] == pytest.approx(card["metrics"][measure], abs=0.06), (name, measure)
 
 
-OUTSIDE = (  # of words that en-fr knows, put together as its grammar never does; it translates none of them right
+OUTSIDE = (  # of words that en-fr knows, combined as its grammar never does; it translates none of them correctly
     "Cross the street.",
     "The girl wants the book.",
     "Two of the three dogs slept.",
@@ -248,7 +248,7 @@ OUTSIDE = (  # of words that en-fr knows, put together as its grammar never does
 def test_a_model_finds_what_it_writes_improbable_where_a_text_is_unlike_its_training_data(
     name: str, outside: Sequence[str]
 ):
-    """So a page can say it; and on texts that are like it, that is said of one in a hundred."""
+    """So a page can warn; on texts like the training data, it warns for one in a hundred."""
     model, tokenizer = tc.load(ROOT / "checkpoints" / name)
     least = tc.read_card(ROOT / "checkpoints" / name)["usual"]["least_probability"]
     usual = [p.source for p in (islice(held_out_reasons(), 40) if name == "en-fr" else load_corpus(name).held_out[:40])]

@@ -18,14 +18,10 @@ def _token(name: str) -> Refusal:
     def value(config: Any) -> Any:
         return getattr(config, name)
 
-    def is_known(config: Any, token: Any) -> bool:
-        return type(token) is int and 0 <= token < config.vocab_size
-
     def applies(config: Any) -> bool:
         tokens = value(config)
-        if isinstance(tokens, tuple):
-            return not all(is_known(config, token) for token in tokens)
-        return tokens is not None and not is_known(config, tokens)
+        tokens = tokens if isinstance(tokens, tuple) else () if tokens is None else (tokens,)
+        return not all(type(token) is int and 0 <= token < config.vocab_size for token in tokens)
 
     return Refusal(
         applies,

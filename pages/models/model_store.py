@@ -265,7 +265,7 @@ def delete(name: str) -> None:
     Raises:
         CheckpointError: it belongs to Headlight or to another visitor, is not there any more, or cannot be deleted.
     """
-    from transformer_core.checkpoints.remove import remove
+    from transformer_core.checkpoints.checkpoint import remove
 
     if models.is_shipped(name):
         raise CheckpointError("{name} is included with Headlight; only your own models can be deleted", name=name)

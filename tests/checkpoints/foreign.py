@@ -75,7 +75,7 @@ class Small:
     model_class: str
     values: Mapping[str, Any]
     stacks: tuple[str, ...]  # of ours, in the order of the forward pass
-    own_head: bool = False  # whether its last layer is given a matrix of its own, whatever the configuration says
+    own_head: bool = False  # gives its last layer a separate matrix, regardless of the configuration
 
 
 def _two_stacks(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:

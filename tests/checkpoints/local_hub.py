@@ -73,8 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(urlsplit(self.path).path)
         self.hub.answered[self.command, path.rpartition("/")[2]] += 1
         for pattern, reply in ((FILE, self.file), (REVISION, self.info), (API, self.info)):
-            if found := pattern.fullmatch(path):
-                parts = found.groupdict()
+            if match := pattern.fullmatch(path):
+                parts = match.groupdict()
                 if parts["repo"] in self.hub.refusals:
                     status, headers = self.hub.refusals[parts["repo"]]
                     return self.send(status, headers)
@@ -110,8 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "HEAD":
             return self.send(200, headers, true)
         content = self.hub.change(name, true)
-        if found := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
-            first = int(found[1])
+        if match := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", "")):
+            first = int(match[1])
             headers["Content-Range"] = f"bytes {first}-{len(content) - 1}/{len(content)}"
             return self.send(206, headers, content[first:])
         if name in self.hub.cut_off_once:

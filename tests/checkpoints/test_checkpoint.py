@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tests.text.refusals import refusal
 from transformer_core.checkpoints import checkpoint
-from transformer_core.checkpoints.checkpoint import load, read_card, save
+from transformer_core.checkpoints.checkpoint import load, read_card, remove, save
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import Transformer, build
@@ -81,8 +81,8 @@ def test_places_without_a_checkpoint(tmp_path: Path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("precious")
     for read in (load, read_card):
-        for name, said in (("nowhere", "there is no folder"), ("file", "is not a folder")):
-            assert said in refusal(read, tmp_path / name)
+        for name, message in (("nowhere", "there is no folder"), ("file", "is not a folder")):
+            assert message in refusal(read, tmp_path / name)
         for name in ("file/inside", "long" * 100):
             assert "cannot be read" in refusal(read, tmp_path / name)
         assert "not a complete checkpoint" in refusal(read, tmp_path / "thesis")
@@ -93,7 +93,7 @@ def test_places_without_a_checkpoint(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"n_head": 2}, "did you mean n_heads?"),
         ({"d_model": 7, "d_head": 0}, "must be divisible"),
@@ -105,10 +105,10 @@ def test_places_without_a_checkpoint(tmp_path: Path):
         ({"vocab_size": 99}, "the tokenizer has 11 tokens and the model 99"),
     ],
 )
-def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: dict[str, Any], said: str):
+def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: dict[str, Any], message: str):
     values = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(values | changes))
-    assert said in refusal(load, folder)
+    assert message in refusal(load, folder)
 
 
 def test_weights_of_other_types_are_refused(folder: Path):
@@ -208,3 +208,34 @@ def test_tied_weights_are_stored_once_and_tied_again(tying: str, n_matrices: int
     matrices = (loaded.encoder.embed.weight, loaded.decoder.embed.weight, loaded.unembed.weight)
     assert len({id(matrix) for matrix in matrices}) == len({matrix.data_ptr() for matrix in matrices}) == n_matrices
     assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())
+
+
+def a_model(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    return folder
+
+
+def test_a_model_goes_and_nothing_else_does(tmp_path: Path):
+    folder = a_model(tmp_path / "small")
+    remove(folder)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "thesis").mkdir()
+    for place in (folder, tmp_path / "thesis"):
+        with pytest.raises(CheckpointError, match=r"no model in .*, so nothing was deleted"):
+            remove(place)
+    assert (tmp_path / "thesis").is_dir()
+
+
+def test_of_a_link_only_the_link_goes(tmp_path: Path):
+    away = a_model(tmp_path / "away")
+    (tmp_path / "thesis.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(away)
+    remove(tmp_path / "link")
+    assert not (tmp_path / "link").is_symlink()
+    assert (away / "config.json").read_text() == "{}"
+    (away / "deep").mkdir()
+    (away / "deep" / "out").symlink_to(tmp_path)
+    (away / "thesis.txt").symlink_to(tmp_path / "thesis.txt")
+    remove(away)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -33,7 +33,7 @@ def is_ignored(name: str, key: str) -> bool:
 def used_keys(family: Family, config: ModelConfig, weights: Mapping[str, Tensor]) -> list[str]:
     """The keys of a file that its family's table names, with their prefix or without it."""
     keys = [key for entry in family.keys(config) for key in (entry.key, *entry.copies)]
-    return [found for key in keys for found in {key, key.removeprefix(family.prefix)} if found in weights]
+    return [candidate for key in keys for candidate in {key, key.removeprefix(family.prefix)} if candidate in weights]
 
 
 def test_every_family_has_a_small_model_to_be_compared_with():
@@ -89,8 +89,11 @@ def test_copies_that_differ_and_families_that_are_not_known(folder_of: FolderOf)
     both = {**weights, "wpe.weight": weights["transformer.wpe.weight"]}
     with pytest.raises(CheckpointError, match=r"contains the same weight twice, as '.*wpe.weight' and '.*wpe.weight'"):
         convert(values, both, where="somewhere")
-    for unknown, said in (({"model_type": "gptj"}, "has model_type 'gptj', which is not supp"), ({}, "no model_type")):
-        with pytest.raises(CheckpointError, match=f"{said}.*supported are bert, camembert, distilbert, gpt2, "):
+    for unknown, message in (
+        ({"model_type": "gptj"}, "has model_type 'gptj', which is not supp"),
+        ({}, "no model_type"),
+    ):
+        with pytest.raises(CheckpointError, match=f"{message}.*supported are bert, camembert, distilbert, gpt2, "):
             convert(unknown, {}, where="somewhere")
 
 

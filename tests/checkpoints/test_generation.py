@@ -13,7 +13,7 @@ from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.errors import CheckpointError, Message, TextError
 
 N_NEW, VOCAB = 20, 50
-ENDS = [7, 8, 9, 22, 23, 24]  # so many that most texts end
+ENDS = [7, 8, 9, 22, 23, 24]  # enough that most texts end
 
 
 def random_model(kind: str, **values: Any) -> Any:
@@ -61,9 +61,11 @@ def test_texts_end_where_generate_ends_them(
     torch.manual_seed(1)
     lengths = set()
     for row in torch.randint(3, VOCAB, (8, 1, 5)):
-        asked: dict[str, Any] = {"max_new_tokens": N_NEW, "do_sample": False, "pad_token_id": 0}
+        options: dict[str, Any] = {"max_new_tokens": N_NEW, "do_sample": False, "pad_token_id": 0}
         for n_beams in (1, 3):
-            expected = theirs.generate(row, attention_mask=torch.ones_like(row), num_beams=n_beams, **asked)[0].tolist()
+            expected = theirs.generate(row, attention_mask=torch.ones_like(row), num_beams=n_beams, **options)[
+                0
+            ].tolist()
             if n_beams > 1:
                 assert tc.beam_search(ours, row, n_beams=n_beams, max_new_tokens=N_NEW).tokens[0].tolist() == expected
                 continue
@@ -72,7 +74,7 @@ def test_texts_end_where_generate_ends_them(
             session.to_end(max_new_tokens=N_NEW)
             assert [step.token for step in session.at.path()] == expected
             lengths.add(len(expected))
-    assert min(lengths) < N_NEW or generation == {}  # some end by themselves
+    assert min(lengths) < N_NEW or generation == {}  # some end on their own
 
 
 def test_what_is_not_taken_over_is_named_when_a_model_is_imported(tmp_path: Path):

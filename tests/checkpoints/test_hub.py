@@ -75,19 +75,19 @@ def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path, tmp_path
 
 def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, folder: Path):
     hub.change = lambda name, content: time.sleep(0.15) or content  # type: ignore[func-returns-value]
-    told: dict[str, list[tuple[int, int]]] = {}
+    reports: dict[str, list[tuple[int, int]]] = {}
     threads = set()
 
     def tell(done: int, total: int, what: Message) -> None:
-        told.setdefault(str(what), []).append((done, total))
+        reports.setdefault(str(what), []).append((done, total))
         threads.add(threading.get_ident())
 
     tc.load(NAME, on_progress=tell)
-    assert [*told] == [f"downloading {NAME}", f"reading {NAME}"] and threads == {threading.get_ident()}
-    assert len(told[f"downloading {NAME}"]) >= 3  # at the start, between slow files, at the end
+    assert [*reports] == [f"downloading {NAME}", f"reading {NAME}"] and threads == {threading.get_ident()}
+    assert len(reports[f"downloading {NAME}"]) >= 3  # at the start, between slow files, at the end
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.name != "config.json")  # that came before
-    assert {total for _, total in told[f"downloading {NAME}"]} == {n_bytes}
-    for phase in told.values():
+    assert {total for _, total in reports[f"downloading {NAME}"]} == {n_bytes}
+    for phase in reports.values():
         dones = [done for done, _ in phase]
         assert dones == sorted(set(dones)) and dones[-1] == phase[0][1]
 
@@ -131,7 +131,7 @@ def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "said"),
+    ("status", "headers", "message"),
     [
         (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
         (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
@@ -147,12 +147,12 @@ def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
     ],
 )
 def test_a_model_that_is_not_given(
-    status: int, headers: dict[str, str], said: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+    status: int, headers: dict[str, str], message: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
 ):
     hub.refusals[NAME] = status, headers
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
-    assert said in refusal()
+    assert message in refusal()
     assert sum(waits) < 5  # s
     assert not hub.downloads()
 
@@ -195,17 +195,17 @@ def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, 
 
 def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub):
     hub.cut_off_once.add("model.safetensors")
-    told: list[int] = []
-    tc.load(NAME, on_progress=lambda done, total, what: told.append(done) if str(what).startswith("down") else None)
+    reports: list[int] = []
+    tc.load(NAME, on_progress=lambda done, total, what: reports.append(done) if str(what).startswith("down") else None)
     assert hub.downloads()["model.safetensors"] == 2
-    assert told == sorted(told)
+    assert reports == sorted(reports)
 
 
-@pytest.mark.parametrize(("end", "said"), [(-1, "was damaged during the download"), (-100, "the wrong size")])
-def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub, end: int, said: str):
+@pytest.mark.parametrize(("end", "message"), [(-1, "was damaged during the download"), (-100, "the wrong size")])
+def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub, end: int, message: str):
     added = b"\xff" if end == -1 else b""
     hub.change = lambda name, content: content[:end] + added if name == "model.safetensors" else content
-    assert f"model.safetensors of {NAME} was " in (sentence := refusal()) and said in sentence
+    assert f"model.safetensors of {NAME} was " in (sentence := refusal()) and message in sentence
     hub.change = lambda name, content: content
     tc.load(NAME)
 
@@ -214,11 +214,11 @@ def test_more_than_the_disk_holds(hub: LocalHub):
     hub.said_sizes["model.safetensors"] = 1 << 60
     assert "needs 1,073,741,824.0 GiB of disk space" in refusal()
     assert set(hub.downloads()) == {"config.json"}
-    for error, said in (
+    for error, message in (
         (OSError(errno.ENOSPC, "No space left on device"), "is full; free some space for"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be written (Permission denied)"),
     ):
-        assert said in str(explained(error, NAME, None, "model.safetensors"))
+        assert message in str(explained(error, NAME, None, "model.safetensors"))
     with pytest.raises(ZeroDivisionError):  # a defect of ours
         explained(ZeroDivisionError(), NAME, None)
 
@@ -231,11 +231,11 @@ def test_who_waits_no_more_stops_the_download(hub: LocalHub):
 
 
 def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: Path):
-    found = fetch_tokenizer(HubId(NAME, None))
-    assert (found / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    actual = fetch_tokenizer(HubId(NAME, None))
+    assert (actual / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
     assert set(hub.downloads()) == {path.name for path in folder.glob("tokenizer*")}
     hub.stop()
-    assert fetch_tokenizer(HubId(NAME, None)) == found
+    assert fetch_tokenizer(HubId(NAME, None)) == actual
 
 
 def test_what_is_an_id():

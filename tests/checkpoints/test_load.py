@@ -56,10 +56,10 @@ def test_a_path_is_read_as_it_was_pasted_or_refused_calmly(folder: Path, monkeyp
         ("pipe", "is not a folder"),
         ("~no/a", "no folder"),
     ]
-    for source, said in (*odd, ("\ud800", "paths cannot have"), ("https://example.com/a", "a web address")):
+    for source, message in (*odd, ("\ud800", "paths cannot have"), ("https://example.com/a", "a web address")):
         with pytest.raises(CheckpointError) as caught:
             tc.load(source)
-        assert said in str(caught.value) and len(str(caught.value)) < 200
+        assert message in str(caught.value) and len(str(caught.value)) < 200
 
 
 def dtypes(model: tc.Transformer) -> set[torch.dtype]:
@@ -115,10 +115,13 @@ def test_parts_named_by_an_index(folder: Path):
 
 
 def test_parts_that_are_missing_cut_off_or_nonsense(folder: Path):
-    for part, said in (("model.safetensors", "model.safetensors is damaged or truncated"), ("config.json", "config")):
+    for part, message in (
+        ("model.safetensors", "model.safetensors is damaged or truncated"),
+        ("config.json", "config"),
+    ):
         whole = (folder / part).read_bytes()
         (folder / part).write_bytes(whole[: len(whole) // 2])
-        assert said in refusal(tc.load, folder)
+        assert message in refusal(tc.load, folder)
         (folder / part).write_bytes(whole)
     add_tokenizer(folder, n_tokens=foreign.VOCAB_SIZE + 1)
     assert "the tokenizer has 62 tokens and the model 61, so they do not belong" in refusal(tc.load, folder)
@@ -139,17 +142,17 @@ def test_a_size_that_no_model_has_is_refused_before_anything_is_made(name: str, 
 def test_what_lies_in_place_of_a_file_of_a_model_is_named(folder: Path):
     weights = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").unlink()
-    for name, said in (("tf_model.h5", "HDF5"), ("flax_model.msgpack", "Flax"), ("model.onnx", "ONNX")):
+    for name, message in (("tf_model.h5", "HDF5"), ("flax_model.msgpack", "Flax"), ("model.onnx", "ONNX")):
         (folder / name).write_bytes(b"\x08\x01")
-        assert name in (refused := refusal(tc.load, folder)) and said in refused
+        assert name in (refused := refusal(tc.load, folder)) and message in refused
         (folder / name).unlink()
     (folder / "model.safetensors").write_bytes(weights)
     for name in ("config.json", "tokenizer.json"):
         text = (folder / name).read_text()
         pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n"
-        for content, said in ((pointer, "Git LFS"), ("<!DOCTYPE html><html>", "web page")):
+        for content, message in ((pointer, "Git LFS"), ("<!DOCTYPE html><html>", "web page")):
             (folder / name).write_text(content)
-            assert said in (refused := refusal(tc.load, folder)) and name in refused
+            assert message in (refused := refusal(tc.load, folder)) and name in refused
         for content in ("null", "[" * 100_000):
             (folder / name).write_text(content)
             assert not {"NoneType", "recursion"} & {*refusal(tc.load, folder).split()}
@@ -157,9 +160,9 @@ def test_what_lies_in_place_of_a_file_of_a_model_is_named(folder: Path):
         assert "codec" not in refusal(tc.load, folder)
         (folder / name).write_text(text, encoding="utf-8-sig")
         tc.load(folder)
-    for end, said in (("6.5", "generation_config.json: eos_token_id = 6.5"), ("6.0", "")):
+    for end, message in (("6.5", "generation_config.json: eos_token_id = 6.5"), ("6.0", "")):
         (folder / "generation_config.json").write_text(f'{{"eos_token_id": {end}}}')
-        assert said in refusal(tc.load, folder) if said else tc.load(folder)[0].config.eos_ids == (6,)
+        assert message in refusal(tc.load, folder) if message else tc.load(folder)[0].config.eos_ids == (6,)
 
 
 def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
@@ -197,7 +200,9 @@ def test_progress(device_map: dict[str, str] | None, folder: Path):
     tc.save(folder.parent / "ours", *tc.load(folder))
     for source, what in ((folder, f"reading {folder}"), (folder.parent / "ours", "reading ours")):
         news: list[tuple[int, int, Message]] = []
-        model, _ = tc.load(source, device_map=device_map, on_progress=lambda *told, news=news: news.append(told))
+        model, _ = tc.load(
+            source, device_map=device_map, on_progress=lambda *reported, news=news: news.append(reported)
+        )
         assert {(total, str(name)) for _, total, name in news} == {(news[-1][0], what)}
         assert [done for done, _, _ in news] == sorted({done for done, _, _ in news})
         assert news[-1][0] == sum(parameter.numel() * 4 for parameter in model.parameters())

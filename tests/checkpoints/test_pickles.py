@@ -81,16 +81,16 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
         torch.save(content[way], path, _use_new_zipfile_serialization=is_new)
     with pytest.raises(CheckpointError) as caught:
         tc.load(folder)
-    said = str(caught.value)
-    told = "contains objects other than tensors and plain values, which could run code, so it was not opened"
-    told = (
+    message = str(caught.value)
+    expected = "contains objects other than tensors and plain values, which could run code, so it was not opened"
+    expected = (
         "does not contain weights that can be read here: it is a pickle that torch.save did not write"
         if way == "plain"
-        else told
+        else expected
     )
-    assert f"pytorch_model.bin {told}" in said and "\n" not in said
+    assert f"pytorch_model.bin {expected}" in message and "\n" not in message
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gpt2")
-    with (tmp_path / "packed.zip").open("rb") as file, pytest.raises(CheckpointError, match=told):
+    with (tmp_path / "packed.zip").open("rb") as file, pytest.raises(CheckpointError, match=expected):
         archive.unpack(file, tmp_path / "taken")
     assert not mark.exists() and not (tmp_path / "taken").exists()
     torch.load(path, weights_only=False) if way != "plain" else pickle.loads(path.read_bytes())

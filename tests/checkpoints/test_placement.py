@@ -169,7 +169,7 @@ def placement(config: tc.ModelConfig, device_map: str | Mapping[str, Any] | None
 
 
 @pytest.mark.parametrize(
-    ("device_map", "said"),
+    ("device_map", "message"),
     [
         ({"": "cpu", "decoder.block": "disk"}, "did you mean 'decoder.blocks'?"),
         ({"": "cpu", "lm_head": "disk"}, "its parts are decoder.blocks, decoder.blocks.0"),
@@ -178,14 +178,14 @@ def placement(config: tc.ModelConfig, device_map: str | Mapping[str, Any] | None
         ("balanced", "must be \"auto\" or map part names to devices; got 'balanced'"),
     ],
 )
-def test_a_map_that_does_not_fit(device_map: str | dict[str, str], said: str):
+def test_a_map_that_does_not_fit(device_map: str | dict[str, str], message: str):
     with pytest.raises(ConfigError) as caught:
         placement(config_of("rotary"), device_map)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     given = {"": "cpu", "decoder.blocks": "disk", "decoder.blocks.2": "cpu"}  # the longest name counts
-    found = placement(config_of("rotary"), given)
-    assert found.home == CPU
-    assert found.blocks == {"decoder.blocks.0": "disk", "decoder.blocks.1": "disk", "decoder.blocks.2": CPU}
+    actual = placement(config_of("rotary"), given)
+    assert actual.home == CPU
+    assert actual.blocks == {"decoder.blocks.0": "disk", "decoder.blocks.1": "disk", "decoder.blocks.2": CPU}
 
 
 def test_a_model_that_is_too_large_is_refused_before_it_is_read():

@@ -1,4 +1,4 @@
-"""Tensors are read from their files one at a time, when they are asked for, and their forms without reading them."""
+"""Tensors are read from their files one at a time, on demand, and their shapes without reading them."""
 
 import struct
 from pathlib import Path

@@ -121,7 +121,7 @@ def test_what_is_no_file_of_weights_is_called_by_its_name(tmp_path: Path):
         archived.addfile(tarfile.TarInfo("config.json"))
     arrays = io.BytesIO()
     np.savez(arrays, a=np.ones(2))
-    for content, said in (
+    for content, message in (
         (b"GGUF\x03\x00\x00\x00" + bytes(40), "a GGUF file"),
         ((20240326).to_bytes(4, "little") + bytes(1020), "a checkpoint of llm.c"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
@@ -132,9 +132,9 @@ def test_what_is_no_file_of_weights_is_called_by_its_name(tmp_path: Path):
     ):
         for name in ("a.gguf", "model.safetensors", "model.pt", "model"):
             (tmp_path / name).write_bytes(content)
-            assert said in refusal(tc.load, tmp_path / name)
+            assert message in refusal(tc.load, tmp_path / name)
         if not content.startswith(b"PK"):
-            with pytest.raises(CheckpointError, match=said):
+            with pytest.raises(CheckpointError, match=message):
                 archive.unpack(io.BytesIO(content), tmp_path / "taken")
     for name in ("model.safetensors", "model.pt", "model"):
         (tmp_path / name).write_bytes(b"")

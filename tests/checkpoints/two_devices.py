@@ -1,7 +1,7 @@
 """Runs models that are spread over devices which this machine need not have; prints a line for each that went well.
 
 Torch's fake tensors have no numbers, but know on which device they are and refuse to meet one from elsewhere. The
-second kind of device is one that torch keeps for whoever builds a new one; set up, it stays, hence a process apart.
+second kind of device is the one that torch reserves for new kinds; once set up it remains, hence a separate process.
 """
 
 import torch
@@ -35,7 +35,7 @@ def spread(model: tc.Transformer) -> None:
 
 
 def run(model: tc.Transformer) -> None:
-    """Read, write a token with a cache, go on with other rows; all that comes out is where the tokens are."""
+    """Read, generate a token with a cache, continue with other rows; all outputs are on the device of the tokens."""
     tokens = torch.zeros(2, 9, dtype=torch.int64, device=HOME)
     assert model.decoder is not None
     memory, src = (model.encode(tokens), tokens) if model.encoder is not None else (None, None)

@@ -39,19 +39,19 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().out.splitlines() == expected
     assert main(["decode", str(tmp_path), "a zebra b <script>"]) == 0
     assert "warning: the model does not know zebra, <, script, >" in capsys.readouterr().err
-    for least, is_said in ((0.0, False), (1.0, True), ("often", False)):
+    for least, is_warned in ((0.0, False), (1.0, True), ("often", False)):
         (tmp_path / "card.json").write_text(json.dumps({"usual": {"least_probability": least}}))
         assert main(["decode", str(tmp_path), "a b c"]) == 0
-        assert ("unlike the training data" in capsys.readouterr().err) == is_said
+        assert ("unlike the training data" in capsys.readouterr().err) == is_warned
     assert main(["decode", str(tmp_path), "a  c"]) == 0
     assert "the model ignores some spaces" in capsys.readouterr().err
-    for words, said in ((["  "], "no tokens"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
+    for words, expected in ((["  "], "no tokens"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
         assert main(["decode", str(tmp_path), *words]) == 2
         message = capsys.readouterr().err
-        assert message.startswith("error: ") and said in message
+        assert message.startswith("error: ") and expected in message
 
 
-def test_a_decoder_goes_on_with_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_decoder_continues_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     tokenizer = train_tokenizer(["a b c"], kind="word")
     model = saved(tmp_path, tokenizer, architecture="decoder_only", n_encoder_layers=0, tie_embeddings="target")
     prompt = torch.tensor([[tokenizer.bos_id, *tokenizer.encode("b a")]])
@@ -60,7 +60,7 @@ def test_a_decoder_goes_on_with_the_text(tmp_path: Path, capsys: pytest.CaptureF
     shown = capsys.readouterr()
     assert shown.out == expected + "\n"
     assert shown.out.lower().startswith("b a")
-    assert shown.err == ""  # three tokens were asked for, so nothing was cut off
+    assert shown.err == ""  # three tokens were requested, so nothing was cut off
     assert main(["decode", str(tmp_path), "--tokens", "99", "b a"]) == 2
     assert "max_new_tokens (99) must be from 1 to 9" in capsys.readouterr().err
 
@@ -70,7 +70,7 @@ def test_an_encoder_fills_in_the_gaps(tmp_path: Path, capsys: pytest.CaptureFixt
     model = saved(tmp_path, tokenizer, **ENCODER)
     filled = tokenizer.encode_for("a ____ b <mask>", "encoder_only")
     likeliest = model(torch.tensor([filled])).argmax(dim=-1)[0]
-    for place in (2, 4):  # behind <bos>
+    for place in (2, 4):  # after <bos>
         assert filled[place] == tokenizer.mask_id
         filled[place] = int(likeliest[place])
     assert main(["decode", str(tmp_path), "a ____ b <mask>"]) == 0

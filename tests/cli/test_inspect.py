@@ -27,22 +27,22 @@ def lines(tmp_path: Path) -> str:
 def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert main(["inspect", "--corpus", lines]) == 0
     shown = capsys.readouterr().out
-    found = kept_stats(lines, CorpusReading(), "decoder_only")
-    assert found is not None
-    for told in (
-        *("Hats: 38 lines, from hats.txt (", f"38 texts, {found.n_train_tokens:,} tokens", found.samples[-1][0]),
-        *(f"{found.unigram_loss:.3f} nats", f"{found.bigram_loss:.3f} nats", "The held-out set is very small (2)"),
+    stats = kept_stats(lines, CorpusReading(), "decoder_only")
+    assert stats is not None
+    for text in (
+        *("Hats: 38 lines, from hats.txt (", f"38 texts, {stats.n_train_tokens:,} tokens", stats.samples[-1][0]),
+        *(f"{stats.unigram_loss:.3f} nats", f"{stats.bigram_loss:.3f} nats", "The held-out set is very small (2)"),
     ):
-        assert told in shown
+        assert text in shown
 
 
 def test_json_for_programs_and_the_cache_for_a_training(lines: str, cache: Path, capsys: pytest.CaptureFixture[str]):
     arguments = ["--set", "tokens=character", "--set", "division=stream", "--architecture", "encoder_only", "--json"]
     assert main(["inspect", "--corpus", lines, *arguments]) == 0
     output = capsys.readouterr().out
-    found = kept_stats(lines, CorpusReading(tokens="character", division="stream"), "encoder_only")
-    assert found == CorpusStats.from_json(output)
-    assert (found.items, found.tokenizer_kind) == ("stretches", "character")
+    stats = kept_stats(lines, CorpusReading(tokens="character", division="stream"), "encoder_only")
+    assert stats == CorpusStats.from_json(output)
+    assert (stats.items, stats.tokenizer_kind) == ("stretches", "character")
     assert json.loads(output)["n_train_tokens"] == len(LINES) * 9 // 10
     assert {path.name.partition("-")[0] for path in cache.iterdir()} == {"statistics", "tokenizer"}
 

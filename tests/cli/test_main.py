@@ -90,8 +90,8 @@ def test_who_stops_reading_what_is_printed_gets_no_traceback():
     code += "main.run = lambda *_: print('much')\nsys.exit(main.main(['inspect', '--corpus', 'copy']))"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as asked:
-        assert asked.stdout is not None and asked.stderr is not None
-        asked.stdout.close()
-        assert asked.stderr.read() == b""
-    assert asked.returncode == 141
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

@@ -27,8 +27,8 @@ print(*sorted(set(sys.modules) - before))
 def test_what_is_no_command_is_told(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{line}\n"))
     assert main(["ready"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("error: standard input must contain a JSON object with arguments and log; got ")
+    errors = capsys.readouterr().err
+    assert errors.startswith("error: standard input must contain a JSON object with arguments and log; got ")
 
 
 def test_nearly_nothing_is_left_to_import_when_a_training_begins(tmp_path: Path):

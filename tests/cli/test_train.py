@@ -51,10 +51,15 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.training
 def test_a_whole_run(unbroken: Path):
     run, kept, out = unbroken / "run", unbroken / "kept", (unbroken / "out").read_text()
-    for said in ("copy, tiny: ", "step 60 of 60   loss ", "step 60, on 1,000 held-out pairs:   loss ", "Finished: 60"):
-        assert said in out
-    asked = json.loads((run / "run.json").read_text())
-    assert (asked["corpus"], asked["model"]["d_model"], asked["training"]["steps"]) == ("copy", 16, 60)
+    for message in (
+        "copy, tiny: ",
+        "step 60 of 60   loss ",
+        "step 60, on 1,000 held-out pairs:   loss ",
+        "Finished: 60",
+    ):
+        assert message in out
+    request = json.loads((run / "run.json").read_text())
+    assert (request["corpus"], request["model"]["d_model"], request["training"]["steps"]) == ("copy", 16, 60)
     assert json.loads((run / "status.json").read_text())["state"] == "finished"
     assert [record["step"] for record in logged(run) if "loss" in record] == list(range(1, 61))
     card = read_card(kept)
@@ -65,11 +70,11 @@ def test_a_whole_run(unbroken: Path):
     settings = [value for flag, value in pairwise(again) if flag == "--set"]
     assigned = parse_settings(settings)
     assert not assigned.reading
-    vocab_size = asked["model"]["vocab_size"]
+    vocab_size = request["model"]["vocab_size"]
     model = replace(PRESETS["tiny"](vocab_size), **assigned.model)
-    assert json.loads(json.dumps(model.to_dict())) == asked["model"]
+    assert json.loads(json.dumps(model.to_dict())) == request["model"]
     training = replace(preset_training("tiny", "copy"), **assigned.training, steps=60)
-    assert json.loads(json.dumps(training.to_dict())) == asked["training"]
+    assert json.loads(json.dumps(training.to_dict())) == request["training"]
 
 
 @pytest.mark.training
@@ -83,8 +88,8 @@ def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
     command = Command(tmp_path / "log", "train", "--corpus", "copy", "--run", str(stopped), *SMALL)
     until_step(stopped, 5)
     command.signal(number)
-    found, out, err = command.wait()
-    assert found == status
+    exit_status, out, err = command.wait()
+    assert exit_status == status
     assert err.strip() == "Stopping after this step, and saving; once more ends at once."
     assert f"train --run {stopped} --resume" in out
     left = json.loads((stopped / "status.json").read_text())
@@ -92,8 +97,8 @@ def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
     assert left["reason"]["template"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
     assert 5 <= left["step"] < 60
 
-    found, out, err = Command(tmp_path / "log", "train", "--run", str(stopped), "--resume").wait()
-    assert (found, err) == (0, "")
+    exit_status, out, err = Command(tmp_path / "log", "train", "--run", str(stopped), "--resume").wait()
+    assert (exit_status, err) == (0, "")
     assert f"Resuming after step {left['step']}." in out
     assert logged(stopped) == logged(unbroken / "run")
 

@@ -26,12 +26,12 @@ SMALL = """
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Pairs without a known alignment, and texts, each in a file of one's own."""
+    """Pairs without a known alignment, and texts, each in an own file."""
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    found = {"pairs": tmp_path / "my pairs.tsv", "texts": tmp_path / "mine.txt"}
-    found["pairs"].write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), encoding="utf-8")
-    found["texts"].write_text("".join(f"{source} {target}\n" for source, target in PAIRS), encoding="utf-8")
-    return found
+    files = {"pairs": tmp_path / "my pairs.tsv", "texts": tmp_path / "mine.txt"}
+    files["pairs"].write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), encoding="utf-8")
+    files["texts"].write_text("".join(f"{source} {target}\n" for source, target in PAIRS), encoding="utf-8")
+    return files
 
 
 def train(file: Path, run: Path, *more: str) -> int:
@@ -50,9 +50,9 @@ def test_a_model_of_one_s_own_corpus_is_kept(
 ):
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files[kind], run, "--keep", str(kept), "--set", f"tokens={tokens}") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert "could not be measured" not in said.out
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "could not be measured" not in output.out
     assert torch.equal(weights(kept), weights(run / "last"))
     card, saved = read_card(kept), read_card(run / "last")
     measured = {"heads", "usual"} if kind == "pairs" else {"heads"}
@@ -71,9 +71,9 @@ def test_without_the_corpus_the_heads_are_not_described_and_the_model_is_kept(
     files["texts"].unlink()
     capsys.readouterr()
     assert main(["train", "--run", str(run), "--keep", str(kept)]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert re.search(r"Note: head scores could not be measured \(.*mine\.txt", said.out)
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert re.search(r"Note: head scores could not be measured \(.*mine\.txt", output.out)
     assert torch.equal(weights(kept), weights(run / "last"))
     assert "heads" not in read_card(kept)
 

@@ -22,24 +22,26 @@ from transformer_core.errors import ConfigError, TextError
 def test_each_step_of_a_search_is_that_of_plain_lists(
     seed: int, n_beams: int, vocab_size: int, alpha: float, form: PenaltyForm
 ):
-    """Which beginnings go on, which texts are found, and when the search ends: neither earlier nor later."""
+    """Which hypotheses continue, which texts are found, and when the search ends: neither earlier nor later."""
     eos, n_new = 1, 6
     search = Search(n_beams=n_beams, eos_ids=(eos,), alpha=alpha, form=form)
     texts: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-    found: list[tuple[tuple[int, ...], float]] = []
+    expected_texts: list[tuple[tuple[int, ...], float]] = []
     for n in range(1, n_new + 1):
         of_each = [[*enumerate(distribution(f"{seed} {text}", vocab_size))] for text, _ in texts]
         after = [((*text, i), total + p) for (text, total), of in zip(texts, of_each, strict=True) for i, p in of]
         after = sorted(after, key=lambda one: -one[1])[: 2 * n_beams]
         penalty = ((5 + n) / 6 if form == "paper" else n) ** alpha
-        found += [(text, total / penalty) for text, total in after[:n_beams] if text[-1] == eos or n == n_new]
-        found = sorted(found, key=lambda one: -one[1])[:n_beams]
+        expected_texts += [(text, total / penalty) for text, total in after[:n_beams] if text[-1] == eos or n == n_new]
+        expected_texts = sorted(expected_texts, key=lambda one: -one[1])[:n_beams]
         texts = [one for one in after if one[0][-1] != eos][:n_beams]
-        if n == n_new or (len(found) == n_beams and max(p for _, p in texts) / penalty <= found[-1][1]):
+        if n == n_new or (
+            len(expected_texts) == n_beams and max(p for _, p in texts) / penalty <= expected_texts[-1][1]
+        ):
             texts = []
         search.advance(search.extensions([[(p, i) for i, p in of] for of in of_each]), is_last=n == n_new)
         assert [tokens_of(beam) for beam in search.running] == [text for text, _ in texts]
-        assert [(tokens_of(beam), beam.score) for beam in search.finished] == found
+        assert [(tokens_of(beam), beam.score) for beam in search.finished] == expected_texts
         assert search.is_over == (not texts)
         if search.is_over:
             break
@@ -104,12 +106,12 @@ def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
         length_penalty=penalty,
         early_stopping=False,
     )
-    found = tc.beam_search(model, prompt, n_beams=n_beams, max_new_tokens=8, length_penalty=penalty)
-    assert texts(found.tokens, n_prompt=3) == texts(expected, n_prompt=3)
+    actual = tc.beam_search(model, prompt, n_beams=n_beams, max_new_tokens=8, length_penalty=penalty)
+    assert texts(actual.tokens, n_prompt=3) == texts(expected, n_prompt=3)
 
 
 def texts(tokens: Tensor, *, n_prompt: int) -> list[list[int]]:
-    """What was written behind the prompt, up to the first <eos>; what fills up the rows does not count."""
+    """The texts after the prompt, up to the first <eos>, without padding."""
     rows = [row[n_prompt:] for row in tokens.tolist()]
     return [row[: row.index(2) + 1] if 2 in row else row for row in rows]
 

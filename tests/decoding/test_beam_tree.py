@@ -45,7 +45,7 @@ def test_it_finds_what_the_search_without_a_tree_finds(architecture: str):
         model = wide_awake(architecture, seed=seed)
         given = random_tokens([4], vocab_size=13, seed=seed)
         penalty, form = (0.0, 0.6, 1.0, 2.0, 0.6)[seed % 5], FORMS[seed % 2]
-        found = tc.beam_search(
+        actual = tc.beam_search(
             model, given, n_beams=n_beams, length_penalty=penalty, penalty_form=form, max_new_tokens=N_NEW
         )
         searched = search_beams(
@@ -56,9 +56,9 @@ def test_it_finds_what_the_search_without_a_tree_finds(architecture: str):
             max_new_tokens=N_NEW,
         )
         path = searched.best.path()
-        assert tokens_of(path) == found.tokens[0].tolist()
+        assert tokens_of(path) == actual.tokens[0].tolist()
         n_written = len(searched.best.written())
-        log_probs = found.log_probs[0, -n_written:].tolist()
+        log_probs = actual.log_probs[0, -n_written:].tolist()
         assert [step.log_prob for step in path[-n_written:]] == pytest.approx(log_probs, abs=1e-5)
         check(searched, n_beams)
 
@@ -88,7 +88,7 @@ def check(searched: BeamTree, n_beams: int) -> None:
             if one.token == EOS:
                 assert (one.fate == "ended") == (one.rank < n_beams)
         before = {one.step for one in kept(level)}
-    assert not before, "after the last level nothing goes on"
+    assert not before, "after the last level nothing continues"
     ended = [one for level in searched.levels for one in level if one.fate == "ended"]
     assert [*searched.finished] == sorted(ended, key=lambda one: -one.score)[:n_beams]
     assert searched.best is searched.finished[0].step

@@ -30,7 +30,7 @@ def multiply_adds(model: tc.Transformer, *inputs: Any) -> int:
 @each_that_costs_otherwise
 @torch.inference_mode()
 def test_steps_cost_what_torch_counts(variation: str):
-    """Three tokens, then two more behind them, then all five without a cache."""
+    """Three tokens, then two more after them, then all five without a cache."""
     config = odd_config(**VARIATIONS[variation])
     model = shaken_model(config)
     src = random_tokens([N_SRC], vocab_size=config.vocab_size) if config.has_encoder else None
@@ -66,11 +66,11 @@ def test_a_cache_holds_as_many_bytes(variation: str, dtype: torch.dtype):
     model.decode(
         random_tokens([6], vocab_size=config.vocab_size), None if src is None else model.encode(src), src, cache
     )
-    told = cache_bytes(config, 6, N_SRC if src is not None else 0, bytes_per_number=dtype.itemsize)
-    assert told.self_attn == sum(block.self_attn.written.nbytes for block in cache.blocks)
+    memory = cache_bytes(config, 6, N_SRC if src is not None else 0, bytes_per_number=dtype.itemsize)
+    assert memory.self_attn == sum(block.self_attn.written.nbytes for block in cache.blocks)
     of_source = [part for block in cache.blocks for part in (block.cross_attn.complete or ())]
-    assert told.cross_attn == sum(part.nbytes for part in of_source)
-    assert told.total == told.self_attn + told.cross_attn
+    assert memory.cross_attn == sum(part.nbytes for part in of_source)
+    assert memory.total == memory.self_attn + memory.cross_attn
 
 
 def test_a_model_that_does_not_write_has_no_steps():

@@ -1,4 +1,4 @@
-"""Filling in blanks is a plain loop that puts tokens in by hand and reads everything anew, only each state once."""
+"""Filling in blanks is a plain loop that puts tokens in by hand and reads everything again, only each state once."""
 
 import math
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def said_naively(model: Transformer, text: list[int], place: int) -> list[float]
 
 def filled_naively(model: Transformer, text: list[int]) -> list[tuple[int, int, float]]:
     """Place, token and log-probability of each choice: look through all masks for the largest number, put it in."""
-    text, found = text.copy(), []
+    text, choices = text.copy(), []
     while MASK in text:
         best = (-1, -1, -math.inf)
         for place, held in enumerate(text):
@@ -57,8 +57,8 @@ def filled_naively(model: Transformer, text: list[int]) -> list[tuple[int, int, 
                     if value > best[2] + 1e-7:
                         best = (place, token, value)
         text[best[0]] = best[1]
-        found.append(best)
-    return found
+        choices.append(best)
+    return choices
 
 
 def told(filling: Filling) -> list[tuple[int, int]]:
@@ -92,10 +92,10 @@ def test_what_is_said_at_each_blank(seed: int):
         np.testing.assert_allclose(blank.log_probs, by_hand, atol=1e-5)
         assert blank.entropy == pytest.approx(-sum(math.exp(p) * p for p in by_hand if p > -math.inf), abs=1e-5)
         ranked = sorted(range(len(by_hand)), key=lambda token: -by_hand[token])
-        found = blank.candidates(100)
-        assert [one.token for one in found] == ranked[: len(ranked) - 2]  # without mask and padding
-        assert [one.rank for one in found] == [*range(len(found))]
-        assert blank.best == found[0] == blank.candidate(ranked[0])
+        actual = blank.candidates(100)
+        assert [one.token for one in actual] == ranked[: len(ranked) - 2]  # without mask and padding
+        assert [one.rank for one in actual] == [*range(len(actual))]
+        assert blank.best == actual[0] == blank.candidate(ranked[0])
 
 
 @every_seed
@@ -126,7 +126,9 @@ def test_nothing_is_computed_twice():
     tree, model = tree_of(0), model_of(0)
     assert n_forwards(model, tree.read) == 1
     assert n_forwards(model, tree.at_once) == 0
-    assert n_forwards(model, tree.fill_all) == 2  # the first state is there, and behind the last blank nothing is said
+    assert (
+        n_forwards(model, tree.fill_all) == 2
+    )  # the first state is there, and after the last blank there is nothing to predict
     assert n_forwards(model, tree.fill_all) == 0
     one, other = tree.follow([(2, 6), (5, 7)]), [(5, 7), (2, 6)]
     assert n_forwards(model, lambda: tree.read(one)) == 1

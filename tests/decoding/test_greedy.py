@@ -1,4 +1,4 @@
-"""Greedy decoding is a plain loop that reads everything anew at each step, only faster."""
+"""Greedy decoding is a plain loop that reads everything again at each step, only faster."""
 
 from dataclasses import replace
 from typing import Any

@@ -63,13 +63,13 @@ def test_filters_are_those_of_transformers(seed: int, before: list[int], samplin
 )
 def test_with_ties_as_many_stay_as_in_transformers(logits: list[float], sampling: Sampling):
     """Which of several equal tokens the nucleus drops is left open there; here it is the same every time."""
-    found = [
+    actual = [
         next_log_probs(torch.tensor(logits), [0], sampling),
         next_log_probs(torch.tensor(logits), [0], sampling),
         by_transformers(torch.tensor(logits), [0], sampling),
     ]
-    assert torch.equal(found[0], found[1])
-    torch.testing.assert_close(found[0].sort().values, found[2].sort().values, rtol=1e-5, atol=1e-6)
+    assert torch.equal(actual[0], actual[1])
+    torch.testing.assert_close(actual[0].sort().values, actual[2].sort().values, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])
@@ -78,8 +78,8 @@ def test_a_filter_keeps_what_just_reaches_it(n: int):
     logits = torch.zeros(n)
     for k in range(1, n):
         for top_p, n_kept in ((k / n, k), (k / n + 1e-6, k + 1)):
-            found = next_log_probs(logits, [], Sampling(top_p=top_p)).exp()
-            assert sorted(found.tolist()) == [0.0] * (n - n_kept) + [pytest.approx(1 / n_kept)] * n_kept
+            actual = next_log_probs(logits, [], Sampling(top_p=top_p)).exp()
+            assert sorted(actual.tolist()) == [0.0] * (n - n_kept) + [pytest.approx(1 / n_kept)] * n_kept
     for sampling in (Sampling(min_p=1.0), Sampling(top_k=n), Sampling(top_k=1)):  # those as good as the last one stay
         assert next_log_probs(logits, [], sampling).exp().tolist() == pytest.approx([1 / n] * n)
 
@@ -88,8 +88,8 @@ def test_a_filter_keeps_what_just_reaches_it(n: int):
 def test_temperature_0_has_one_token(seed: int):
     logits = random_logits(seed)
     for sampling in (GREEDY, Sampling(temperature=0, top_k=3, top_p=0.2, min_p=0.5)):
-        found = next_log_probs(logits, [], sampling)
-        assert found.exp().tolist() == [float(token == int(logits.argmax())) for token in range(40)]
+        actual = next_log_probs(logits, [], sampling)
+        assert actual.exp().tolist() == [float(token == int(logits.argmax())) for token in range(40)]
     penalized = next_log_probs(torch.tensor([3.0, 2.9, 0.0]), [0], Sampling(temperature=0, repetition_penalty=1.5))
     assert penalized.argmax() == 1
 
@@ -161,5 +161,5 @@ def test_each_filter_by_hand():
 
 def test_what_was_there_is_less_probable_whatever_its_sign():
     logits = torch.tensor([2.0, -2.0, 0.5])
-    found = next_log_probs(logits, [0, 1, 1], Sampling(repetition_penalty=2))
-    torch.testing.assert_close(found, torch.tensor([1.0, -4.0, 0.5]).log_softmax(dim=0))
+    actual = next_log_probs(logits, [0, 1, 1], Sampling(repetition_penalty=2))
+    torch.testing.assert_close(actual, torch.tensor([1.0, -4.0, 0.5]).log_softmax(dim=0))

@@ -28,7 +28,7 @@ def text(seed: int = 0) -> Tensor:
 
 
 def endless(architecture: str = "decoder_only", **changes: Any) -> tc.Transformer:
-    """A model that never ends a text by itself."""
+    """A model that never generates an <eos>."""
     model = wide_awake(architecture, unembed_bias=True, **changes)
     with torch.no_grad():
         model.unembed.bias[EOS] = -100
@@ -141,8 +141,8 @@ def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], see
     waiting: list[int] = []
     for place in range(5):
         waiting = [*forced.get(place, waiting)]
-        behind = session.tree.teacher_force(session.tree.start, expected)
-        expected.append(waiting.pop(0) if waiting else session.choice(behind))
+        last = session.tree.teacher_force(session.tree.start, expected)
+        expected.append(waiting.pop(0) if waiting else session.choice(last))
     assert tokens_of([*session.follow({k: v for k, v in forced.items() if k < 5}, max_new_tokens=5)]) == expected
 
 
@@ -156,7 +156,7 @@ def test_forced_tokens_that_have_no_place():
     for message, forced in refused.items():
         with pytest.raises(TextError, match=message):
             [*session.follow({0: forced})]
-    assert tokens_of([*session.follow({0: [5, EOS], 2: [7]})]) == [5, EOS], "what is behind the end is left out"
+    assert tokens_of([*session.follow({0: [5, EOS], 2: [7]})]) == [5, EOS], "tokens after the end are left out"
     assert [*session.follow({0: [5]}, max_new_tokens=0)] == []
 
 
@@ -165,9 +165,9 @@ def test_branches_are_compared():
     one = session.fork(5, 6, 7)
     session.jump(one.written()[0])
     other = session.fork(8)
-    found = session.compare(one, other)
-    assert (tokens_of(found.shared), tokens_of(found.a), tokens_of(found.b)) == ([5], [6, 7], [8])
-    assert found.parting == 5  # behind a prompt of 4 tokens and one that they share
+    comparison = session.compare(one, other)
+    assert (tokens_of(comparison.shared), tokens_of(comparison.a), tokens_of(comparison.b)) == ([5], [6, 7], [8])
+    assert comparison.parting == 5  # after a prompt of 4 tokens and one that they share
     within = session.compare(one.written()[1], one)
     assert (tokens_of(within.shared), within.a, tokens_of(within.b)) == ([5, 6], (), [7])
     assert within.parting is None and session.compare(one, one).parting is None
@@ -180,11 +180,11 @@ def test_led_and_free(architecture: str):
     target = free.copy()
     target[3] = next(token for token in range(3, VOCAB) if token != free[3])
     session = DecodingSession(model, given)
-    found = session.compare_with_free_running(target)
-    assert tokens_of(found.whole[0]) == target
-    assert tokens_of(found.shared) == free[:3]
-    assert tokens_of(found.a) == target[3:] and tokens_of(found.b) == free[3:]
-    assert found.parting == session.tree.start.position + 4
+    comparison = session.compare_with_free_running(target)
+    assert tokens_of(comparison.whole[0]) == target
+    assert tokens_of(comparison.shared) == free[:3]
+    assert tokens_of(comparison.a) == target[3:] and tokens_of(comparison.b) == free[3:]
+    assert comparison.parting == session.tree.start.position + 4
     same = session.compare_with_free_running(free)
     assert tokens_of(same.shared) == free and same.parting is None
 

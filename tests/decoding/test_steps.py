@@ -1,4 +1,4 @@
-"""Steps with a cache give what reading everything anew gives."""
+"""Steps with a cache equal reading everything again."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def model(request: pytest.FixtureRequest) -> tc.Transformer:
 
 @pytest.mark.parametrize("use_cache", [True, False])
 @pytest.mark.parametrize("parts", [{"positions": "relative_buckets"}, DECODER | {"positions": "rotary_halves"}])
-def test_what_is_begun_is_gone_on_with(parts: dict[str, Any], use_cache: bool):
+def test_a_prefix_is_continued(parts: dict[str, Any], use_cache: bool):
     model = shaken_model(odd_config(**parts))
     tokens = random_tokens([7, 4] if model.encoder else [5, 5], vocab_size=37)
     whole = tc.greedy_decode(model, tokens, max_new_tokens=5)
@@ -31,7 +31,7 @@ def test_what_is_begun_is_gone_on_with(parts: dict[str, Any], use_cache: bool):
         decoding = tc.greedy_decode(model, tokens, max_new_tokens=5 - n, use_cache=use_cache, begun=begun)
         assert torch.equal(decoding.tokens, whole.tokens)
         torch.testing.assert_close(decoding.log_probs, whole.log_probs, rtol=0, atol=1e-4)
-    with pytest.raises(TextError, match="2 texts and 1 beginnings"):
+    with pytest.raises(TextError, match="2 texts and 1 prefixes"):
         tc.greedy_decode(model, tokens, begun=begun[:1])
 
 
@@ -54,11 +54,11 @@ def test_many_steps_of_many_beams(model: tc.Transformer):
             writing.write(written)
         if step == 22:
             with tc.capture(model, "decoder.*.self_attn.hook_pattern") as acts:
-                found = cached.read()
+                actual = cached.read()
             shape = acts["decoder.blocks.1.self_attn.hook_pattern"].shape
             assert shape == (6, model.config.n_heads, 1, len(cached.rows[0]))
         else:
-            found = cached.read()
+            actual = cached.read()
         if step in (21, 22, 23, 69):
-            torch.testing.assert_close(found[:, -1], whole.read()[:, -1], atol=2e-5, rtol=1e-5)
+            torch.testing.assert_close(actual[:, -1], whole.read()[:, -1], atol=2e-5, rtol=1e-5)
     assert cached.rows == whole.rows

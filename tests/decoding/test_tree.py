@@ -1,4 +1,4 @@
-"""A tree of steps: whichever way it was walked, each step is what reading its path anew gives, and is read once."""
+"""A tree of steps: in any order, each step equals reading its path again, and is read once."""
 
 import math
 import random
@@ -36,10 +36,10 @@ def given_tokens(n: int = 5) -> Tensor:
 
 
 def all_steps(tree: DecodingTree) -> list[DecodingStep]:
-    found = [tree.start.path()[0]]
-    for step in found:
-        found.extend(step.children.values())
-    return found
+    actual = [tree.start.path()[0]]
+    for step in actual:
+        actual.extend(step.children.values())
+    return actual
 
 
 def tokens_of(step: DecodingStep) -> list[int]:
@@ -60,8 +60,8 @@ def check(tree: DecodingTree, given: Tensor) -> None:
         for step in end.path():
             assert step.prediction is not None
             if step.position:
-                said = float(log_probs[step.position - 1, step.token])
-                assert step.log_prob == pytest.approx(said, abs=1e-5)
+                message = float(log_probs[step.position - 1, step.token])
+                assert step.log_prob == pytest.approx(message, abs=1e-5)
             written = torch.tensor([token != model.config.suppressed_token_id for token in range(VOCAB)])
             torch.testing.assert_close(
                 step.prediction.log_probs[written],
@@ -175,13 +175,13 @@ def test_candidates_are_all_tokens_in_the_order_of_their_probability():
     assert prediction is not None
     log_probs = prediction.log_probs.tolist()
     best = sorted(range(1, VOCAB), key=lambda token: -log_probs[token])
-    found = prediction.candidates(1000)
-    assert [one.token for one in found] == best  # padding is never written
-    assert [one.rank for one in found] == [*range(VOCAB - 1)]
-    assert [one.log_prob for one in found] == [log_probs[token] for token in best]
-    assert prediction.candidates(3) == found[:3]
-    assert all(prediction.candidate(one.token) == one for one in found)
-    assert found[0].probability == pytest.approx(math.exp(found[0].log_prob))
+    actual = prediction.candidates(1000)
+    assert [one.token for one in actual] == best  # padding is never written
+    assert [one.rank for one in actual] == [*range(VOCAB - 1)]
+    assert [one.log_prob for one in actual] == [log_probs[token] for token in best]
+    assert prediction.candidates(3) == actual[:3]
+    assert all(prediction.candidate(one.token) == one for one in actual)
+    assert actual[0].probability == pytest.approx(math.exp(actual[0].log_prob))
     assert prediction.entropy == pytest.approx(-sum(p * math.exp(p) for p in log_probs if p > -math.inf), abs=1e-5)
 
 
@@ -221,7 +221,7 @@ def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
     ):
         tree.teacher_force(step, [7, 8])
     assert step.prediction is None
-    assert [*tree.follow([5, 7, 8])] == [step], "of what comes behind it nobody knows anything yet"
+    assert [*tree.follow([5, 7, 8])] == [step], "nothing after it was read yet"
     tree.read(tree.child(step, 6))
     check(tree, source)
 
@@ -272,7 +272,7 @@ def test_threads_that_share_a_tree_read_each_step_once(variation: str):
 
 
 def test_what_is_known_waits_for_nobody():
-    """While one thread computes, another looks at what is there and begins a branch behind it."""
+    """While one thread computes, another reads existing steps and begins a branch after them."""
     model = writer("decoder")
     tree = DecodingTree(model, given_tokens())
     begun, ended = Barrier(2, timeout=300), Barrier(2, timeout=20)
@@ -332,7 +332,7 @@ def test_what_cannot_come_next():
             tree.teacher_force(step, written)
     assert [*start.children] == [EOS] and not ended.children, "what is refused leaves nothing behind"
     full = tree.teacher_force(start, [5, 6, 7])
-    tree.read(full)  # the last position can be read, and only nothing can be written behind it
+    tree.read(full)  # the last position can be read, but nothing can be generated after it
     assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
     with pytest.raises(TextError, match="leaves room for 0, not 1"):
         tree.child(full, 8)

@@ -1,4 +1,4 @@
-"""Capture: the sites that are asked for, for as long as asked, and nothing left on the model."""
+"""Capture: the requested sites, within the context, and nothing left on the model."""
 
 import copy
 from collections.abc import Iterator

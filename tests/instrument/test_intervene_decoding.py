@@ -49,7 +49,7 @@ def own_future_edges(value: Tensor, site: tc.Site) -> Tensor:
 
 EVERYWHERE: dict[str, tuple[str, Any]] = {
     "a head": (f"{SELF}.hook_z", tc.zero_heads([1])),
-    "positions of the prompt and behind it": (f"{BLOCK}.hook_resid_mid", tc.zero(positions=[0, 2, 5, 7])),
+    "positions of the prompt and after it": (f"{BLOCK}.hook_resid_mid", tc.zero(positions=[0, 2, 5, 7])),
     "keys": (f"{SELF}.hook_k", tc.scale(-1.0, positions=[1, 5])),
     "edges in the scores": (f"{SELF}.hook_attn_scores", tc.knock_out([(0, None, 0), (None, 6, 2), (1, 5, 5)])),
     "cells": (f"{SELF}.hook_pattern", tc.set_cells({(0, 5, 1): 0.5, (1, None, 0): 0.2}, renormalize=True)),

@@ -50,7 +50,7 @@ def plain(model: tc.Transformer, site: str) -> Tensor:
 
 
 def acts_with(model: tc.Transformer, site: str, intervention: Any, tokens: Tensor = TEXTS) -> Tensor:
-    """What the site holds behind an intervention at it."""
+    """Return the value of a site after an intervention."""
     with tc.intervene(model, {site: intervention}), tc.capture(model, site) as acts:
         model(tokens)
     return acts[site]
@@ -146,7 +146,7 @@ def test_patched_positions_are_those_of_a_mixed_text(model: tc.Transformer):
 
 
 def test_a_longer_run_lends_its_first_positions(model: tc.Transformer):
-    """A decoder's positions know nothing of those behind them."""
+    """A decoder's positions do not depend on later ones."""
     short = TEXTS[:, :6]
     embeddings = {"decoder.hook_embed": tc.patch(acts_of(model, OTHER))}
     assert_near(logits_with(model, embeddings, short), model(OTHER[:, :6]).expand(2, -1, -1))

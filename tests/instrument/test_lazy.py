@@ -1,4 +1,4 @@
-"""Lazy patterns: whatever part is asked for, it is that of the pattern that a plain capture keeps."""
+"""Lazy patterns: any part equals that of the pattern that a plain capture keeps."""
 
 import math
 from collections.abc import Iterator

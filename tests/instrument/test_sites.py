@@ -31,15 +31,15 @@ def test_what_a_name_says(name: str, stem: str, has_keys: bool, is_of_memory: bo
 
 def test_names_are_found_once_and_in_the_order_of_the_model():
     points = named_hook_points(tc.build(small_config()))
-    found = matching(points, ["hook_logits", "*.hook_z", "encoder.*.hook_z"])
+    matches = matching(points, ["hook_logits", "*.hook_z", "encoder.*.hook_z"])
     attentions = ("encoder.blocks.0.self_attn", "decoder.blocks.0.self_attn", "decoder.blocks.0.cross_attn")
-    assert list(found) == [*(f"{attention}.hook_z" for attention in attentions), "hook_logits"]
-    assert all(found[name] is points[name] for name in found)
+    assert list(matches) == [*(f"{attention}.hook_z" for attention in attentions), "hook_logits"]
+    assert all(matches[name] is points[name] for name in matches)
     assert matching(points, []) == {}
 
 
 @pytest.mark.parametrize(
-    "asked, expected",
+    "arguments, expected",
     [
         ({"stem": "pattern", "attention": "cross"}, ["decoder.blocks.0.cross_attn.hook_pattern"]),
         ({"stem": "resid_post"}, [f"{stack}.blocks.0.hook_resid_post" for stack in ("encoder", "decoder")]),
@@ -47,24 +47,24 @@ def test_names_are_found_once_and_in_the_order_of_the_model():
         ({"stem": "pos_embed", "attention": "decoder"}, ["decoder.hook_pos_embed"]),
     ],
 )
-def test_a_kind_of_site_is_selected(asked: dict[str, Any], expected: list[str]):
-    assert list(matching(named_hook_points(shaken_model(small_config())), [tc.sites(**asked)])) == expected
+def test_a_kind_of_site_is_selected(arguments: dict[str, Any], expected: list[str]):
+    assert list(matching(named_hook_points(shaken_model(small_config())), [tc.sites(**arguments)])) == expected
 
 
 def test_a_site_by_layer_and_attention_is_one_of_the_model():
     names = tc.site_names(shaken_model(small_config()))
     for name in names:
-        found = re.fullmatch(r"(encoder|decoder)\.blocks\.0\.(?:(\w+)\.)?hook_(\w+)", name)
-        if found is None or found[2] in ("ln1", "ln2", "ln_cross"):
+        matches = re.fullmatch(r"(encoder|decoder)\.blocks\.0\.(?:(\w+)\.)?hook_(\w+)", name)
+        if matches is None or matches[2] in ("ln1", "ln2", "ln_cross"):
             continue
-        attention = "cross" if found[2] == "cross_attn" else found[1]
-        assert tc.site(found[3], layer=0, attention=attention) == name
+        attention = "cross" if matches[2] == "cross_attn" else matches[1]
+        assert tc.site(matches[3], layer=0, attention=attention) == name
     with pytest.raises(SiteError, match="encoder, decoder or cross; got 'self'"):
         tc.site("pattern", layer=0, attention="self")
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("arguments", "sentence"),
     [
         ({"layer": 99, "attention": "cross"}, "there is no layer 99 at .*; the last layer there is 0"),
         ({"layer": 1, "attention": "encoder"}, "there is no layer 1 at .*; the last layer there is 0"),
@@ -72,10 +72,10 @@ def test_a_site_by_layer_and_attention_is_one_of_the_model():
         ({"layer": 99}, "attention must be encoder, decoder or cross; got None"),
     ],
 )
-def test_a_layer_that_is_not_there_is_named(asked: dict[str, Any], sentence: str):
+def test_a_layer_that_is_not_there_is_named(arguments: dict[str, Any], sentence: str):
     points = named_hook_points(shaken_model(small_config()))
     with pytest.raises(SiteError, match=sentence):
-        matching(points, [tc.site("pattern", **asked)])
+        matching(points, [tc.site("pattern", **arguments)])
     with pytest.raises(SiteError, match="no layer 5"):
         matching(points, [tc.sites("pattern", layer=5)])
     decoder = named_hook_points(shaken_model(small_config(**DECODER)))

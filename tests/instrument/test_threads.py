@@ -29,7 +29,7 @@ def without_gradients() -> Iterator[None]:
 
 
 def texts_of(person: int) -> tuple[Tensor, Tensor]:
-    """A source and a target that nobody else has, of their own lengths."""
+    """A source and a target for each thread, with different lengths."""
     src = random_tokens([2 + person], vocab_size=13, seed=person)
     return src, random_tokens([9 - person], vocab_size=13, seed=100 + person)
 

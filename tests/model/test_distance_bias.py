@@ -19,7 +19,7 @@ from transformer_core.model.distance_bias import (
 
 
 def rule_of(bias: AlibiBias | RelativeBuckets, *, n_queries: int, n_past: int = 0) -> PositionBias:
-    """The rule of self-attention over `n_queries` positions behind `n_past` others."""
+    """The rule of self-attention over `n_queries` positions after `n_past` others."""
     return PositionBias(
         of_distance=bias,
         n_queries=n_queries,
@@ -64,11 +64,11 @@ def bucket_by_hand(distance: int, *, n_buckets: int, max_distance: int, is_causa
     if not is_causal:
         n_buckets = n_buckets // 2
         first, distance = (n_buckets if distance > 0 else 0), -abs(distance)
-    behind = max(0, -distance)
+    back = max(0, -distance)
     n_near = n_buckets // 2
-    if behind < n_near:
-        return first + behind
-    log_share = math.log(behind / n_near) / math.log(max_distance / n_near)
+    if back < n_near:
+        return first + back
+    log_share = math.log(back / n_near) / math.log(max_distance / n_near)
     return first + min(n_near + math.floor(log_share * (n_buckets - n_near)), n_buckets - 1)
 
 

@@ -1,4 +1,4 @@
-"""Token embeddings: rows of the matrix, times sqrt(d_model) where that is asked for; and those of segments."""
+"""Token embeddings: rows of the matrix, times sqrt(d_model) if configured; and those of segments."""
 
 import math
 

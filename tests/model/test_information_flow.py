@@ -26,7 +26,7 @@ def moved(before: Tensor, after: Tensor) -> list[list[bool]]:
 
 
 def each_changed(tokens: Tensor) -> Tensor:
-    """One text in as many rows as it has tokens: in row i another token, which is no padding, is at position i.
+    """One text in as many rows as it has tokens: in row i another token, not padding, is at position i.
 
     It is to be compared with the text itself in as many rows: a batch of another size may be rounded otherwise.
     """
@@ -105,7 +105,7 @@ def test_padding_never_changes_a_result(variation: str):
 
 @torch.no_grad()
 def test_a_decoder_may_start_with_the_token_of_the_padding():
-    """Marian's and T5's do: the first token counts, and the same one behind the text does not."""
+    """Marian's and T5's do: the first token counts, and the same one after the text does not."""
     model = shaken_model(odd_config(bos_id=PAD, positions="relative_buckets", n_relative_buckets=8))
     src, tgt = random_tokens([7, 4], vocab_size=37), random_tokens([5, 3], vocab_size=37, seed=1)
     tgt[:, 0] = PAD

@@ -1,4 +1,4 @@
-"""What a model is given that is no text for it: one sentence that says what is wanted."""
+"""Inputs that a model does not accept: one sentence that says what is expected."""
 
 from collections.abc import Callable
 from typing import Any

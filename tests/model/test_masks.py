@@ -62,7 +62,7 @@ def a_rule(
 def by_hand(
     *, n_queries: int, is_causal: bool, n_past: int = 0, window: int | None = None, padding: str = "none"
 ) -> torch.Tensor:
-    """The same mask, cell by cell; behind earlier tokens all new ones are real."""
+    """The same mask, cell by cell; after earlier tokens all new ones are real."""
     n_keys = n_past + n_queries
     allowed = torch.zeros(2, 1, n_queries, n_keys, dtype=torch.bool)
     for text in range(2):
@@ -78,7 +78,7 @@ def by_hand(
     return allowed
 
 
-@pytest.mark.parametrize("padding", ["none", "behind", "and first"])
+@pytest.mark.parametrize("padding", ["none", "after", "and first"])
 @pytest.mark.parametrize("is_causal, n_past", [(True, 0), (True, 3), (False, 0)])
 def test_a_rule_is_the_mask_cell_by_cell_and_says_so_itself(is_causal: bool, n_past: int, padding: str):
     """The fused kernel takes its word; and where it could say more, the kernel would be slower for nothing."""
@@ -95,7 +95,7 @@ def test_a_rule_is_the_mask_cell_by_cell_and_says_so_itself(is_causal: bool, n_p
             assert mask.is_causal_only == (is_causal and not n_past and is_look_ahead)
 
 
-@pytest.mark.parametrize("padding", ["none", "behind"])
+@pytest.mark.parametrize("padding", ["none", "after"])
 @pytest.mark.parametrize("is_causal, n_past, window", [(True, 0, None), (True, 3, 2), (False, 0, 3)])
 def test_a_window_of_a_rule_is_a_window_of_the_mask(is_causal: bool, n_past: int, window: int | None, padding: str):
     mask = a_rule(n_queries=5, is_causal=is_causal, n_past=n_past, window=window, padding=padding)

@@ -50,10 +50,10 @@ def test_it_is_the_formula(
     monkeypatch: pytest.MonkeyPatch, kind: str, has_bias: bool, dtype: torch.dtype, n_queries: int, chunk: int
 ):
     """Against Q K^T / sqrt(d_head), the mask and the softmax in float64."""
-    monkeypatch.setattr(sdpa, "_CHUNK", chunk)  # rules are written out for so many queries at a time
+    monkeypatch.setattr(sdpa, "_CHUNK", chunk)  # queries whose rules are materialized at a time
     q, k, v = drawn(n_queries, 2, dtype), drawn(N_KEYS, 3, dtype), drawn(N_KEYS, 4, dtype)
     mask, bias = mask_of(kind, n_queries), alibi(n_queries) if has_bias else None
-    found = sdpa.scaled_dot_product_attention(q, k, v, mask, bias=bias)
+    actual = sdpa.scaled_dot_product_attention(q, k, v, mask, bias=bias)
     scores = q.double() @ k.double().transpose(-2, -1) / math.sqrt(8)
     if bias is not None:
         scores = scores + bias.write_out().double()
@@ -62,8 +62,8 @@ def test_it_is_the_formula(
     weights = torch.where(allowed, scores.exp(), 0.0)
     total = weights.sum(dim=-1, keepdim=True)
     expected = torch.where(total > 0, weights / total, 0.0) @ v.double()
-    assert found.dtype == dtype
-    torch.testing.assert_close(found.double(), expected, rtol=0, atol=TOLERANCES[dtype])
+    assert actual.dtype == dtype
+    torch.testing.assert_close(actual.double(), expected, rtol=0, atol=TOLERANCES[dtype])
     if dtype == torch.float64:  # and what is computed where somebody looks
         rows = sdpa.rows_of(mask, slice(None))
         shown = attention_scores(q, k, rows, bias=None if bias is None else bias.write_out().to(dtype))

@@ -148,7 +148,7 @@ def test_shapes(model: tc.Transformer, acts: tc.Activations):
 
 
 def test_the_residual_stream_adds_up(model: tc.Transformer, acts: tc.Activations):
-    """`resid_mid == resid_pre + attn_out` and so on; in post-norm the normalized value is what is handed on."""
+    """`resid_mid == resid_pre + attn_out` and so on; in post-norm the normalized value is passed on."""
     for stack in stacks_of(model):
         for layer in (0, 1):
             block = f"{stack}.blocks.{layer}."

@@ -14,15 +14,15 @@ from transformer_core.text.load import load_foreign
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of each family, and again as transformers saves it."""
     root = tmp_path_factory.mktemp("hub")
-    made = {name: make(root / name) for name, make in OLDER.items()}
-    for name, folder in list(made.items()):
-        made[f"{name}.json"] = root / f"{name}.json"
-        theirs(folder).save_pretrained(made[f"{name}.json"])
-        shutil.copy(folder / "config.json", made[f"{name}.json"])
-        assert (made[f"{name}.json"] / "tokenizer.json").is_file() and not (folder / "tokenizer.json").exists()
-    made["llama_2"] = hub_folders.llama_2(root / "llama_2", made["llama.json"])
-    made["llama_3"] = hub_folders.llama_3(root / "llama_3")
-    return made
+    folders = {name: make(root / name) for name, make in OLDER.items()}
+    for name, folder in list(folders.items()):
+        folders[f"{name}.json"] = root / f"{name}.json"
+        theirs(folder).save_pretrained(folders[f"{name}.json"])
+        shutil.copy(folder / "config.json", folders[f"{name}.json"])
+        assert (folders[f"{name}.json"] / "tokenizer.json").is_file() and not (folder / "tokenizer.json").exists()
+    folders["llama_2"] = hub_folders.llama_2(root / "llama_2", folders["llama.json"])
+    folders["llama_3"] = hub_folders.llama_3(root / "llama_3")
+    return folders
 
 
 @pytest.fixture(scope="session")

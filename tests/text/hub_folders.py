@@ -80,7 +80,7 @@ def roberta(folder: Path) -> Path:
 
 
 def qwen2(folder: Path) -> Path:
-    """vocab.json and merges.txt, with a way of its own to cut texts."""
+    """vocab.json and merges.txt, with its own way to cut texts."""
     cut = pre_tokenizers.Split(Regex(QWEN), "isolated")
     both = pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     settings = {"tokenizer_class": "Qwen2Tokenizer", "bos_token": None, "add_bos_token": False}

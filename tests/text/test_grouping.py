@@ -61,7 +61,7 @@ def test_no_letter_is_parted_and_numbers_rise_by_one(text: str):
 
 
 def test_the_space_belongs_to_the_word_behind_it():
-    ids = BYTES.encode("café €")[:-1]  # a letter that is still being written is a word of its own
+    ids = BYTES.encode("café €")[:-1]  # an unfinished letter is a separate word
     assert word_places(BYTES, ids) == (0, 0, 0, 0, 0, 1, 1, 1)
     ids = WORD.encode("L'animal n'a pas zzz.", bos=True, eos=True)  # here each token is a word
     assert word_places(WORD, ids) == tuple(range(len(ids)))

@@ -28,7 +28,7 @@ def test_what_is_decoded_is_encoded_again():
     assert tokenizer(eos=50256).labels(ids) == ["0", "7", "50256", "7", "7", "12"]
     assert tokenizer(eos=50256).labels_for("0, 007 50256", "decoder_only") == ["0", "7", "50256"]
     assert tokenizer(eos=50256).is_special(ids) == [i == 50256 for i in ids]
-    assert word_places(tokenizer(eos=7), ids) == (0, 1, 2, 3, 4, 5)  # each id is a word of its own
+    assert word_places(tokenizer(eos=7), ids) == (0, 1, 2, 3, 4, 5)  # each id is a separate word
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def cut_texts(draw: st.DrawFn) -> tuple[str, list[bytes]]:
 
 def read_back(shown: list[str]) -> str:
     """The text that labels were made from: a letter in parts counts at its first part, and the parts are in order."""
-    found, expected_part = "", 1
+    text, expected_part = "", 1
     for label in shown:
         steps = [] if label == "<empty>" else label.split(" ")
         while steps:
@@ -50,9 +50,9 @@ def read_back(shown: list[str]) -> str:
                 content = content if number == 1 else ""
             else:
                 assert expected_part == 1, "something whole stands between the parts of a letter"
-            found += content
+            text += content
     assert expected_part == 1
-    return re.sub("<([^<>]+)>", lambda name: character(name[1]), "".join(SIGNS.get(sign, sign) for sign in found))
+    return re.sub("<([^<>]+)>", lambda name: character(name[1]), "".join(SIGNS.get(sign, sign) for sign in text))
 
 
 def character(name: str) -> str:

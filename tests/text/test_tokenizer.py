@@ -115,13 +115,13 @@ def test_around_a_gap_the_text_is_cut_as_if_a_word_stood_there(
     words: list[str], place: int, gap: str, kind: TokenizerKind
 ):
     place = min(place, len(words) - 1)
-    before, behind = words[:place], words[place + 1 :]
+    before, after = words[:place], words[place + 1 :]
     tokenizer = WITH_MASK[kind]
     whole = tokenizer.encode(" ".join(words))
     n_before = len(tokenizer.encode(" ".join([*before, ""] if kind == "character" and before else before)))
-    n_behind = len(tokenizer.encode(" ".join(["", *behind]) if behind else ""))
-    expected = [1, *whole[:n_before], 4, *whole[len(whole) - n_behind :], 2]
-    assert tokenizer.encode_for(" ".join([*before, gap, *behind]), "encoder_only") == expected
+    n_after = len(tokenizer.encode(" ".join(["", *after]) if after else ""))
+    expected = [1, *whole[:n_before], 4, *whole[len(whole) - n_after :], 2]
+    assert tokenizer.encode_for(" ".join([*before, gap, *after]), "encoder_only") == expected
 
 
 def test_gaps_by_hand():
@@ -174,20 +174,24 @@ for kind, size in (("word", 8), ("character", 6), ("byte_bpe", 268)):
 def test_training_gives_the_same_tokenizer_in_every_process():
     """Of texts in which many words, characters and pairs are equally frequent, and not all have room."""
     command, root = [sys.executable, "-c", TRAIN_ON_TIES], Path(__file__).resolve().parents[2]
-    found = {
+    actual = {
         subprocess.run(
             command, env=os.environ | {"PYTHONHASHSEED": seed}, cwd=root, capture_output=True, check=True
         ).stdout
         for seed in "123"
     }
-    assert len(found) == 1
+    assert len(actual) == 1
 
 
 def test_a_word_that_a_person_types_is_one_token():
     words = train_tokenizer(["the red ball"], kind="word", mask=True)
     assert words.labels([words.token_of(" Ball ")]) == ["ball"]
-    for typed, said in {"red ball": "has 2 tokens", "  ": "has no tokens", "kite": "“kite” is not in the voc"}.items():
-        with pytest.raises(TextError, match=said):
+    for typed, message in {
+        "red ball": "has 2 tokens",
+        "  ": "has no tokens",
+        "kite": "“kite” is not in the voc",
+    }.items():
+        with pytest.raises(TextError, match=message):
             words.token_of(typed)
     pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
     assert pieces.tokens([pieces.token_of("red")]) == [" red"]

@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import torch
 from safetensors import SafetensorError
@@ -250,6 +252,27 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
                 found=tuple(files.shape(name)),
                 wanted=tuple(shape),
             )
+
+
+def remove(folder: Path) -> None:
+    """Delete the folder of a model atomically; of a link only the link is deleted.
+
+    Raises:
+        CheckpointError: it does not contain a model, or cannot be deleted.
+    """
+    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # like an interrupted write, which `settle` deletes
+    try:
+        if not (folder / CONFIG).is_file():
+            raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            folder.rename(going)
+            shutil.rmtree(going)  # follows no link
+    except OSError as error:
+        raise CheckpointError(
+            "{folder} cannot be deleted ({error}); delete it manually", folder=folder, error=reason(error)
+        ) from error
 
 
 def existing(folder: Path, name: str) -> Path:

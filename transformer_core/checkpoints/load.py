@@ -1,9 +1,11 @@
 """`load`: a model and its tokenizer from our folders, Hugging Face folders, and the Hugging Face Hub."""
 
+import errno
 import os
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.request import url2pathname
 
 import torch
 from torch import nn
@@ -22,7 +24,6 @@ from transformer_core.checkpoints.generation import with_generation
 from transformer_core.checkpoints.parameter_loader import ParameterLoader
 from transformer_core.checkpoints.placement import DeviceMap, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
-from transformer_core.checkpoints.typed_path import typed_path
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.instrument.finite import not_finite_weights, note_on_weights
@@ -32,6 +33,10 @@ from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_files
+
+_FILE = ("file://localhost/", "file:///")
+_QUOTES = "\"'“”‘’„"
+_MOST_QUOTED = 60  # characters of a text in an error
 
 
 @dataclass(frozen=True)
@@ -205,3 +210,37 @@ def _nearest_folder(folder: Path) -> Path | None:
         return None
     names = [path.name for path in folder.parent.iterdir() if path.is_dir()]
     return next((folder.with_name(name) for name in get_close_matches(folder.name, names, n=1)), None)
+
+
+def typed_path(text: str) -> Path:
+    """Return the path of a typed or pasted text: unchanged if it exists, and otherwise cleaned.
+
+    White space, the quotes that "copy as path" adds, and file:// are removed; ~ is the home folder.
+
+    Raises:
+        CheckpointError: it cannot be a path, because it is too long or contains a NUL character.
+    """
+    try:
+        os.stat(text)
+    except ValueError:  # a NUL, or a lone surrogate
+        raise CheckpointError(
+            "{text!r} is not a path: it contains a character that paths cannot have; retype it", text=_short(text)
+        ) from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise CheckpointError(
+                "{text!r} is not a path or an id: with {n:,} characters it is too long; check it",
+                text=_short(text),
+                n=len(text),
+            ) from None
+    if os.path.lexists(text):
+        return Path(text)
+    plain = text.strip().strip(_QUOTES)
+    for beginning in _FILE:
+        if plain.startswith(beginning):
+            plain = url2pathname("/" + plain.removeprefix(beginning))
+    return Path(os.path.expanduser(plain))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"

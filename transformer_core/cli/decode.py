@@ -48,8 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Print one output per text; return 0."""
     from transformer_core.checkpoints.load import find, load
     from transformer_core.text.interface import NO_TOKENS
-    from transformer_core.text.white_space import is_ignored
-    from transformer_core.text.words import unknown_words
+    from transformer_core.text.words import is_ignored, unknown_words
 
     with LoadingProgress() as progress:
         notes: list[Message] = []

@@ -1,11 +1,21 @@
-"""The position-wise feed-forward network."""
+"""The position-wise feed-forward network, and its activation functions."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import Activation, ModelConfig
 from transformer_core.hooks import HookPoint
-from transformer_core.model.activations import ACTIVATIONS
+
+ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,  # x Phi(x), Phi that of the standard normal distribution (Hendrycks and Gimpel 2016, sec. 2)
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the approximation there
+    "silu": F.silu,  # x * sigmoid(x)
+}
 
 
 class FeedForward(nn.Module):

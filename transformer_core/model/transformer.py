@@ -11,9 +11,9 @@ from transformer_core.arguments import check_kind, check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.hooks import HookPoint, reading_from, uncompiled
-from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding, check_tokens
+from transformer_core.model.feed_forward import ACTIVATIONS
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import LearnedPositions

@@ -20,8 +20,7 @@ from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
-from transformer_core.text.white_space import is_ignored
-from transformer_core.text.words import unknown_words
+from transformer_core.text.words import is_ignored, unknown_words
 
 
 def generate(

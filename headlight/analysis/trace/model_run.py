@@ -20,8 +20,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
 from transformer_core.text.labels import visible
-from transformer_core.text.white_space import is_ignored
-from transformer_core.text.words import unknown_words
+from transformer_core.text.words import is_ignored, unknown_words
 
 N_CANDIDATES = 5  # for each blank
 _AT_ONCE = 64  # blanks whose predictions are in memory together

@@ -140,8 +140,8 @@ def test_forms_of_the_feed_forward_network_of_t5():
     for form, expected in (forms | {"gated-silu": (True, "silu")}).items():
         theirs = foreign.library().T5Config(feed_forward_proj=form).to_dict()
         for values in ({"feed_forward_proj": form}, {**theirs, "feed_forward_proj": None}):
-            found = config({**T5, **values})
-            assert (found.gated, found.activation) == expected, form
+            actual = config({**T5, **values})
+            assert (actual.gated, actual.activation) == expected, form
 
 
 @pytest.mark.parametrize(
@@ -155,37 +155,41 @@ def test_forms_of_the_feed_forward_network_of_t5():
 )
 def test_rotation_is_read_from_both_places(older: Mapping[str, Any], newer: Mapping[str, Any] | None):
     bare = {name: value for name, value in SMOL.items() if name not in ("rope_theta", "rope_scaling")}
-    found = config(bare, **older)
-    assert found == config(bare, rope_parameters=newer)
-    assert found.rotary_base == (newer or {}).get("rope_theta", 1e4)
+    actual = config(bare, **older)
+    assert actual == config(bare, rope_parameters=newer)
+    assert actual.rotary_base == (newer or {}).get("rope_theta", 1e4)
     if older.get("rope_scaling") is LLAMA3:
-        assert (found.rotary_scaling, found.rotary_scaling_factor) == ("llama3", 32.0)
-        assert (found.rotary_low_freq_factor, found.rotary_high_freq_factor) == (1.0, 4.0)
+        assert (actual.rotary_scaling, actual.rotary_scaling_factor) == ("llama3", 32.0)
+        assert (actual.rotary_low_freq_factor, actual.rotary_high_freq_factor) == (1.0, 4.0)
 
 
 def test_the_original_length_of_rotation_defaults_to_that_of_the_model():
     rope = {name: value for name, value in LLAMA3.items() if not name.startswith("original")}
-    said: dict[str, Any] = {"original_max_position_embeddings": 8192}
-    for inside, beside, expected in ((said, {}, 8192), ({}, said, 8192), ({}, {}, SMOL["max_position_embeddings"])):
+    options: dict[str, Any] = {"original_max_position_embeddings": 8192}
+    for inside, beside, expected in (
+        (options, {}, 8192),
+        ({}, options, 8192),
+        ({}, {}, SMOL["max_position_embeddings"]),
+    ):
         assert config(SMOL, rope_scaling={**rope, **inside}, **beside).rotary_original_len == expected
 
 
 def test_a_window_in_every_layer_is_read_and_in_some_refused():
     mistral = {**SMOL, "model_type": "mistral"}
-    for said, window in (({}, 4096), ({"sliding_window": None}, None), ({"sliding_window": 7}, 7)):
-        assert config(mistral, **said).sliding_window == window
+    for options, window in (({}, 4096), ({"sliding_window": None}, None), ({"sliding_window": 7}, 7)):
+        assert config(mistral, **options).sliding_window == window
     qwen = {**QWEN, **WINDOW}
     assert config(qwen).sliding_window == 100
     assert config(qwen, layer_types=["sliding_attention"] * 24).sliding_window == 100
     assert config(qwen, max_window_layers=24).sliding_window is None
     usual = {name: value for name, value in qwen.items() if name != "max_window_layers"}  # 28
     assert config(usual, num_hidden_layers=28).sliding_window is None
-    for changes, said in (
+    for changes, message in (
         ({**qwen, "max_window_layers": 12}, r"max_window_layers = 12 is not supported; .* in all layers or in none"),
         ({**usual, "num_hidden_layers": 29}, "in all layers or in none"),
         ({**qwen, "layer_types": ["full_attention", "sliding_attention"] * 12}, r"layer_types = \['full_attention', "),
     ):
-        with pytest.raises(CheckpointError, match=said):
+        with pytest.raises(CheckpointError, match=message):
             config(changes)
 
 

@@ -79,8 +79,8 @@ def test_the_logits_are_nanogpts(bias: bool | None, prefix: str, tmp_path: Path)
     weights, tokens = weights_of(bias=bias is not False), torch.randint(0, 61, (2, 17))
     (tmp_path / "out").mkdir()
     masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
-    said = {} if bias is None else {"bias": bias}
-    save(tmp_path / "out" / "ckpt.pt", weights | ({} if said else masks), prefix=prefix, **said)
+    options = {} if bias is None else {"bias": bias}
+    save(tmp_path / "out" / "ckpt.pt", weights | ({} if options else masks), prefix=prefix, **options)
     add_tokenizer(tmp_path / "out")
     expected = nanogpt(tokens, weights, gelu="tanh" if bias is None else "none")
     assert expected.std() > 0.5
@@ -90,7 +90,7 @@ def test_the_logits_are_nanogpts(bias: bool | None, prefix: str, tmp_path: Path)
 
 
 def test_without_a_tokenizer_it_reads_ids_also_as_an_upload(tmp_path: Path):
-    """A file of torch.save is a zip file itself, and is taken as it is; packed with other things it is found."""
+    """A file of torch.save is a zip file itself, and is read directly; packed with other files it is found."""
     weights, tokens = weights_of(bias=False), torch.tensor([[5, 6, 7]])
     save(tmp_path / "ckpt.pt", weights, bias=False)
     with zipfile.ZipFile(tmp_path / "out.zip", "w") as packed:
@@ -135,9 +135,9 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
     torch.save(weights | masks, tmp_path / "model.pt")
     with pytest.raises(
         CheckpointError, match="has the layout of nanoGPT or minGPT, but not its number of heads"
-    ) as asked:
+    ) as caught:
         tc.load(tmp_path)
-    hint = str(asked.value).partition("number for ?: ")[2]
+    hint = str(caught.value).partition("number for ?: ")[2]
     for config in (
         json.loads(hint.replace(": ?", ": 3")),
         {"system": {"seed": 3407}, "model": {"model_type": "gpt-nano", "n_head": None, "vocab_size": None}},
@@ -176,9 +176,9 @@ def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
     torch.save({"model_state_dict": theirs, "optimizer_state_dict": {}}, tmp_path / "model_and_optimizer.pth")
     with pytest.raises(
         CheckpointError, match="has the layout of Raschka's GPTModel, but not its number of heads"
-    ) as asked:
+    ) as caught:
         tc.load(tmp_path)
-    (tmp_path / "config.json").write_text(str(asked.value).partition("number for ?: ")[2].replace(": ?", ": 3"))
+    (tmp_path / "config.json").write_text(str(caught.value).partition("number for ?: ")[2].replace(": ?", ": 3"))
     with torch.inference_mode():
         expected = nanogpt(tokens, weights, gelu="tanh")
         torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)

@@ -133,15 +133,15 @@ def test_an_option_that_is_left_out_means_what_it_means_there(name: str):
     rotary = values.get("rope_parameters") or {}
     files |= {f"rope {part}": {**values, "rope_parameters": without(rotary, part)} for part in rotary}
     for option, file in files.items():
-        found = family.config(file)
-        if found.architecture == "encoder_only":  # which reads neither
-            found = replace(found, bos_id=expected.bos_id, eos_id=expected.eos_id)
-        assert found == expected, option
+        actual = family.config(file)
+        if actual.architecture == "encoder_only":  # which reads neither
+            actual = replace(actual, bos_id=expected.bos_id, eos_id=expected.eos_id)
+        assert actual == expected, option
 
 
 @pytest.mark.parametrize("name", [name for name in foreign.LIBRARY if SMALL[name].stacks == ("decoder",)])
 def test_padding_that_also_begins_or_ends_a_text_is_no_padding(name: str):
-    """A real token behind it would be hidden."""
+    """A real token after it would be hidden."""
     family, theirs = FAMILIES[name], getattr(foreign.library(), SMALL[name].config_class)
     values = theirs(**{**SMALL[name].values, "bos_token_id": 5, "eos_token_id": 7}).to_dict()
     for pad, expected in {5: None, 7: None, -1: None, None: None, 3: 3}.items():

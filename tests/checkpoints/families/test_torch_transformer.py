@@ -41,7 +41,7 @@ class Translator(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A model around torch.nn.TransformerEncoder; with a look-ahead mask it goes on with its text."""
+    """A model around torch.nn.TransformerEncoder; with a causal mask it continues its text."""
 
     def __init__(self, *, is_causal: bool, has_head: bool, **options: Any) -> None:
         super().__init__()
@@ -104,8 +104,8 @@ def test_an_encoder_alone(is_causal: bool, has_head: bool, options: dict[str, An
     tokens = torch.randint(0, 61, (2, 9))
     assert model.config.architecture == ("decoder_only" if is_causal else "encoder_only")
     with torch.inference_mode():
-        said = model(tokens) if has_head else model.final_states(tokens)
-        torch.testing.assert_close(said, theirs(tokens), rtol=1e-4, atol=1e-4)
+        output = model(tokens) if has_head else model.final_states(tokens)
+        torch.testing.assert_close(output, theirs(tokens), rtol=1e-4, atol=1e-4)
 
 
 class OwnTables(Translator):
@@ -174,8 +174,8 @@ def test_two_vocabularies_are_refused_as_such(tmp_path: Path):
     torch.save(OwnTables(n_target=50).state_dict(), tmp_path / "model.pt")
     config = CONFIG | {"embedding": ["src_emb.weight", "tgt_emb.weight"], "output": "out.weight"}
     config |= {"position_table": ["src_pos.weight", "tgt_pos.weight"]}
-    said = refusal_of(tmp_path, config)
-    assert "has a vocabulary of 61 tokens for its source and one of 50 for its target" in said
+    message = refusal_of(tmp_path, config)
+    assert "has a vocabulary of 61 tokens for its source and one of 50 for its target" in message
 
 
 def refusal_of(folder: Path, config: dict[str, Any]) -> str:
@@ -198,7 +198,7 @@ def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     with pytest.raises(CheckpointError, match="not how they are connected") as caught:
         tc.load(tmp_path)
     assert '"embedding": "embed.weight", "output": "out.weight"' in str(caught.value)  # an example to begin with
-    for changes, said in (
+    for changes, message in (
         ({"embedding": "emb"}, "has no weight 'emb'"),
         ({"embedding": None}, "embedding = None"),
         ({"n_heads": None}, "lacks n_heads"),
@@ -207,4 +207,4 @@ def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
         ({"n_heads": 7}, "must be divisible by n_heads (7)"),
         ({"use_rope": True}, "use_rope = True"),
     ):
-        assert said in refusal(tmp_path, **changes)
+        assert message in refusal(tmp_path, **changes)
