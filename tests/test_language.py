@@ -15,7 +15,7 @@ from transformer_core.errors import ConfigError, Message
 from transformer_core.language import (
     add_catalogues,
     ask_for_language,
-    grouped,
+    localized,
     messages,
     percent,
     plural_forms,
@@ -97,17 +97,21 @@ def test_a_message_is_said_with_all_that_it_holds(catalogue: Path):
     assert say_message(error) == say("{error}", error=error) == str(error)
 
 
-def test_thousands_are_set_apart_as_the_reader_does():
-    assert (grouped(66048), grouped(6283.19, ",.1f"), grouped(999)) == ("66,048", "6,283.2", "999")
+def test_numbers_have_the_separators_of_the_language():
+    assert (localized(66048), localized(6283.19, ",.1f"), localized(999)) == ("66,048", "6,283.2", "999")
     with speaking("de"):
-        assert (grouped(66048), grouped(6283.19, ",.1f")) == ("66\u202f048", "6\u202f283.2")
+        assert (localized(66048), localized(6283.19, ",.1f")) == ("66\u202f048", "6\u202f283,2")
+        assert (
+            say("{a:.2f}, {b}, {c:,}, {d!r}, {e:.3}", a=0.5, b=1.5, c=1234.5, d=0.5, e="1.2")
+            == "0,50, 1,5, 1\u202f234,5, 0.5, 1.2"
+        )
 
 
 def test_a_percent_sign_stands_as_the_reader_writes_it():
     assert (percent(0.125), percent(0.125, 1)) == ("12%", "12.5%")
     with speaking("de"):
-        assert (percent(0.125), percent(0.125, 1)) == ("12\u00a0%", "12.5\u00a0%")
-        assert say("{share:.1%} of {n:,}", share=0.5, n=1000) == "50.0\u00a0% of 1\u202f000"
+        assert (percent(0.125), percent(0.125, 1)) == ("12\u00a0%", "12,5\u00a0%")
+        assert say("{share:.1%} of {n:,}", share=0.5, n=1000) == "50,0\u00a0% of 1\u202f000"
 
 
 def test_what_no_catalogue_has_stays_english(catalogue: Path):

@@ -2,7 +2,7 @@
 
 import torch
 
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, Message
 from transformer_core.main_memory import free_main_memory
 
 PRECISIONS = {
@@ -67,10 +67,10 @@ def free_memory(device: torch.device) -> int | None:
     return free_main_memory()
 
 
-def in_words(n_bytes: int) -> str:
+def in_words(n_bytes: int) -> Message:
     """Return a size as text: "12 KiB", "731 MiB", "26.3 GiB"."""
     if n_bytes < 2**20:
-        return f"{-(-n_bytes // 2**10)} KiB"
+        return Message("{n} KiB", n=-(-n_bytes // 2**10))
     if n_bytes < 2**30:
-        return f"{n_bytes / 2**20:.0f} MiB"
-    return f"{n_bytes / 2**30:,.1f} GiB"
+        return Message("{n:.0f} MiB", n=n_bytes / 2**20)
+    return Message("{n:,.1f} GiB", n=n_bytes / 2**30)

@@ -4,12 +4,13 @@ Catalogues are folders of PO files per language, `<folder>/de/*.po`. Texts witho
 program sets a function that returns the reader's language: see `ask_for_language`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
+from numbers import Number
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -24,8 +25,7 @@ ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 """The languages of the interface, each by its own name."""
 
-_THIN_SPACE = "\u202f"
-_SPACE = "\u00a0"
+_SEPARATORS = str.maketrans({",": "\u202f", ".": ",", "%": "\u00a0%"})  # no line breaks at these spaces
 
 
 def say(text: str, /, **values: Any) -> str:
@@ -56,16 +56,19 @@ def say_message(message: Message | HeadlightError) -> str:
     return say(message.template, **message.values)
 
 
-def grouped(number: float, form: str = ",") -> str:
-    """Format a number with the thousands separator of the reader's language; `form` as for `format`, with a comma."""
-    written = format(number, form)
-    return written if language() == ENGLISH else _spaced(written)
+def localized(number: float, form: str = ",") -> str:
+    """Format a number as `format` does, with the separators of the reader's language: 1,234.5 is 1 234,5 in German."""
+    return separated([format(number, form)])[0]
 
 
 def percent(share: float, decimals: int = 0) -> str:
     """Format a share in [0, 1] as a percentage, as in the reader's language."""
-    written = f"{share:.{decimals}%}"
-    return written if language() == ENGLISH else _spaced(written)
+    return localized(share, f".{decimals}%")
+
+
+def separated(numbers: Sequence[str]) -> list[str]:
+    """Return formatted numbers with the separators of the reader's language."""
+    return [*numbers] if language() == ENGLISH else [number.translate(_SEPARATORS) for number in numbers]
 
 
 def language() -> str:
@@ -124,11 +127,6 @@ def _numbers(language: str) -> dict[str, int]:
     return {category(n): n for n in (1_000_000, *reversed(range(200)))}
 
 
-def _spaced(written: str) -> str:
-    """Return a number with narrow no-break spaces between thousands, and a no-break space before a percent sign."""
-    return written.replace(",", _THIN_SPACE).replace("%", f"{_SPACE}%")
-
-
 class _Localized(Formatter):
     """Translates messages, and formats numbers as in languages other than English."""
 
@@ -138,7 +136,7 @@ class _Localized(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         written: str = super().format_field(value, format_spec)
-        return _spaced(written) if "," in format_spec or format_spec.endswith("%") else written
+        return written.translate(_SEPARATORS) if isinstance(value, Number) else written
 
 
 def _put_in(text: str, values: Mapping[str, Any], reader: str) -> str:

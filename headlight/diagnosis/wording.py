@@ -11,22 +11,22 @@ def nats(value: int | float) -> Message:
     return Message("{number} nats", number=number(value))
 
 
-def number(value: int | float) -> str:
+def number(value: int | float) -> Message:
     """Write a number with the digits that matter: two after the point, or two that are not 0."""
     if abs(value) >= _LEGIBLE:
-        return f"{value:.1e}"
+        return Message("{n:.1e}", n=value)
     if abs(value) >= 0.1 or value == 0:
-        return f"{value:,.2f}"
-    return f"{value:.1e}" if abs(value) < 1e-4 else f"{value:.2g}"
+        return Message("{n:,.2f}", n=value)
+    return Message("{n:.1e}", n=value) if abs(value) < 1e-4 else Message("{n:.2g}", n=value)
 
 
-def count(value: int | float) -> Message | str:
+def count(value: int | float) -> Message:
     """Write a count: small ones in full, large ones in thousands, millions or billions."""
     if value >= 1e9:
         return Message("{n:,.1f} billion", n=value / 1e9)
     if value >= 1e6:
         return Message("{n:,.1f} million", n=value / 1e6)
-    return f"{value:,.0f}"
+    return Message("{n:,.0f}", n=value)
 
 
 def percent(share: int | float) -> Message:
@@ -42,9 +42,9 @@ def times(ratio: int | float) -> Message:
     return Message("once") if round(ratio, 1) == 1 else Message("{ratio:.1f} times", ratio=ratio)
 
 
-def setting(value: int | float) -> str:
+def setting(value: int | float) -> Message:
     """Write a value to set, with two digits that matter."""
-    return f"{float(f'{value:.2g}'):g}"
+    return Message("{n:g}", n=float(f"{value:.2g}"))
 
 
 def more_steps(case: Case) -> Message:

@@ -13,7 +13,7 @@ from headlight.figures.layout import border_lines, figure_layout, figure_of, lab
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 LEAST = 0.005  # smaller weights round to 0.00 and are not drawn
 _ROW = 19  # px from one token to the next
@@ -130,7 +130,7 @@ def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> l
     written = []
     for column in weights.T:
         heads = range(len(column)) if len(column) <= _MOST_NUMBERS else [int(column.argmax())]
-        numbers = [(f"{column[head]:.2f}", hues[head]) for head in heads if column[head] >= LEAST]
+        numbers = [(localized(column[head], ".2f"), hues[head]) for head in heads if column[head] >= LEAST]
         colored = [f'<span style="color:{hue}">{number}</span>' for number, hue in numbers]
         written.append(" ".join(colored if len(column) > 1 else [number for number, _ in numbers]))
     return written

@@ -5,10 +5,11 @@ export function fillInWords(figure) {
   const words = figure.layout?.meta?.words;
   if (!words) return;
   const [, sign, decimals] = words.format.match(/^([+]?)[.]([0-9]+)f$/);
+  const localized = (number) => number.replace(".", words.decimal);
   const written = (z) => {
-    if (words.power) return z <= -6 ? words.below : String(Number((10 ** z).toPrecision(2)));
+    if (words.power) return z <= -6 ? words.below : localized(String(Number((10 ** z).toPrecision(2))));
     const size = Math.abs(z).toFixed(Number(decimals));
-    return (z < 0 && Number(size) ? "\u2212" : sign) + size;
+    return (z < 0 && Number(size) ? "\u2212" : sign) + localized(size);
   };
   for (const trace of figure.data) {
     if (trace.meta !== "words") continue;

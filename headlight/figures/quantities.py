@@ -1,6 +1,7 @@
 """The quantities that a cell can show: names, color ranges and number formats."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from jaxtyping import Bool, Float
 from headlight.figures.hues import diverging_scale
 from headlight.figures.theme import DEEP
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import say, separated
 
 QuantityName = Literal["pattern", "scores", "log", "values", "written"]
 COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}
@@ -31,7 +32,12 @@ def rounded(value: int | float, decimals: int) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:.{decimals}f}"
-    return text.replace("-", MINUS if float(text) else "")
+    return separated([text.replace("-", MINUS if float(text) else "")])[0]
+
+
+def without_zero(number: str) -> str:
+    """Return a number without the zero before its decimal separator: 0.25 is .25."""
+    return re.sub(r"^(\D?)0(?=[.,])", r"\1", number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +87,7 @@ class Quantity:
             return axis | {"colorbar": COLORBAR}
         if self.scale == "power":
             powers = list(range(round(high), round(low) - 1, -1))
-            texts = [f"{10.0**power:g}" for power in powers]
+            texts = separated([f"{10.0**power:g}" for power in powers])
             ticks = {"tickvals": powers, "ticktext": [*texts[:-1], f"\u2264 {texts[-1]}"]}
         else:
             values = [low, (low + high) / 2, high]
@@ -99,8 +105,11 @@ class Quantity:
         """Return numbers as text for hover texts."""
         if self.scale == "power":
             below = say(BELOW)
-            return [below if value <= FLOOR else _plain(f"{value:.2g}") for value in values]
-        return [rounded(value, decimals) if self.scale == "signed" else f"{value:.{decimals}f}" for value in values]
+            texts = separated([_plain(f"{value:.2g}") for value in values])
+            return [below if value <= FLOOR else text for value, text in zip(values, texts, strict=True)]
+        if self.scale == "signed":
+            return [rounded(value, decimals) for value in values]
+        return separated([f"{value:.{decimals}f}" for value in values])
 
     def in_cells(
         self, values: Float[np.ndarray, " cell"], limits: Limits
@@ -118,7 +127,10 @@ class Quantity:
             decimals = 2 if self.scale == "share" else max(1 if high < 100 else 0, self.decimals(high) - 1)
             texts = [f"{value:.{decimals}f}" for value in listed]
             least = _FAINT * high
-        texts = [text.removeprefix("0") if value >= least else "" for text, value in zip(texts, listed, strict=True)]
+        texts = [
+            text.removeprefix("0") if value >= least else ""
+            for text, value in zip(separated(texts), listed, strict=True)
+        ]
         return texts, is_deep
 
 

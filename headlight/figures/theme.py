@@ -12,7 +12,7 @@ from functools import cache
 
 import plotly.graph_objects as go
 
-from transformer_core.language import grouped
+from transformer_core.language import separated
 
 # The fixed hues, the same in light and in dark: at least 4:1 against both backgrounds.
 QUERY = "#2C7BD6"  # blue
@@ -92,11 +92,11 @@ def template(theme: Theme) -> go.layout.Template:
     trace of a figure writes on pale ground, the second on deep ground. Thousands are set apart as in the reader's
     language. Figures copy it, and it must not be changed: plotly needs as long to make it as for the rest of a figure.
     """
-    return _template(theme, grouped(1000)[1])
+    return _template(theme, "".join(separated([".", ","])))
 
 
 @cache
-def _template(theme: Theme, thousands: str) -> go.layout.Template:
+def _template(theme: Theme, separators: str) -> go.layout.Template:
     axis = {
         "gridcolor": theme.border,
         "linecolor": theme.border,
@@ -112,7 +112,7 @@ def _template(theme: Theme, thousands: str) -> go.layout.Template:
         layout={
             "paper_bgcolor": theme.background,
             "plot_bgcolor": theme.background,
-            "separators": f".{thousands}",  # before decimals, and between thousands
+            "separators": separators,  # before decimals, and between thousands
             "font": {"family": FONT, "size": 13, "color": theme.text},
             "title": {"font": {"size": 15, "color": theme.text}},
             "xaxis": axis,

@@ -13,7 +13,7 @@ from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import Blank, ModelRun
@@ -145,7 +145,7 @@ def probability(value: float) -> str:
     """Return a probability for reading: none looks like zero that is not, and NaN is none."""
     if math.isnan(value):
         return say("not finite")
-    return f"{value:.2f}" if value >= 0.005 else say("below 0.01")
+    return localized(value, ".2f") if value >= 0.005 else say("below 0.01")
 
 
 def line(label: str, words: str = "", look: str = "", *, beside: str = "", more: prose.Markup | str = "") -> None:

@@ -14,7 +14,7 @@ from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
 from transformer_core.corpora.analysis_process import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import grouped, percent, say, say_message
+from transformer_core.language import localized, percent, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.corpora.corpus_stats import CorpusStats
@@ -96,7 +96,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
     st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
     prose.facts(facts(stats), links=definitions("unigram-baseline", "bigram-baseline", "held-out-data"))
     with st.expander(say("Tokens"), icon=":material/abc:"):
-        prose.html("{}", prose.tokens((one.token, grouped(one.count)) for one in stats.frequent))
+        prose.html("{}", prose.tokens((one.token, localized(one.count)) for one in stats.frequent))
     return stats
 
 
@@ -115,9 +115,9 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
         for side, of in stats.lengths.items()
     ]
     return [
-        (say(_TO_TRAIN_ON[stats.items]), grouped(stats.n_train)),
-        (say("held-out"), grouped(stats.n_held_out)),
-        (say("tokens to train on"), grouped(stats.n_train_tokens)),
+        (say(_TO_TRAIN_ON[stats.items]), localized(stats.n_train)),
+        (say("held-out"), localized(stats.n_held_out)),
+        (say("tokens to train on"), localized(stats.n_train_tokens)),
         (
             say("vocabulary"),
             say("{n:,} {tokens}", n=stats.vocab_size, tokens=say(TOKENS.get(stats.tokenizer_kind, FOREIGN))),

@@ -18,7 +18,9 @@ Code|Decoder|Decoding|Denoising|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GEL
 Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Name|Name (optional)|Noising|Norm|Operation|Overfitting|Padding
 Pause|Position|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU|Resample|Score: {query} → {key}, {head}|Scores.
 Seed|Segment|Server|SiLU|Snapshot|Softmax|Start|Sweep|Text|Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16
-diagonal|final|float32|nats|normal|one-hot|{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")
+diagonal|final|float32|nats|normal|one-hot|{n:,.1f} GiB|{n:.0f} MiB|{n:.2f} nats|{n} KiB|{number} nats""".replace(
+        "\n", "|"
+    ).split("|")
 )
 
 

@@ -14,7 +14,7 @@ from headlight.figures.heatmaps.numbers import Scale
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, row_axis
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
 _SPREAD = 0.2  # of the height, for the distribution of the numbers
@@ -130,7 +130,12 @@ def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], 
     """Return a bar for each bin, in the color of its numbers."""
     centers = (edges[:-1] + edges[1:]) / 2
     hover_texts = [
-        say("{n} values from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
+        say(
+            "{n} values from {low} to {high}",
+            n=localized(count),
+            low=localized(low, ".3g"),
+            high=localized(high, ".3g"),
+        )
         for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
@@ -142,7 +147,7 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
     """Return a bar for each position, beside its row."""
     form = say("position {place} '{token}': norm {length}")
     hover_texts = [
-        form.format(place=place, token=escape(isolate(token)), length=f"{n:.3g}")
+        form.format(place=place, token=escape(isolate(token)), length=localized(n, ".3g"))
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
     ]
     return go.Bar(

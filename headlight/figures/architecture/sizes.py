@@ -23,7 +23,7 @@ from headlight.figures.layout import (
     row_axis,
 )
 from transformer_core.errors import mark
-from transformer_core.language import grouped, percent, say
+from transformer_core.language import localized, percent, say
 
 STACKS = {
     "encoder": mark("encoder"),
@@ -66,7 +66,7 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
         text=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
         textposition="outside",
         cliponaxis=False,
-        **hover([form.format(part=name, n=grouped(value)) for name, value in zip(names, values, strict=True)]),
+        **hover([form.format(part=name, n=localized(value)) for name, value in zip(names, values, strict=True)]),
     )
     layout = figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
@@ -93,7 +93,7 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, hei
         if not any(counts):
             continue
         hover_texts = [
-            form.format(model=escape(name), part=say(PARTS[part]), n=grouped(n), share=percent(n / total, 1))
+            form.format(model=escape(name), part=say(PARTS[part]), n=localized(n), share=percent(n / total, 1))
             for name, n, total in zip(models, counts, totals, strict=True)
         ]
         traces.append(
@@ -125,7 +125,7 @@ def _short(n: int) -> str:
     """Return a number with the prefix k, M or G."""
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if n >= size:
-            return f"{n / size:.{1 if n < 100 * size else 0}f} {letter}"
+            return f"{localized(n / size, f'.{int(n < 100 * size)}f')} {letter}"
     return str(n)
 
 
@@ -246,7 +246,7 @@ def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
     """Return the logarithmic axis of the lengths."""
     digits = (1, 2, 5) if ends[-1] < 3 else (1,)
     ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
-    return label_axis(ticks, map(grouped, ticks), size=11, title=axis_title(say("sequence length (tokens)"))) | {
+    return label_axis(ticks, map(localized, ticks), size=11, title=axis_title(say("sequence length (tokens)"))) | {
         "type": "log",
         "range": [*ends],
         "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},
@@ -262,11 +262,11 @@ def _byte_ticks(low: float, high: float) -> dict[str, Any]:
     return {
         "tickmode": "array",
         "tickvals": [2.0**power for power in chosen],
-        "ticktext": [f"{grouped(2 ** (power % 10))} {names[power // 10]}" for power in chosen],
+        "ticktext": [f"{localized(2 ** (power % 10))} {names[power // 10]}" for power in chosen],
     }
 
 
 def _hover_text(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
     """Return the hover text of a cost."""
-    amount = f"{grouped(value / 2**20, ',.2f')} MiB" if in_bytes else f"{grouped(value, ',.0f')} {unit}"
+    amount = f"{localized(value / 2**20, ',.2f')} MiB" if in_bytes else f"{localized(value, ',.0f')} {unit}"
     return f"{escape(name)}: {escape(amount)}"

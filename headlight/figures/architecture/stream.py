@@ -10,7 +10,7 @@ from jaxtyping import Float
 from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
-from transformer_core.language import percent, say
+from transformer_core.language import localized, percent, say
 
 MOST_LINES = 32  # positions up to which each has a line
 _LABEL = 14  # characters of a token
@@ -86,7 +86,7 @@ def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: S
     for position, token in enumerate(tokens):
         at = {"position": position, "token": escape(isolate(shorten(token, _LABEL)))}
         hover_texts = [
-            form.format(place=escape(place), length=f"{value:.3g}", **at)
+            form.format(place=escape(place), length=localized(value, ".3g"), **at)
             for place, value in zip(places, sums[:, position].tolist(), strict=True)
         ]
         lines.append(
@@ -117,7 +117,7 @@ def _median(
     """Return the line of the median over all positions; `words`: hover text with {place} and {length}."""
     median = np.median(lengths, axis=1)
     hover_texts = [
-        words.format(place=escape(place), length=f"{value:.3g}")
+        words.format(place=escape(place), length=localized(value, ".3g"))
         for place, value in zip(places, median.tolist(), strict=True)
     ]
     look = {"mode": "lines+markers", "line": {"color": hue, "width": 2.5}, "marker": {"color": hue, "size": 6}}
@@ -135,7 +135,7 @@ def _additions(
     low, high = np.quantile(shares, _MIDDLE, axis=1)
     form = say("{place} adds a vector of norm {length} (median), {share} of the residual stream’s norm")
     hover_texts = [
-        form.format(place=escape(name), length=f"{length:.3g}", share=percent(share))
+        form.format(place=escape(name), length=localized(length, ".3g"), share=percent(share))
         for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
     ]
     return go.Bar(

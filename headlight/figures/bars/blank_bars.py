@@ -12,7 +12,7 @@ from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import add_panel, figure_layout, figure_of, hover, label_axis, note
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: a bar, the two lines above a panel, the gap between rows of panels
@@ -94,13 +94,18 @@ def blank_bars(
                 **refs,
                 orientation="h",
                 marker={"color": hue, "line": {"width": 0}},
-                text=[f"{value:.2f}" if value >= 0.005 else "< 0.01" for value in values.tolist()],
+                text=[_short(value) for value in values.tolist()],
                 textposition="outside",
                 cliponaxis=False,
                 **hover(hover_texts),
             )
         )
     return figure_of(traces, layout)
+
+
+def _short(p: float) -> str:
+    """Return a probability with two decimals; none looks like zero that is not."""
+    return localized(p, ".2f") if p >= 0.005 else f"< {localized(0.01, '.2f')}"
 
 
 def _probability(p: float) -> str:

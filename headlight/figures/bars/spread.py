@@ -15,7 +15,7 @@ from headlight.figures.hues import FAINT, STRONG, WARM
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
 from headlight.figures.quantities import Limits
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
@@ -63,7 +63,7 @@ def texts_spread(
     size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
     form, after = say("text {number}: {value}"), escape(f" {unit}".rstrip())
     hover_texts = [
-        form.format(number=i, value=f"{values[i]:.2f}{after}")
+        form.format(number=i, value=f"{localized(values[i], '.2f')}{after}")
         + f"<br>{wrapped(isolate(shorten(texts[i], _TEXT_LENGTH)))}"
         for i in known.tolist()
     ]
@@ -123,7 +123,7 @@ def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, floa
     low, high = ends
     labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):
-        text = f"{name} {x:.2f}"
+        text = f"{name} {localized(x, '.2f')}"
         half = text_width(html.unescape(re.sub("<.*?>", "", text))) / 2
         at = min(max((x - low) / (high - low) * width, half), width - half)
         line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)

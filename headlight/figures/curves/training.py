@@ -11,7 +11,7 @@ from headlight.figures.curves.panels import MARKED, Panel, diamonds, line, log_t
 from headlight.figures.hues import FAINT, STRONG, WARM, layer_hues, translucent
 from headlight.figures.labels import escape
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say, separated
 
 _HELD_OUT = "held_out_"  # prefix of the names of metrics
 _METRICS = {
@@ -88,7 +88,7 @@ def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: M
     if "held_out_loss" in drawn:
         text = say("held-out loss: {loss} nats per token", loss=loss)
         traces.append(line(drawn["held_out_loss"], say("held-out"), WARM, text, mode=MARKED))
-    levels = {escape(f"{name} {level:.2f}"): level for name, level in references.items()}
+    levels = {escape(f"{name} {localized(level, '.2f')}"): level for name, level in references.items()}
     note = "" if any(curve.steps.size for curve in drawn.values()) else say("No steps have been logged yet.")
     values = np.concatenate([[*references.values()], *(trace.y for trace in traces)])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
@@ -141,7 +141,7 @@ def _gradient_norm(drawn: Mapping[str, Curve]) -> list[Panel]:
         "range": [np.log10(low), np.log10(high)],
         "tickmode": "array",
         "tickvals": ticks,
-        "ticktext": [f"{tick:.2g}" for tick in ticks],
+        "ticktext": separated([f"{tick:.2g}" for tick in ticks]),
     }
     text = say("gradient norm, before clipping: {norm}", norm="%{y:.3g}")
     traces = [line(norms, "", FAINT, text, width=1.0, showlegend=False)]

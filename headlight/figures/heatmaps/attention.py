@@ -11,10 +11,10 @@ from headlight.figures.heatmaps.cells import Cells, outlines
 from headlight.figures.hues import CHOSEN, WARM, diverging_scale
 from headlight.figures.labels import escape
 from headlight.figures.layout import figure_of
-from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName
+from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName, without_zero
 from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import say, separated
 
 _AT_MOST = mark("at most ")  # a cell of an overview has the largest value of its block
 _WRITTEN = 0.05  # from this difference on, it is written into its cell
@@ -144,15 +144,15 @@ def _changes(
     same, more, less = say("no change"), say("{change} more"), say("{change} less")
     return [
         [
-            f"{one}: {in_a:.2f}, {other}: {in_b:.2f}, "
-            + (
-                same
-                if abs(in_b - in_a) < _UNCHANGED
-                else (more if in_b > in_a else less).format(change=f"{abs(in_b - in_a):.2f}")
+            f"{one}: {in_a}, {other}: {in_b}, "
+            + (same if abs(change) < _UNCHANGED else (more if change > 0 else less).format(change=size))
+            for in_a, in_b, size, change in zip(
+                *(separated([f"{value:.2f}" for value in row]) for row in (row_a, row_b, map(abs, changes))),
+                changes,
+                strict=True,
             )
-            for in_a, in_b in zip(row_a, row_b, strict=True)
         ]
-        for row_a, row_b in zip(a.tolist(), b.tolist(), strict=True)
+        for row_a, row_b, changes in zip(a.tolist(), b.tolist(), (b - a).tolist(), strict=True)
     ]
 
 
@@ -160,7 +160,9 @@ def _in_cells(differences: Float[np.ndarray, " cell"]) -> tuple[list[str], Bool[
     """Return the signed numbers in the cells, and which cells are deep."""
     size = np.abs(differences)
     texts = [
-        f"{value:+.2f}".replace("0.", ".").replace("-", MINUS) if is_written else ""
-        for value, is_written in zip(differences.tolist(), (size >= _WRITTEN).tolist(), strict=True)
+        without_zero(text.replace("-", MINUS)) if is_written else ""
+        for text, is_written in zip(
+            separated([f"{value:+.2f}" for value in differences.tolist()]), (size >= _WRITTEN).tolist(), strict=True
+        )
     ]
     return texts, size >= DEEP_BOTH_WAYS

@@ -32,7 +32,7 @@ from headlight.figures.quantities import BELOW
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenAxis, TokenGrid
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import say, separated
 
 MOST_TEXTS = 64 * 64  # cells up to which each is sent with its hover text
 NUMBERS_UP_TO = 24  # tokens per side up to which the values are written into the cells, where these are large enough
@@ -166,7 +166,14 @@ def browser_words(
     queries: Sequence[str], keys: Sequence[str], *, before: str, form: str, is_power: bool = False
 ) -> Words:
     """Return the parts of the hover texts that the browser composes, as this module's docstring defines them."""
-    fields = {"queries": queries, "keys": keys, "before": before, "format": form, "power": is_power}
+    fields = {
+        "queries": queries,
+        "keys": keys,
+        "before": before,
+        "format": form,
+        "power": is_power,
+        "decimal": separated(["."])[0],
+    }
     fields |= {"forbidden": say(FORBIDDEN)} | ({"below": say(BELOW)} if is_power else {})
     return Words({"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}, {"words": fields})
 

@@ -16,7 +16,7 @@ from headlight.figures.layout import LEGEND_BELOW, figure_of, frame_around
 from headlight.figures.quantities import QUANTITIES
 from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import say, separated
 
 MEAN = mark("mean")
 TRUE, MOST = mark("gold alignment"), mark("predicted alignment")
@@ -87,7 +87,7 @@ def step_rows(
     cells = Cells(rows, grid, is_partial=True)
     traces, layout = cells.draw(
         cells.words(
-            lambda: [[f"{weight:.2f}" for weight in row] for row in rows.tolist()],
+            lambda: [separated([f"{weight:.2f}" for weight in row]) for row in rows.tolist()],
             rows=[mean if label == MEAN else f"{name} {escape(label)}" for label in labels],
         ),
         {"coloraxis": what.colors((0, 1))},
@@ -142,7 +142,7 @@ def alignment_matrix(
     outlined, dotted = ({cell for cell in cells or () if cell[0] < n_shown} for cells in (truth, links))
 
     def numbers() -> list[list[str]]:
-        texts = [[f"{weight:.2f}" for weight in weights_of_row] for weights_of_row in shown.tolist()]
+        texts = [separated([f"{weight:.2f}" for weight in weights_of_row]) for weights_of_row in shown.tolist()]
         for row, column in outlined | dotted:
             names = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if (row, column) in cells]
             texts[row][column] += f"<br>{', '.join(names)}"

@@ -20,7 +20,7 @@ from headlight.figures.layout import (
     label_axis,
     note,
 )
-from headlight.figures.quantities import Limits, rounded
+from headlight.figures.quantities import Limits, rounded, without_zero
 from transformer_core.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
@@ -163,7 +163,7 @@ def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: 
 
 def _short(value: float, decimals: int) -> str:
     """Return a number without a leading zero."""
-    return rounded(value, decimals).replace("0.", ".", 1 if abs(value) < 1 else 0)
+    return without_zero(rounded(value, decimals))
 
 
 def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from headlight.figures.layout import (
 )
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
 _GAP = 0.06  # of the width, between both
@@ -144,14 +144,14 @@ def _in_cell(value: float, tolerance: float) -> str:
     """Return the number in a cell."""
     if value <= tolerance:
         return "0"
-    return "≈0" if value < _SMALL else f"{value:.1f}"
+    return "≈0" if value < _SMALL else localized(value, ".1f")
 
 
 def in_words(value: float) -> str:
     """Return a change of logits as text; only 0 itself looks like 0."""
     if value == 0:
         return say("exactly 0")
-    return f"{value:.2f}" if value >= 0.005 else f"{value:.0e}".replace("e-0", "e-")
+    return localized(value, ".2f") if value >= 0.005 else f"{value:.0e}".replace("e-0", "e-")
 
 
 def _axis(labels: Sequence[str], title: str, color: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from headlight.figures.labels import LINE, escape, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis
 from headlight.figures.quantities import COLORBAR
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _LABELS_UP_TO = 40  # heads per side up to which each is labelled; of more, the first of each layer
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
@@ -53,7 +53,7 @@ def head_matrix(
     one, other = (escape(name) for name in names)
     hover_texts = [
         [
-            f"{one}: {words[a]}<br>{other}: {words[b]}<br>{form.format(value=f'{value:.2f}')}"
+            f"{one}: {words[a]}<br>{other}: {words[b]}<br>{form.format(value=localized(value, '.2f'))}"
             + (matched if partners[a] == b else "")
             + (same if a == b else "")
             for b, value in enumerate(row)
@@ -126,7 +126,7 @@ def layer_matrix(
     undefined = say("{what} is undefined", what="CKA")
     hover_texts = [
         [
-            f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"CKA {value:.2f}")
+            f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"CKA {localized(value, '.2f')}")
             for b, value in zip(columns, row, strict=True)
         ]
         for a, row in zip(rows, similarity.tolist(), strict=True)
@@ -136,7 +136,7 @@ def layer_matrix(
     ]
     if max(similarity.shape) <= NUMBERS_UP_TO:
         scale = Scale(low=0, high=1)
-        traces += numbers_in_cells(similarity, scale, write=lambda value: f"{value:.2f}".removeprefix("0"))
+        traces += numbers_in_cells(similarity, scale, write=lambda value: localized(value, ".2f").removeprefix("0"))
     subject = "" if labels else f": {say('layer')}"
     down = _axis(ticks[0], f"<b>{escape(names[0])}</b>{subject}", (height - 3 * _TITLE) / max(n_rows, 1))
     pitch = (480 - _RIGHT - _LABELS) / max(n_columns, 1)

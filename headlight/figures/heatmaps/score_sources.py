@@ -111,7 +111,7 @@ def _largest(
 
 def _signed(value: float, decimals: int = 2) -> str:
     number = rounded(value, decimals)
-    return number if value <= 0 or not float(number) else f"+{number}"
+    return f"+{number}" if round(value, decimals) > 0 else number
 
 
 def _axis(title: str, names: Sequence[str], hue: str) -> dict[str, Any]:

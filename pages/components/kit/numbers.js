@@ -2,11 +2,10 @@
 
 import { LANGUAGE } from "./language.js";
 
-// The app writes a point before decimals in every language, as code and papers do; so a comma sets thousands apart only
-// where nobody takes it for that point.
+// Separators as in Python's texts (transformer_core/language.py): a thin space between thousands in other languages.
 /** @type {Partial<Record<Intl.NumberFormatPartTypes, string>>} */
 const SIGNS = {
-  decimal: ".",
+  decimal: LANGUAGE === "en" ? "." : ",",
   group: LANGUAGE === "en" ? "," : "\u202f",
   minusSign: "−",
   exponentMinusSign: "−",
@@ -72,8 +71,8 @@ export const thousands = (value, n = 0) => written(value, decimals(n));
  */
 export function probability(value) {
   const text = fixed(value, 2);
-  if (text === "0.00" && value > 0) return "<0.01";
-  return text === "1.00" && value < 1 ? ">0.99" : text;
+  if (text === fixed(0, 2) && value > 0) return `<${fixed(0.01, 2)}`;
+  return text === fixed(1, 2) && value < 1 ? `>${fixed(0.99, 2)}` : text;
 }
 
 /**

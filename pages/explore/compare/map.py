@@ -21,7 +21,7 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import ConfigError, mark
-from transformer_core.language import say, say_number
+from transformer_core.language import localized, say, say_number
 
 HEIGHT = 520  # px
 MOST_OPENED = 24  # heads of a cluster that have a button
@@ -144,7 +144,7 @@ def _map(data: ComparisonData, found: MappedHeads) -> None:
 def _called(name: ClusterName) -> str:
     """Return the name of a cluster with its score."""
     habit = say(HABITS.get(name.habit, name.habit))
-    return habit if name.habit == MIXED or name.mean is None else f"{habit}, {name.mean:.2f}"
+    return habit if name.habit == MIXED or name.mean is None else f"{habit}, {localized(name.mean, '.2f')}"
 
 
 def _clusters(data: ComparisonData, found: MappedHeads) -> None:

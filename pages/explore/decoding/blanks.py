@@ -16,7 +16,7 @@ from pages.shared.sources import Source
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, NotFiniteError, mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
@@ -173,4 +173,4 @@ def _told(data: BlanksData, chosen: "Candidate") -> prose.Markup:
 
 
 def _nats(log_prob: float) -> str:
-    return f"{log_prob:.2f} nats".replace("-", "−")
+    return f"{localized(log_prob, '.2f')} nats".replace("-", "−")

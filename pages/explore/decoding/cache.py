@@ -13,7 +13,7 @@ from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
@@ -130,8 +130,8 @@ def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "Ne
         (say("cache size"), _size(held.total)),
         *([(say("of which source (fixed)"), _size(held.cross_attn))] if data.source_labels else []),
         (say("size per token"), _size(held.self_attn // n_read)),
-        (say("step time"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
-        (say("multiply-adds"), grouped(cached)),
+        (say("step time"), f"{localized(prediction.ms, '.1f')} ms" + (f" ({', '.join(read)})" if read else "")),
+        (say("multiply-adds"), localized(cached)),
         (
             say("without a cache"),
             say("{n:,} ({times:.1f}×)", n=uncached, times=uncached / cached),
@@ -159,4 +159,5 @@ def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:
 
 def _size(n_bytes: int) -> str:
     """Return a number of bytes in words."""
-    return f"{n_bytes / KIB:,.1f} KiB" if n_bytes < KIB * KIB else f"{n_bytes / KIB / KIB:,.1f} MiB"
+    size, unit = (n_bytes / KIB, "KiB") if n_bytes < KIB * KIB else (n_bytes / KIB / KIB, "MiB")
+    return f"{localized(size, ',.1f')} {unit}"

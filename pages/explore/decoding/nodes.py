@@ -6,7 +6,7 @@ from itertools import accumulate
 from pages.explore.decoding.components.branches import Node
 from pages.explore.decoding.data import DecodingData
 from pages.shared.lines import output_in_a_line
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 _NO_TOKEN = 0  # what the first given token comes behind
 _N_NUMBERS = 2**53  # that a browser keeps all digits of
@@ -40,4 +40,4 @@ def text_of(data: DecodingData, tokens: Sequence[int]) -> str:
 
 def signed(nats: float) -> str:
     """Return a log-probability for reading; what rounds to nothing has no sign."""
-    return f"{round(nats, 2) + 0.0:.2f}".replace("-", "−")
+    return localized(round(nats, 2) + 0.0, ".2f").replace("-", "−")

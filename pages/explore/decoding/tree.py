@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +15,7 @@ from pages.explore.decoding.nodes import given_nodes, numbers, text_of
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
@@ -81,8 +82,11 @@ def _table(data: DecodingData) -> None:
         "nats": totals,
         "nats per token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
     }
+    import pandas as pd
+
+    decimals = {name: partial(localized, form=form) for name, form in (("nats", ".2f"), ("nats per token", ".3f"))}
     st.dataframe(
-        columns,
+        pd.DataFrame(columns).style.format(decimals),
         hide_index=True,
         height="content",
         column_config={
@@ -97,11 +101,10 @@ def _table(data: DecodingData) -> None:
             "nats": st.column_config.NumberColumn(
                 say("nats"),
                 width=70,
-                format="%.2f",
                 help=say("Log-probability of the branch: the sum over its tokens"),
             ),
             "nats per token": st.column_config.NumberColumn(
-                say("nats per token"), width=95, format="%.3f", help=say("The mean over its tokens")
+                say("nats per token"), width=95, help=say("The mean over its tokens")
             ),
         },
     )

@@ -19,7 +19,7 @@ from pages.shared import export, prose
 from pages.shared.recipe import Print, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import grouped, percent, say
+from transformer_core.language import localized, percent, say
 
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
@@ -106,9 +106,9 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
 
     figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
     facts = [
-        (say("elements"), grouped(shown.n_finite)),
-        (say("mean"), f"{shown.mean:.4g}"),
-        (say("standard deviation"), f"{shown.deviation:.4g}"),
+        (say("elements"), localized(shown.n_finite)),
+        (say("mean"), localized(shown.mean, ".4g")),
+        (say("standard deviation"), localized(shown.deviation, ".4g")),
         (say("exactly 0"), percent(shown.share_of_zeros, 1)),
     ]
     prose.facts(facts, "hl-arch-facts")

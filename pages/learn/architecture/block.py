@@ -13,7 +13,7 @@ from pages.learn.architecture.labels import name_of, parameters_in_words, shape_
 from pages.learn.architecture.words import does, sources
 from pages.shared import prose
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 
 VIEWS = {
     "shapes": mark("Shapes"),
@@ -92,7 +92,7 @@ def _convolutions(data: ArchitectureData) -> None:
         "{error}.",
         d_ff=config.d_ff,
         d_model=config.d_model,
-        error=f"{error:.1e}",
+        error=localized(error, ".1e"),
     )
     prose.paragraph(words)
 
@@ -137,11 +137,11 @@ def _weights(data: ArchitectureData) -> None:
         symbol, _, small = weight.symbol.partition("_")
         written = prose.markup("<i>{}<sub>{}</sub></i>", symbol, small) if symbol else ""
         shared = (
-            say("shared with {name}", name=weight.shared_with) if weight.shared_with else grouped(weight.n_parameters)
+            say("shared with {name}", name=weight.shared_with) if weight.shared_with else localized(weight.n_parameters)
         )
         rows.append([prose.markup("<code>{}</code>", name), written, shape_in_words(weight.shape), shared])
     total = sum(weight.n_parameters for weight in weights)
-    rows.append([prose.markup("<b>{}</b>", say("total")), "", "", prose.markup("<b>{}</b>", grouped(total))])
+    rows.append([prose.markup("<b>{}</b>", say("total")), "", "", prose.markup("<b>{}</b>", localized(total))])
     head = [say("weight"), "", say("shape"), say("parameters")]
     table(head, rows, kind="hl-arch-weights")
 

@@ -26,7 +26,7 @@ from pages.shared import export, prose
 from pages.shared.recipe import Print, call, each, named, script
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import grouped, percent, say
+from transformer_core.language import localized, percent, say
 
 NAMES = {
     "projections": mark("projections"),
@@ -196,10 +196,10 @@ def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[s
     elif crossed is None:
         found.append(say(NEVER))
     else:
-        found.append(say(CROSSES, n=grouped(crossed)))
-        found += [say(BEYOND, most=grouped(config.max_seq_len))] if crossed > config.max_seq_len else []
+        found.append(say(CROSSES, n=localized(crossed)))
+        found += [say(BEYOND, most=localized(config.max_seq_len))] if crossed > config.max_seq_len else []
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
         found.append(say(SPARES, n=here, share=percent(1 - cached / uncached)))
-    found += [say(ONE_TEXT, n=grouped(data.batch))] if data.batch > 1 else []
+    found += [say(ONE_TEXT, n=localized(data.batch))] if data.batch > 1 else []
     return [*found, say(COUNTED)]

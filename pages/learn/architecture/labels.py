@@ -11,7 +11,7 @@ from pages.learn.architecture.words import does, title
 from pages.shared import prose
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.language import grouped, say, say_number
+from transformer_core.language import localized, say, say_number
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
@@ -58,13 +58,13 @@ def parameters_in_words(config: ModelConfig, box: Box) -> str:
     n = sum(weight.n_parameters for weight in weights)
     shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
     if shared and not n:
-        return say("no parameters of its own: shares {n}", n=grouped(shared))
-    return say_number(n, "{n} parameter", "{count} parameters", count=grouped(n)) if n else say("no parameters")
+        return say("no parameters of its own: shares {n}", n=localized(shared))
+    return say_number(n, "{n} parameter", "{count} parameters", count=localized(n)) if n else say("no parameters")
 
 
 def shape_in_words(sizes_of: Sequence[int]) -> str:
     """Return a shape without the axis of the batch."""
-    return " × ".join(grouped(size) for size in sizes_of)
+    return " × ".join(localized(size) for size in sizes_of)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> None:
@@ -77,9 +77,9 @@ def _sub(config: ModelConfig, box: Box) -> str:
     """Return the small line on a block."""
     match box.kind:
         case "embedding":
-            return f"{grouped(config.vocab_size)} × {grouped(config.d_model)}"
+            return f"{localized(config.vocab_size)} × {localized(config.d_model)}"
         case "positions" if config.positions == "learned":
-            return f"{grouped(config.max_seq_len)} × {grouped(config.d_model)}"
+            return f"{localized(config.max_seq_len)} × {localized(config.d_model)}"
         case "positions" if has_added_positions(config):
             return "sin, cos"
         case "positions" if config.has_rotary_positions:
@@ -87,16 +87,16 @@ def _sub(config: ModelConfig, box: Box) -> str:
         case "positions":
             return say("added to scores")
         case "segments":
-            return f"{config.n_segments} × {grouped(config.d_model)}"
+            return f"{config.n_segments} × {localized(config.d_model)}"
         case "attention":
             heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.d_head)
             n_shared = config.n_kv_heads
             return heads if n_shared == config.n_heads else say("{heads}, {n} of K and V", heads=heads, n=n_shared)
         case "feed_forward":
-            widths = " → ".join(map(grouped, (config.d_model, config.d_ff, config.d_model)))
+            widths = " → ".join(map(localized, (config.d_model, config.d_ff, config.d_model)))
             return f"{widths}, {ACTIVATIONS[config.activation]}"
         case "linear":
-            return f"{grouped(config.d_model)} → {grouped(config.vocab_size)}"
+            return f"{localized(config.d_model)} → {localized(config.vocab_size)}"
     return ""
 
 

@@ -20,7 +20,7 @@ from pages.shared.recipe import Expression, Print, call, literal, named, script,
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.language import grouped, percent, say
+from transformer_core.language import localized, percent, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
@@ -90,7 +90,7 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
     words = say(
         ABOUT_SHARING if is_pair else ABOUT_SHARING_ALONE,
         what=say(names[chosen]),
-        n=grouped(total),
+        n=localized(total),
         change=_difference(total, of_own),
     )
     prose.small(words)
@@ -99,8 +99,8 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
 def _difference(n: int, of_own: int) -> str:
     """Compare a number of parameters with this model's, in words."""
     if n > of_own:
-        return say("{n} more than this model", n=grouped(n - of_own))
-    return say("{n} fewer than this model", n=grouped(of_own - n)) if n < of_own else say("the same as this model")
+        return say("{n} more than this model", n=localized(n - of_own))
+    return say("{n} fewer than this model", n=localized(of_own - n)) if n < of_own else say("the same as this model")
 
 
 def look(data: ArchitectureData) -> str:
@@ -117,8 +117,8 @@ def look(data: ArchitectureData) -> str:
         found.append(
             say(
                 LOOK_AT_A_LAYER,
-                feed_forward=grouped(feed_forward // layers),
-                attention=grouped(attention // layers),
+                feed_forward=localized(feed_forward // layers),
+                attention=localized(attention // layers),
                 ratio=config.d_ff / config.d_model,
             )
         )
@@ -136,7 +136,7 @@ def code(data: ArchitectureData) -> str:
 
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
-    title = say("{n} parameters by part", n=grouped(total))
+    title = say("{n} parameters by part", n=localized(total))
     figure = parameter_bars(counts, title=title)
     name = data.file_name("parameters")
 
@@ -180,7 +180,7 @@ def _shares(data: ArchitectureData) -> None:
         model=data.card.path,
     )
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
-    told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
+    told = say(NOTE, vocab=localized(transformer_base().vocab_size), base=localized(base), big=localized(big))
     prose.small(told)
 
 
@@ -191,8 +191,8 @@ def _counted(config: Expression) -> Expression:
 
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
     """List all parts with their shares."""
-    rows = [[in_words(*key), grouped(n), percent(n / total, 1)] for key, n in counts.items()]
-    rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", grouped(total)), ""])
+    rows = [[in_words(*key), localized(n), percent(n / total, 1)] for key, n in counts.items()]
+    rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", localized(total)), ""])
     table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
 
 

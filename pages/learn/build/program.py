@@ -10,7 +10,7 @@ from pages.learn.build.engine.steps import N_OF_ONE_HEAD
 from pages.learn.build.engine.values import LineError
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 OPEN = mark("{n} of 12 lines are correct; still open: {steps}.")
 ABOUT = mark(
@@ -74,4 +74,4 @@ def written(data: BuildData) -> str:
 
 
 def _exponent(error: float) -> str:
-    return "∞" if isinf(error) else f"{error:.1e}" if error else "0"
+    return "∞" if isinf(error) else localized(error, ".1e") if error else "0"

@@ -9,7 +9,7 @@ from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import Cell, Verdict
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 ASK = mark("Write the line and press Enter.")
 RIGHT = mark("Correct: these are the model’s numbers.")
@@ -52,5 +52,5 @@ def written(value: float) -> str:
     """Return a number with four digits that count."""
     if math.isnan(value):
         return "NaN"
-    text = f"{abs(value):.4g}" if math.isfinite(value) else "∞"
+    text = localized(abs(value), ".4g") if math.isfinite(value) else "∞"
     return f"{MINUS if value < 0 else ''}{text}"

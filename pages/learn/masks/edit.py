@@ -18,7 +18,7 @@ from pages.shared.predictions import box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
+from transformer_core.language import localized, say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.run import MaskOutcome
@@ -269,4 +269,4 @@ def _padding(data: MasksData) -> None:
 
 
 def _share(probability: float) -> str:
-    return f"{probability:.2f}" if probability >= 0.005 else say("below 0.01")
+    return localized(probability, ".2f") if probability >= 0.005 else say("below 0.01")

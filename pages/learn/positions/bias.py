@@ -15,7 +15,7 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 HEIGHT = 400  # px
 MOST_NAMED = 12  # heads that all have a place in the legend
@@ -78,7 +78,7 @@ def _alibi(data: PositionsData) -> None:
             np.arange(n),
             alibi_by_distance(n_heads, n),
             [
-                say("head {head}: slope {slope}", head=number, slope=f"{slope:.4g}")
+                say("head {head}: slope {slope}", head=number, slope=localized(slope, ".4g"))
                 for number, slope in enumerate(slopes(n_heads).tolist())
             ],
             head,

@@ -19,7 +19,7 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.share import PartName, ScoreParts
@@ -129,7 +129,7 @@ def _sources(data: PositionsData) -> None:
         arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
     )
     _shares(data, shares)
-    exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
+    exact = say("The parts sum to the model’s scores, to within {error}.", error=localized(found.error, ".1e"))
     notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
     prose.small(" ".join(notes))
     look = LOOK["added" if "position_position" in found.parts else _acting(found)]

@@ -13,7 +13,7 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 HEIGHT = 440  # px
 MOST_DRAWN = 32  # numbers of the matrix of a shift
@@ -90,7 +90,9 @@ def show(data: PositionsData) -> None:
 
 def _spread(spread: float) -> str:
     """Say how much products at one distance differ."""
-    return say("The largest difference between two products at the same distance is {spread}.", spread=f"{spread:.2g}")
+    return say(
+        "The largest difference between two products at the same distance is {spread}.", spread=localized(spread, ".2g")
+    )
 
 
 def show_shift(data: PositionsData) -> None:
@@ -108,8 +110,8 @@ def show_shift(data: PositionsData) -> None:
         "|PE(pos + {k}) − R PE(pos)| is at most {turned} at all {n} positions; without R it is up to {unturned}.",
         k=k,
         n=len(found.turned),
-        turned=f"{found.turned.max():.1e}",
-        unturned=f"{found.unturned.max():.2f}",
+        turned=localized(found.turned.max(), ".1e"),
+        unturned=localized(found.unturned.max(), ".2f"),
     )
     prose.html("<p class='hl-facts'>{}</p>", largest)
     prose.look_for(say(LOOK_SHIFT), definitions(TERMS[data.encoding]))

@@ -15,7 +15,7 @@ from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from transformer_core.errors import mark
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.tables import PositionTable
@@ -69,7 +69,7 @@ def _name(place: int, table: "PositionTable") -> str:
     if not table.columns:
         return str(place)
     column = table.columns[place]
-    return f"{place}: {column.function}, λ {grouped(column.wavelength, ',.1f')}"
+    return f"{place}: {column.function}, λ {localized(column.wavelength, ',.1f')}"
 
 
 def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
@@ -106,7 +106,7 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     width = len(table.columns)
     wavelengths = np.array([column.wavelength for column in table.columns])
     base = data.base
-    levels = {"2π": math.tau, f"{grouped(2 * base, ',.0f')}π": math.tau * base}
+    levels = {"2π": math.tau, f"{localized(2 * base, ',.0f')}π": math.tau * base}
     words = say("dimension {x}: wavelength {y} positions")
     if data.encoding.endswith("halves"):  # each half rises by itself
         sines = np.arange(width) < width // 2

@@ -3,7 +3,7 @@
 from pages.learn.steps.data import StepsData
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 VERIFIED = mark("Every number on this page verified: {n:,} numbers, largest error {largest} against float64.")
 VERIFIED_TWICE = mark(
@@ -53,4 +53,4 @@ def _symbol(data: StepsData, name: str) -> str:
 
 
 def _exponent(error: float) -> str:
-    return f"{error:.1e}" if error else "0"
+    return localized(error, ".1e") if error else "0"

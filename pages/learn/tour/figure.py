@@ -10,7 +10,7 @@ from pages.shared import drawing, prose
 from pages.shared.recipe import Print, call, named, through
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
-from transformer_core.language import language, say
+from transformer_core.language import language, localized, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +124,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
 
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
-            told = say("Step {step}: loss {loss} nats per token", step=step, loss=f"{loss:.2f}")
+            told = say("Step {step}: loss {loss} nats per token", step=step, loss=localized(loss, ".2f"))
             place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(told))
 
     trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)

@@ -12,7 +12,7 @@ from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.language import grouped, say, say_message, say_number
+from transformer_core.language import localized, say, say_message, say_number
 
 LEAD = mark("All available models. Inspect a model, download it, or import your own.")
 KIND_IN_WORDS = {
@@ -229,7 +229,7 @@ def parameters_of(card: ModelCard) -> None:
         stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
     )
     st.dataframe(
-        said.style.format({"parameters": grouped}),
+        said.style.format({"parameters": localized}),
         hide_index=True,
         height="content",
         column_config={

@@ -10,7 +10,7 @@ from pages.shared import cache, health, prose, runs
 from pages.shared.budget import VARIABLE
 from pages.shared.page import pages
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 LEAD = mark("For server administrators: memory, trainings, response times, errors.")
 TIME = "%Y-%m-%d %H:%M:%S"
@@ -56,7 +56,9 @@ def trainings() -> None:
         return
     for run in found:
         link = {"run": run.name}
-        st.page_link(pages()["train"].script, label=prose.plain(f"{run.title}, {run.step:,}"), query_params=link)
+        st.page_link(
+            pages()["train"].script, label=prose.plain(f"{run.title}, {localized(run.step)}"), query_params=link
+        )
 
 
 def times() -> None:
@@ -98,10 +100,9 @@ def failures() -> None:
 def table(columns: Mapping[str, object], *, decimals: int = 0) -> None:
     """Draw a table with room for the names in its first column, and so many decimals of numbers that are not whole."""
     frame = pd.DataFrame(columns)
-    numbers = st.column_config.NumberColumn(format=f"%.{decimals}f")
-    config = dict.fromkeys(frame.select_dtypes("float"), numbers)
-    config[next(iter(columns))] = st.column_config.Column(width="medium")
-    st.dataframe(frame, hide_index=True, column_config=config)
+    numbers = dict.fromkeys(frame.select_dtypes("float"), lambda number: localized(number, f",.{decimals}f"))
+    config = {next(iter(columns)): st.column_config.Column(width="medium")}
+    st.dataframe(frame.style.format(numbers), hide_index=True, column_config=config)
 
 
 prose.heading(say("Server"), say(LEAD))

@@ -7,7 +7,7 @@ from pages.shared.predictions import answers
 from pages.shared.predictions.prediction import HIGHEST, LOWEST, NEGLIGIBLE, Edit, judge, numbered, verdict
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
-from transformer_core.language import say, say_message
+from transformer_core.language import localized, say, say_message
 
 NONE = -1  # in the place of an output: none of them
 HELP = mark(
@@ -90,7 +90,7 @@ def _question(edit: Edit) -> None:
 
 def _option(edit: Edit, place: int) -> str:
     if place == NONE:
-        return say("none changes by more than {least}", least=f"{NEGLIGIBLE:g}")
+        return say("none changes by more than {least}", least=localized(NEGLIGIBLE, "g"))
     label, before = numbered(edit.labels, place), float(edit.before[place])
     return say("“{label}”, now {before:.2f}", label=label, before=before)
 

@@ -13,7 +13,7 @@ from pages.shared.predictions.prediction import Prediction
 from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
 from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
+from transformer_core.language import localized, say, say_number
 
 FEW = 10  # predictions below which nothing can be said of calibration
 HEIGHT = 300  # px
@@ -82,11 +82,11 @@ def _content(predictions: list[Prediction]) -> None:
 def _facts(predictions: list[Prediction], brier: float) -> list[tuple[str, str]]:
     n, n_right = len(predictions), sum(one.is_right for one in predictions)
     errors = [one.error for one in predictions if one.error is not None]
-    error = f"{mean_absolute_error(errors):.2f}" if errors else "–"
+    error = localized(mean_absolute_error(errors), ".2f") if errors else "–"
     return [
         (say("Predictions"), str(n)),
         (say("Right"), say("{right} of {n}", right=n_right, n=n)),
-        (say("Brier score"), f"{brier:.3f}"),
+        (say("Brier score"), localized(brier, ".3f")),
         (say("Mean absolute error of the probability"), error),
     ]
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_core.errors import Message
+from transformer_core.language import localized
 
 NEGLIGIBLE = 0.01  # change of a probability below or at which an output counts as unchanged
 LOWEST, HIGHEST = 0, 100  # percent: of the confidence that can be stated
@@ -100,8 +101,8 @@ def verdict(edit: Edit, prediction: Prediction) -> Message:
     most, guess = edit.most_changed, prediction.guess
     values: dict[str, Any] = {
         "confidence": prediction.confidence,
-        "least": f"{NEGLIGIBLE:g}",
-        "change": f"{abs(edit.changes[most]):.3f}",
+        "least": localized(NEGLIGIBLE, "g"),
+        "change": localized(abs(edit.changes[most]), ".3f"),
     } | _told("actual", edit, most)
     if guess is None:
         if prediction.is_right:
@@ -115,7 +116,7 @@ def verdict(edit: Edit, prediction: Prediction) -> Message:
             "from {actual_before} to {actual_after}.",
             **values,
         )
-    values = values | _told("guess", edit, guess) | {"predicted": f"{prediction.probability:.2f}"}
+    values = values | _told("guess", edit, guess) | {"predicted": localized(prediction.probability, ".2f")}
     if prediction.is_right:
         return Message(
             "Correct: “{guess}” changes most, from {guess_before} to {guess_after}. You predicted {predicted} "
@@ -150,6 +151,6 @@ def _told(name: str, edit: Edit, place: int) -> dict[str, str]:
     decimals = 2 if f"{before:.2f}" != f"{after:.2f}" else 3
     return {
         name: numbered(edit.labels, place),
-        f"{name}_before": f"{before:.{decimals}f}",
-        f"{name}_after": f"{after:.{decimals}f}",
+        f"{name}_before": localized(before, f".{decimals}f"),
+        f"{name}_after": localized(after, f".{decimals}f"),
     }

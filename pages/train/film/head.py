@@ -19,7 +19,7 @@ from pages.shared.view import run_state
 from pages.train.film import recipes
 from pages.train.film.data import SnapshotData, head_in_words
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")
 TEACHER_FORCING = {  # how the snapshots are made alike
@@ -84,7 +84,7 @@ def heatmap(data: SnapshotData) -> None:
         attention_heatmap,
         (recipes.snapshot(data, data.step, "snapshot"), data.head[1:], data.pattern(data.place)),
         axes=data.axes,
-        title=say(TITLE, step=grouped(data.step), head=head_in_words(*data.head)),
+        title=say(TITLE, step=localized(data.step), head=head_in_words(*data.head)),
         name=data.file_name(f"step{data.step}"),
         key=run_state.FILM_HEATMAP,
         model=weights_of(data.run.path, data.step),

@@ -15,7 +15,7 @@ from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
 from pages.train.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message
+from transformer_core.language import localized, say, say_message
 
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
@@ -175,7 +175,7 @@ def _when(appearance: "Appearance") -> str:
 
 
 def _what(appearance: "Appearance") -> str:
-    return f"{say(_KINDS[appearance.measure])}: {head_in_words(*appearance.name)}, {appearance.score:.2f}"
+    return f"{say(_KINDS[appearance.measure])}: {head_in_words(*appearance.name)}, {localized(appearance.score, '.2f')}"
 
 
 _KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}

@@ -18,7 +18,7 @@ from pages.train.film.data import SnapshotData
 from pages.train.film.film_readings import FilmRead
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError, mark
-from transformer_core.language import grouped, say, say_message
+from transformer_core.language import localized, say, say_message
 
 if TYPE_CHECKING:
     from headlight.analysis.training.head_history import Appearance
@@ -126,7 +126,7 @@ def _remarks(read: FilmRead) -> list[str]:
     """Return what a person should know before trusting the view."""
     reading, remarks = read.reading, []
     if read.damaged:
-        told = ", ".join(grouped(snapshot.step) for snapshot in read.damaged[:8])
+        told = ", ".join(localized(snapshot.step) for snapshot in read.damaged[:8])
         more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
             say(

@@ -3,6 +3,7 @@
 import math
 
 from transformer_core.errors import mark
+from transformer_core.language import localized
 
 MEASURES = {
     "relative_entropy": mark("Entropy"),
@@ -21,16 +22,16 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     if seconds < 90 * 60:
         return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{localized(seconds / 3600, '.1f')} h"
 
 
 def epochs_in_words(n: float) -> str:
     """Return a number of epochs: with two digits that matter below 10, else whole."""
-    return f"{n:.2g}" if n < 9.95 else f"{n:,.0f}"
+    return localized(n, ".2g") if n < 9.95 else localized(n, ",.0f")
 
 
 def loss_in_digits(nats: float) -> str:
     """Return a loss with three digits that matter, however small it is: "12.3", "1.69", "0.00213"."""
     if not 1e-6 <= nats < 1e6:
-        return f"{nats:.2g}"
+        return localized(nats, ".2g")
     return f"{nats:,.{max(0, 2 - math.floor(math.log10(nats)))}f}"

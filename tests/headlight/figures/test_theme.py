@@ -77,4 +77,4 @@ def test_the_template_is_made_once_for_each_theme_and_language():
     assert template(LIGHT) is template(LIGHT) and template(LIGHT) is not template(DARK)
     with speaking("de"):
         german = template(LIGHT)
-    assert (german.layout.separators, template(LIGHT).layout.separators) == (".\u202f", ".,")
+    assert (german.layout.separators, template(LIGHT).layout.separators) == (",\u202f", ".,")

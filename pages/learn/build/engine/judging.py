@@ -10,6 +10,7 @@ from pages.learn.build.engine.step import Step
 from pages.learn.build.engine.values import LineError, shape_in_words
 from pages.learn.build.engine.workbench import Workbench
 from transformer_core.errors import Message, mark
+from transformer_core.language import localized
 
 TOLERANCE = 1e-5  # of numbers up to 1; in proportion more for larger ones, as the model computes in float32
 LARGE = -50.0  # a score below it has no weight to speak of
@@ -165,9 +166,9 @@ def _of_numbers(result: np.ndarray, expected: np.ndarray) -> tuple[Message, ...]
         return (Message(SIGN),)
     factor = float(np.median(result[finite] / expected[finite]))
     if factor and is_close(result / factor, expected):
-        digits = f"{factor:.3g}"
+        digits = localized(factor, ".3g")
         return (Message(NEARLY) if digits == "1" else Message(FACTOR, factor=digits),)
     offset = float(np.median(result[finite] - expected[finite]))
     if is_close(result - offset, expected):
-        return (Message(OFFSET, offset=f"{offset:.3g}"),)
+        return (Message(OFFSET, offset=localized(offset, ".3g")),)
     return ()

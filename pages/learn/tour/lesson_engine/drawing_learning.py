@@ -10,7 +10,7 @@ from headlight.figures.hues import WARM
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, csv_of
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 from transformer_core.training.schedule import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve
@@ -99,7 +99,7 @@ def draw_warm_up(data: FigureData) -> Plot:
     steps = np.unique(
         np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
     )
-    name = say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=grouped(warmup))
+    name = say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=localized(warmup))
     lines = [Line(name=name, values=_rates(steps, d_model, warmup))]
     if (d_model, warmup) != (512, 4000):
         lines.append(Line(name=say("the paper's base model"), values=_rates(steps, 512, 4000), hue=WARM))
@@ -108,7 +108,7 @@ def draw_warm_up(data: FigureData) -> Plot:
         steps,
         lines,
         title=data.titled(
-            say("Learning rate: peak {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup))
+            say("Learning rate: peak {rate} at step {step}", rate=localized(highest, ".2e"), step=localized(warmup))
         ),
         x_title=say("step"),
         y_title=say("learning rate"),

@@ -14,7 +14,7 @@ from pages.learn.tour.lesson_engine.quantities import QUANTITIES
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import Message
-from transformer_core.language import grouped, say, say_number
+from transformer_core.language import localized, say, say_number
 from transformer_core.model.positions import sinusoidal_table
 
 _MOST_CELLS = 20_000  # of a table of numbers
@@ -119,7 +119,9 @@ def draw_bars(data: FigureData) -> Plot:
         axis.shown,
         title=data.titled(data.given["values"]),
         label_name=say(axis.name),
-        value_name=say("value (axis starts at {low})", low=f"{limits[0]:g}") if limits and limits[0] else say("value"),
+        value_name=say("value (axis starts at {low})", low=localized(limits[0], "g"))
+        if limits and limits[0]
+        else say("value"),
         limits=limits,
         decimals=data.given.get("decimals", 2),
     )
@@ -141,8 +143,8 @@ def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, floa
     if low >= high or (seen < low).any() or (seen > high).any():
         raise LessonError(
             "the values range from {least} to {most}; “from” and “to” exclude some",
-            least=f"{seen.min(initial=np.inf):g}",
-            most=f"{most:g}",
+            least=localized(seen.min(initial=np.inf), "g"),
+            most=localized(most, "g"),
             line=data.spec.line,
         )
     return low, high
@@ -190,7 +192,7 @@ def draw_shapes(data: FigureData) -> Table:
             if is_own:
                 raise
             continue  # this kind of model has no such part
-        rows.append((_meaning(source), values.in_words(), grouped(values.array.size)))
+        rows.append((_meaning(source), values.in_words(), localized(values.array.size)))
         codes.append(source)
     return Table(
         title=data.titled(say("Activation shapes on this text")),

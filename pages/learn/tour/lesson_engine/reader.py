@@ -24,6 +24,7 @@ from pages.learn.tour.lesson_engine.lesson import (
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.parameters import Read, attention, number, one_of, whole
 from transformer_core.errors import Message
+from transformer_core.language import localized
 
 MOST_LETTERS = 60_000  # of a lesson
 MOST_PADDING = 16  # tokens
@@ -61,7 +62,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
     }
     try:
         if len(text) > MOST_LETTERS:
-            raise LessonError("a lesson may have at most {n} characters", n=f"{MOST_LETTERS:,}", line=1)
+            raise LessonError("a lesson may have at most {n} characters", n=localized(MOST_LETTERS, ","), line=1)
         head, *rest = divide(text)
         known = _values(head, _HEAD)
         if not known.get("title"):

@@ -9,6 +9,7 @@ from jaxtyping import Shaped
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from transformer_core.errors import Message
+from transformer_core.language import localized
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
 
@@ -139,9 +140,9 @@ def plain_number(value: float, decimals: int | None = None) -> str:
     if math.isinf(value):
         text = "-∞" if value < 0 else "∞"
     elif decimals is not None:
-        text = f"{value:.{decimals}f}"
+        text = localized(value, f".{decimals}f")
     elif math.isfinite(value) and value == round(value) and abs(value) < 1e9:
-        text = f"{value:.0f}"
+        text = localized(value, ".0f")
     else:
-        text = f"{value:.4g}"
+        text = localized(value, ".4g")
     return text.replace("-", "\u2212") if "e" not in text else text

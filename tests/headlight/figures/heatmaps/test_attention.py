@@ -127,6 +127,7 @@ def test_a_large_figure_leaves_its_words_to_the_browser(monkeypatch: pytest.Monk
         "before": "",
         "format": ".2f",
         "power": False,
+        "decimal": ".",
         "forbidden": "masked",
     }
     assert all(trace.meta == "words" and trace.customdata is None for trace in figure.data)

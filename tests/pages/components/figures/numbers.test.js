@@ -35,7 +35,7 @@ test("words lose the markup that plotly reads, and no other", () => {
 
 test("words of cells: sign, rounding to nothing, powers, what is forbidden", () => {
   const words = (z, more) => {
-    const told = { queries: ["a"], keys: ["b", "c"], before: "", forbidden: "no", ...more };
+    const told = { queries: ["a"], keys: ["b", "c"], before: "", forbidden: "no", decimal: ".", ...more };
     const figure = { data: [{ meta: "words", z }], layout: { meta: { words: told } } };
     fillInWords(figure);
     return figure.data[0].customdata;
@@ -43,5 +43,6 @@ test("words of cells: sign, rounding to nothing, powers, what is forbidden", () 
   const signed = { format: "+.2f" };
   assert.deepEqual(words([[1.234, -1.235]], signed), [["a → b: +1.23", "a → c: −1.24"]]);
   assert.deepEqual(words([[-0.001, NaN]], signed), [["a → b: +0.00", ""]]);
+  assert.deepEqual(words([[0.5, 2]], { format: ".2f", decimal: "," }), [["a → b: 0,50", "a → c: 2,00"]]);
   assert.deepEqual(words([[-7, -1]], { format: ".2f", power: true, below: "< 1e-6" }), [["a → b: < 1e-6", "a → c: 0.1"]]);
 });

@@ -42,7 +42,7 @@ async function open(figure, { more = {}, isDark = false, width = 700, height = 6
 }
 
 test("a saved page draws its figure with what is in it: numbers, words, layout, and the reader's theme", async () => {
-  const figure = heatmap({ meta: { words: { queries: ["</script><b>a"], keys: ["b", "c"], before: "", forbidden: "no", format: ".2f" } } }, { rows: 1, columns: 2 });
+  const figure = heatmap({ meta: { words: { queries: ["</script><b>a"], keys: ["b", "c"], before: "", forbidden: "no", decimal: ".", format: ".2f" } } }, { rows: 1, columns: 2 });
   const z = { dtype: "f4", bdata: Buffer.from(Float32Array.from([0.25, 0.5]).buffer).toString("base64"), shape: "1, 2" };
   Object.assign(figure.data[0], { z, meta: "words", customdata: null });
   const { last, document, theme, settled, html } = await open(figure, { more: { about: "of <b>this</b> & that" }, isDark: true });

@@ -23,7 +23,7 @@ export function nats(value) {
 }
 
 function share(p) {
-  return p > 0 && p < 0.0001 ? "<0.0001" : short(p);
+  return p > 0 && p < 0.0001 ? `<${fixed(0.0001, 4)}` : short(p);
 }
 
 function rankInWords(rank) {

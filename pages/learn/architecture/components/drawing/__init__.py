@@ -13,7 +13,7 @@ from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.language import grouped, say
+from transformer_core.language import localized, say
 
 _LONGEST = 100  # characters of a name that a browser may send
 _TEXT = 34  # characters of a text that stand under a stack
@@ -76,7 +76,7 @@ def drawing(
                 "name": stack,
                 "input": inputs[stack] if is_pair else say("Inputs"),
                 "text": _short(texts[stack]),
-                "shape": f"{grouped(lengths[stack])} × {grouped(plan.config.d_model)}",
+                "shape": f"{localized(lengths[stack])} × {localized(plan.config.d_model)}",
                 "layers": plan.layers(stack),
                 "layer": open_layers[stack],
                 "whole": next(box for box in inside if box["kind"] == "layer"),
@@ -87,7 +87,7 @@ def drawing(
         )
     last = lengths[plan.stacks[-1]]
     head = [
-        box | {"shape": f"{grouped(last)} × {grouped(plan.config.vocab_size)}" if box["kind"] == "linear" else ""}
+        box | {"shape": f"{localized(last)} × {localized(plan.config.vocab_size)}" if box["kind"] == "linear" else ""}
         for box in boxes
         if not box["stack"]
     ]

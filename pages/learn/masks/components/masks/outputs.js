@@ -39,7 +39,7 @@ function makeChip({ place, word, before, now, said, says }) {
   return chip;
 }
 
-const inShort = (value) => probability(value).replace("0.", ".");
+const inShort = (value) => probability(value).replace(/0(?=[.,])/, "");
 
 export function lightChips(view) {
   const row = view.pointed?.row ?? null;

@@ -16,6 +16,7 @@ from transformer_core.errors import Message, mark
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace
+from transformer_core.language import localized
 from transformer_core.model.attention import attention_pattern, attention_scores
 from transformer_core.model.masks import causal_mask, padding_mask
 from transformer_core.model.norms import LayerNorm
@@ -194,7 +195,7 @@ def _smoothing(n_vocab: int, smoothing: float) -> Item:
         ask=Message(
             "Label smoothing spreads {smoothing} evenly over a vocabulary of {n_vocab} tokens, including the "
             "correct one. What is the target probability of the correct token?",
-            smoothing=f"{smoothing:g}",
+            smoothing=localized(smoothing, "g"),
             n_vocab=n_vocab,
         ),
         right=round(target[0, 0, 0].item(), 4),
@@ -215,7 +216,7 @@ def _temperature(logits: tuple[int, int, int], temperature: float) -> Item:
             "Three tokens A, B and C have the logits {logits}. The temperature is changed from 1 to {temperature}. "
             "Which token is the most probable one then, and how does its probability change?",
             logits=", ".join(map(str, logits)),
-            temperature=f"{temperature:g}",
+            temperature=localized(temperature, "g"),
         ),
         choices=tuple(
             Message("{token}; its probability rises", token=tokens[place])
