@@ -103,7 +103,7 @@ class Source:
         return named(f"model{side}", through(moved, lambda _: replace(self, stack="").load()[0])), tokenizer
 
     def forward(self, value: Expression) -> Expression:
-        """Return what forward passes of the model compute, on its device."""
+        """Return the same, computed on the device of the model."""
         return through(value, self._on_device)
 
     def _on_device(self, make: Callable[[], Any]) -> Any:

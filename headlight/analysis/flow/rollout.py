@@ -1,8 +1,8 @@
-"""Attention across layers: from which tokens what a position holds at the end may have come.
+"""Attention across layers: the input tokens that the final state of a position may depend on.
 
-A head looks at states that are themselves mixtures of tokens. Two ways to follow that down to the input: *rollout*
-multiplies the layers, as shares that are shared out again; *flow* takes their weights for the widths of pipes, and asks
-how much could come through from one token.
+A head attends to states that are themselves mixtures of tokens. Two ways to follow this down to the input: *rollout*
+multiplies the attention matrices of the layers; *flow* treats their weights as capacities, and computes the maximum
+flow from each token.
 
 Both go by attention alone: W is the mean over a layer's heads, and each layer is A = r I + (1 - r) W, with r = 0.5 for
 the residual stream. In an encoder-decoder each decoder layer mixes twice, first r : 1 - r of itself and self-attention,
@@ -102,7 +102,7 @@ def rollout_to_source(
 def flow(
     patterns: Float[np.ndarray, "layer *head pos pos"], query: int, *, residual: float = RESIDUAL
 ) -> Float[np.ndarray, " pos"]:
-    """Return how much could flow from each input token, by itself, to one position of the last layer.
+    """Return how much could flow from each input token alone to one position of the last layer.
 
     That is the maximum flow in the graph whose nodes are the positions before and after each layer, and whose edges
     are as wide as A = r I + (1 - r) W; one maximum flow an input token, which of a hundred tokens takes a second.
@@ -132,7 +132,7 @@ def flow_to_source(
     *,
     residual: float = RESIDUAL,
 ) -> FromBothSides:
-    """Return how much could flow from each token of either side, by itself, to one position of the last decoder layer.
+    """Return how much could flow from each token of either side alone to one position of the last decoder layer.
 
     The graph is that of `flow` for both stacks. Between them, in each decoder layer, a position takes r from what its
     self-attention made, and (1 - r) C from the encoder's final states.
@@ -185,7 +185,7 @@ class _Pipes:
         return top
 
     def flows(self, start: int, ends: np.ndarray) -> Float[np.ndarray, " end"]:
-        """Return the maximum flow from one node to each of some others, by itself."""
+        """Return the maximum flow from one node to each of some others alone."""
         rows, columns, widths = (np.concatenate(parts) for parts in zip(*self._laid, strict=True))
         graph = csr_array((widths, (rows, columns)), shape=(self._n_nodes, self._n_nodes), dtype=np.int32)
         units = np.array([maximum_flow(graph, start, int(end)).flow_value for end in ends])
@@ -205,7 +205,7 @@ def _mixed(patterns: Float[np.ndarray, "layer *head pos pos"], residual: float) 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Part:
-    """The final states of one side, and what of them may have come from the tokens of a side."""
+    """The final states of one side, and how much they may depend on the tokens of a side."""
 
     of: Where
     side: Where
@@ -214,13 +214,13 @@ class Part:
 
 
 def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
-    """Return where final states may have come from, by the patterns of all layers.
+    """Return how much final states may depend on each input token, by the patterns of all layers.
 
     Of the encoder, of the decoder, and of the decoder from the source: each that the model has.
 
     Args:
         model_run: of a short text.
-        method: "rollout" multiplies the layers, "flow" asks how much could come through; see `rollout`.
+        method: "rollout" multiplies the layers, "flow" computes maximum flows.
 
     Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
     """

@@ -191,7 +191,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
 
 
 def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Iterator[Written]:
-    """Yield what a sub-layer of a block adds."""
+    """Yield the terms that a sub-layer of a block adds."""
     block = f"{stack}.blocks.{layer}"
     if part == "mlp":
         yield Written(source=SourceName(kind="feed_forward", layer=layer), site=f"{block}.hook_mlp_out")
@@ -254,8 +254,8 @@ class _Split:
         return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
 
     def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
-        """Return what was added to the stream."""
-        assert step.site is not None, "a bias is no vector of its own"
+        """Return the term that a step adds to the stream."""
+        assert step.site is not None, "a bias is not captured"
         value = self._captured[step.site]
         if step.module is None:
             return value
@@ -266,13 +266,7 @@ class _Split:
     def _passed_on(
         self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Written | Normed], *, with_biases: bool = False
     ) -> Float[np.ndarray, "pos d_model"]:
-        """Return what is left of a part of the stream after some steps, each norm dividing by what it did divide by.
-
-        Args:
-            part: of the stream before the steps.
-            steps: in their order; what they write is left out.
-            with_biases: the biases of projections and normalizations on the way are added.
-        """
+        """Return a part of the stream after the normalizations of some steps; `with_biases`: and with their biases."""
         for step in steps:
             if isinstance(step, Normed):
                 part = self._through(part, step.module, self._deviations[step.module])
@@ -289,7 +283,7 @@ class _Split:
 
 
 def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Float[np.ndarray, "*axes 1"]:
-    """Return what a normalization divides vectors by."""
+    """Return the divisors of a normalization."""
     return np.sqrt((_centred(x, config.norm) ** 2).mean(axis=-1, keepdims=True) + config.layer_norm_eps)
 
 

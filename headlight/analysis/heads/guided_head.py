@@ -1,4 +1,4 @@
-"""Whether a guided head matters: how many outputs go wrong where it is switched off, and where another one is."""
+"""Whether a guided head matters: how many outputs are wrong when it is ablated, and when another one is."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from transformer_core.training.evaluate import free_outputs
 def guidance_facts(
     model: Transformer, tokenizer: Tokenizer, corpus: Corpus, training: TrainingConfig
 ) -> dict[str, Any]:
-    """Return what a card says of a guided head: what goes wrong without it, and without the others.
+    """Return the facts about a guided head for a card: the errors without it, and without the others.
 
     Args:
         model: in evaluation mode.
@@ -50,7 +50,7 @@ def guidance_facts(
 def shares_wrong(
     model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs: Sequence[Pair]
 ) -> Float[np.ndarray, "layer head"]:
-    """Return how many outputs are wrong with each head of the encoder, by itself, switched off: its output set to 0.
+    """Return the share of wrong outputs with each head of the encoder zero-ablated.
 
     Args:
         model: in evaluation mode.
@@ -77,7 +77,7 @@ def _share_wrong(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs
 
 
 def _verdict(corpus: Corpus, pair: Pair, output: str) -> bool | None:
-    """Return whether an output is right by all measures that judge it; None where none does."""
+    """Return whether an output is correct by all measures that apply to it; None if none does."""
     verdicts = [measure(pair, output) for measure in corpus.measures.values()]
     known = [verdict for verdict in verdicts if verdict is not None]
     return all(known) if known else None

@@ -65,10 +65,10 @@ def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
 
 def parameters_of_parts(config: ModelConfig) -> dict[str, int]:
     """Return how many parameters each part has, in all stacks together."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for (_, part), n in parameters_by_part(config).items():
-        found[part] += n
-    return dict(found)
+        counts[part] += n
+    return dict(counts)
 
 
 def settings(config: ModelConfig) -> list[Setting]:

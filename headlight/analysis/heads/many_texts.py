@@ -1,4 +1,4 @@
-"""One head over many texts: what it does as a rule, how much that varies, and which texts show it best."""
+"""One head over many texts: the mean of its measures, how much they vary, and the measures of each text."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MEASURES = ("entropy", "distance", "share_on_first", "strongest_weight")
 
 @dataclass(frozen=True, kw_only=True)
 class HeadOnText:
-    """What a head does on one text, of the queries with a choice: those that may look at two keys or more."""
+    """Measures of a head on one text, over the queries with a choice: those with at least two allowed keys."""
 
     text: Given
     entropy: float | None  # nats, the mean over those queries; None: no query has a choice
@@ -30,7 +30,7 @@ class HeadOnText:
     share_on_first: float | None  # of attention, on the first key, in [0, 1]; the same
     strongest: Cell
     strongest_labels: tuple[str, str]  # of its query and its key
-    n_tokens: int  # that are there to be looked at: the keys
+    n_tokens: int  # the number of keys
 
     @property
     def strongest_weight(self) -> float:
@@ -98,7 +98,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class HeadOverTexts:
-    """What a head does on several texts."""
+    """Measures of a head on several texts."""
 
     texts: tuple[HeadOnText, ...]
     measures: Mapping[str, Spread | None]  # by name in MEASURES; None: no text has it

@@ -121,5 +121,5 @@ def _rows(patterns: Patterns, queries: Bool[np.ndarray, " query"]) -> Float[np.n
 
 
 def _as_list(texts: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return what is known of several texts, or of one alone, as a list."""
+    """Return the arrays of several texts, or of a single one, as a list."""
     return [texts] if isinstance(texts, np.ndarray) else list(texts)

@@ -1,7 +1,7 @@
 """Some texts, and for each measure of a head the weights by which it is read off their patterns.
 
 All measures but entropy are sums of a pattern times weights, and the weights depend on the texts alone. So they are
-worked out once, for the texts as they stand and for their tokens in other orders, and measuring is one product.
+computed once, for the texts and for their tokens in other orders, and measuring is one product.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -173,13 +173,13 @@ def diagonal_weights(
 
     Args:
         queries: places of the tokens that ask, in each order.
-        keys: places of the tokens that are asked. Of m keys, the one on the diagonal of the i-th of n queries is at
+        keys: positions of the keys. Of m keys, the one on the diagonal of the i-th of n queries is at
             i (m - 1) / (n - 1), rounded.
         allowed: True = may attend.
 
     Source: Zhang et al. 2021, "On the usefulness of self-attention for automatic speech recognition with
     Transformers", for D.
-    Differs: the farthest key is one that may be looked at, U is taken off, and the diagonal is scaled to the keys.
+    Differs: the farthest key is an allowed one, U is subtracted, and the diagonal is scaled to the keys.
     """
     has_choice = allowed.sum(axis=1) >= 2
     near = closeness(queries, keys, allowed, len(allowed))
@@ -211,7 +211,7 @@ def orders_of(tokens: Sequence[int], special: Collection[int], *, n_shuffles: in
 
     Args:
         tokens: of the text.
-        special: tokens that stay in their places: what lies on them by habit shall not count as chance.
+        special: tokens that keep their positions: attention to them does not count as chance.
         n_shuffles: how many orders to draw.
         seed: for other draws of the same text.
     """
@@ -229,7 +229,7 @@ def rearranged(
 
     Args:
         cells: of the text in its own order: which queries and which keys belong together.
-        queries: orders of the text that asks.
-        keys: orders of the text that is asked; in self-attention the same.
+        queries: orders of the queries' text.
+        keys: orders of the keys' text; in self-attention the same.
     """
     return cells[queries[:, :, None], keys[:, None, :]]

@@ -1,7 +1,6 @@
-"""What is measured of a head: where it looks, in a few numbers, each share of attention beside what chance would give.
+"""Measures of a head: a few numbers of where it attends, each share of attention beside that by chance.
 
-Chance is what the same weights would get over the same texts with their tokens in another order. What matters is how
-far a head is above that.
+Chance is the share of the same weights over the same texts with their tokens in another order.
 """
 
 from collections.abc import Iterable
@@ -71,7 +70,7 @@ class HeadMeasures:
     diagonality: Share | None  # 1: all on the diagonal; 0: as far from it as evenly spread attention, or farther
     previous: Share | None  # on the token before; None in cross-attention
     induction: Share | None  # of tokens that occurred before, on what came after them then; None in cross-attention
-    aligned: Share | None  # on the tokens that truly determine what is said next
+    aligned: Share | None  # on the tokens that determine the next one, by the corpus
 
     @property
     def name(self) -> HeadName:

@@ -21,7 +21,7 @@ MAX_TOKENS = 64  # of each side; of longer texts, the beginning is measured
 
 
 class HeadMeter:
-    """Measures heads again and again on the same texts: what is known of the texts is worked out once.
+    """Measures heads repeatedly on the same texts, whose weights are computed once.
 
     Args:
         config: of the models that are to be measured.
@@ -86,7 +86,7 @@ def measure_heads(
     max_tokens: int = MAX_TOKENS,
     n_shuffles: int = N_SHUFFLES,
 ) -> list[HeadMeasures]:
-    """Measure every head once; who measures the same texts again keeps a `HeadMeter`.
+    """Measure every head once; to measure on the same texts again, keep a `HeadMeter`.
 
     Raises:
         CorpusError: there are no items.
@@ -96,12 +96,12 @@ def measure_heads(
 
 
 def _batches(config: ModelConfig, cases: Sequence[Case]) -> list[Sequence[Case]]:
-    """Return the texts as one batch; each by itself where padding would be looked at."""
+    """Return the texts as one batch; as batches of one text where padding could not be masked."""
     return [cases] if config.pad_id is not None or not config.has_encoder else [[case] for case in cases]
 
 
 def _head_measures(name: HeadName, by_name: Mapping[str, Float[np.ndarray, " order"]]) -> HeadMeasures:
-    """Return what was found of one head: of each measure the mean, in each order of the tokens."""
+    """Return the measures of one head, of their means in each order of the tokens."""
     entropy, relative_entropy = (None if np.isnan(by_name[m][0]) else float(by_name[m][0]) for m in ENTROPIES)
     shares = {measure: _share(by_name[measure]) for measure in SHARES if measure in by_name}
     return HeadMeasures(

@@ -1,4 +1,4 @@
-"""What each head writes on a text, and what each layer hands on."""
+"""The output of each head on a text, and the residual stream after each layer."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,12 @@ MAX_TOKENS = 128  # GPT-2: 144 heads x 128 tokens x 768 numbers are 54 MiB
 def head_outputs(
     model: Transformer, inputs: Sequence[Sequence[int]], *, max_tokens: int = MAX_TOKENS
 ) -> dict[str, Float[np.ndarray, "layer head pos d_model"]]:
-    """Return what every head writes into the residual stream on one text: z W_O, with the head's own rows of W_O.
+    """Return every head's output to the residual stream on one text: z W_O, with the head's own rows of W_O.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
         inputs: as for `final_states`.
-        max_tokens: of each side; what heads write takes d_model numbers a head and token.
+        max_tokens: of each side; outputs take d_model numbers per head and token.
 
     Returns:
         by name of attention, as ATTENTIONS has them, float32. Over the heads of a layer they sum to `attn_out`, but for

@@ -1,4 +1,4 @@
-"""What is to be seen of a head: one or several as one, in tokens or words, all of a text or a window of it.
+"""The picture of a head, or of several as one: in tokens or words, of a whole text or a window of it.
 
 A picture has at most `MOST_CELLS` rows and columns; of more, each cell is the largest of a block of queries and keys.
 """
@@ -37,7 +37,7 @@ class HeadShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ViewSpec:
-    """What a person wants to see of an attention."""
+    """The choices of a picture."""
 
     heads: tuple[HeadShare, ...]  # one, or several of which the weighted mean is drawn
     quantity: Quantity = "pattern"
@@ -94,7 +94,7 @@ def picture(
     special: tuple[Sequence[bool], Sequence[bool]],
     most_cells: int = MOST_CELLS,
 ) -> HeadPicture:
-    """Return what is to be seen of an attention on a text.
+    """Return the picture of an attention on a text.
 
     Args:
         attention_maps: the attention.
@@ -158,7 +158,7 @@ class _Shown:
     def of(
         cls, span: slice, hidden: Bool[np.ndarray, " token"], labels: Sequence[str], numbers: Sequence[int]
     ) -> "_Shown":
-        """Return what a window shows of a side, given which unit each token belongs to."""
+        """Return the tokens of a side in a window, given the unit that each token belongs to."""
         tokens = [token for token in range(span.start, span.stop) if not hidden[token]]
         units = [numbers[token] for token in tokens]
         before = {numbers[token] for token in range(span.start) if not hidden[token]} - {*units[:1]}
@@ -182,7 +182,7 @@ class _Shown:
 
 
 def _slices(window: tuple[Span, Span] | None, n_queries: int, n_keys: int) -> tuple[slice, slice]:
-    """Return which queries and keys are looked at: all, where a window lies beyond the text."""
+    """Return the queries and keys of a window; all, if it is beyond the text."""
     spans = []
     for n, (first, last) in zip((n_queries, n_keys), window or ((0, n_queries - 1), (0, n_keys - 1)), strict=True):
         spans.append(slice(first, min(last + 1, n)) if first < n else slice(0, n))

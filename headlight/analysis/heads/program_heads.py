@@ -1,4 +1,4 @@
-"""The heads of a program, and the heads that training found for the same task: which does what which does."""
+"""The heads of a program, matched with the heads of a model that was trained on the same task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class ProgramMatch:
 
     @property
     def is_learned(self) -> bool:
-        """Whether the trained model has learned the task: at least 99 % of its outputs are right."""
+        """Whether the trained model has learned the task: at least 99 % of its outputs are correct."""
         return self.accuracy >= LEAST_ACCURACY
 
 
@@ -88,7 +88,7 @@ def match_program(
         tokenizer: of both.
         corpus: of the task.
         n_inputs: held-out inputs that are compared.
-        n_untrained: untrained models, with seeds of their own.
+        n_untrained: untrained models, each with another seed.
 
     Raises:
         ConfigError: the two do not read the same tokens, or the trained model has fewer heads than the program.
@@ -151,7 +151,7 @@ def head_rows(model: Transformer, batch: Batch) -> Float[np.ndarray, "head row k
 def _nearest(
     wanted: Float[np.ndarray, "role row key"], there: Float[np.ndarray, "head row key"]
 ) -> tuple[np.ndarray, Float[np.ndarray, " role"]]:
-    """Return for each role a head of its own, so that the sum of the distances is smallest, and the distances."""
+    """Return a different head for each role, with the smallest sum of distances, and the distances."""
     distances = pattern_distances(wanted, there)
     places, heads = linear_sum_assignment(distances)
     return heads, distances[places, heads]
@@ -159,7 +159,7 @@ def _nearest(
 
 @torch.inference_mode()
 def _mean_outputs(model: Transformer, attention: Attention, batch: Batch) -> list[Float[Tensor, "1 head 1 d_head"]]:
-    """Return each head's mean output over the tokens that have a label, by layer: what an ablated head writes."""
+    """Return each head's mean output over the tokens that have a label, by layer, for mean ablation."""
     layers = range(attention.n_layers(model.config))
     with capture(model, "*.hook_z") as acts:
         model(*batch.inputs)

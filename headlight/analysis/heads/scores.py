@@ -1,8 +1,7 @@
-"""What a head is good for, in two numbers that need each other: where it looks, and what is lost without it.
+"""Scores of a head: where it attends, and how much the loss rises without it.
 
-Looking is measured against what is known to be right (a corpus's true alignment) and against the simplest habits; being
-needed is measured by taking the head away. A head may look at the right place and change nothing, or the other way
-round.
+Attention is compared with a corpus's true alignment and with simple patterns; the effect is that of zero ablation. A
+head may attend to the correct position and change nothing, or the other way round.
 """
 
 from collections.abc import Sequence
@@ -43,7 +42,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
         items: texts to measure on, held out; some dozens give two digits.
 
     Returns:
-        The heads in the order of the forward pass. The encoder's have no alignment of their own: theirs is None.
+        The heads in the order of the forward pass. Those of the encoder have no alignment: None.
     """
     cases = [case_of(model.config, tokenizer, item) for item in items]
     whole = _mean_loss(model, cases)
@@ -73,7 +72,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
 
 
 def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[str, Any]]:
-    """Return what a card says of heads: those with a habit, and two of those that are needed without one.
+    """Return the heads that a card names: those with a habit, and two of those that are needed without one.
 
     The most needed come first.
     """

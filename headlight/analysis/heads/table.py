@@ -1,4 +1,4 @@
-"""Numbers to take away: a table with a line for each cell (CSV), and arrays by name (NPZ)."""
+"""Numbers to save: a table with a line for each cell (CSV), and arrays by name (NPZ)."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ def pattern_arrays(
     first_query: int = 0,
     first_key: int = 0,
 ) -> dict[str, np.ndarray]:
-    """Return what `pattern_csv` writes, as arrays by name; arguments as there.
+    """Return the numbers of `pattern_csv` as arrays by name; arguments as there.
 
     Returns:
         `pattern` (float32) and `mask` (bool), [query, key]; `query_tokens` [query] and `key_tokens` [key], text;
@@ -84,7 +84,7 @@ def pattern_arrays(
 
 
 def _lines(rows: Iterable[Iterable[object]]) -> list[str]:
-    """Return the rows as lines of CSV, without their ends; a label may hold a line break of its own."""
+    """Return the rows as lines of CSV, without their ends; a label may contain a line break."""
     lines = []
     for row in rows:
         text = io.StringIO()
@@ -94,7 +94,7 @@ def _lines(rows: Iterable[Iterable[object]]) -> list[str]:
 
 
 def _table(names: Sequence[str], rows: list[str], columns: list[str], cells: np.ndarray) -> str:
-    """Return the table: its names, then what each line begins with, goes on with, and ends with."""
+    """Return the table: its names, then a line of row, column and cell for each cell."""
     lines = [
         f"{row}{column}{cell}\n"
         for row, ends in zip(rows, cells.tolist(), strict=True)

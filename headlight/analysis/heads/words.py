@@ -1,4 +1,4 @@
-"""What a head is good for, in words: where it looks, and what is lost without it."""
+"""A head in words: where it attends, and how much the loss rises without it."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class HeadScore:
     attention: str  # its name in ATTENTIONS
     layer: int
     head: int
-    aligned: float | None  # on the places that truly determine what is said next; None: not known for these texts
+    aligned: float | None  # on the positions that determine the next token; None: not known for these texts
     previous: float | None  # on the token before
     first: float | None  # on the first token
     near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
@@ -33,7 +33,7 @@ class HeadScore:
             "first": self.first,
         }
         known = ((name, share) for name, share in shares.items() if share is not None)
-        name, share = max(known, key=lambda found: found[1], default=("", 0.0))  # in cross-attention there may be none
+        name, share = max(known, key=lambda one: one[1], default=("", 0.0))  # in cross-attention there may be none
         if share >= _NOTABLE_SHARE:
             if name == "antecedent":
                 return Message("puts {share:.0%} of its attention from pronouns on their antecedents", share=share)
@@ -49,7 +49,7 @@ class HeadScore:
         return NO_MESSAGE
 
     def sentence(self) -> Message:
-        """Return what the head does, with its name, as a model's card has it."""
+        """Return the sentence about the head in a model's card, with its name."""
         name = HeadName(self.attention, self.layer, self.head)
         return Message.joined("", (name.in_words(), ": ", self.in_words(), "."))
 

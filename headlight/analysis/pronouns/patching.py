@@ -118,7 +118,7 @@ def right_on_both_sides(model: Transformer, batch: PairBatch) -> tuple[MinimalPa
 
 
 def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, ...], ...]:
-    """Return what greedy decoding makes of each row's source: tokens after <bos>, with <eos> where it was written."""
+    """Return the greedy translation of each row's source: tokens after <bos>, with <eos> if it was generated."""
     longest = max(map(len, batch.translations)) + 1  # longer is wrong, whatever comes
     written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
     return tuple(tuple(until_end(row, model.config)) for row in written)
@@ -135,14 +135,14 @@ def _padded(rows: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "r
 
 
 class FlipRates(NamedTuple):
-    """Of sides that the model translates right, the share whose pronoun becomes the other one, in [0, 1]."""
+    """Of sides that the model translates correctly, the share whose pronoun becomes the other one, in [0, 1]."""
 
     to_feminine: float  # il becomes elle, ils becomes elles
     to_masculine: float  # elle becomes il, elles becomes ils
 
     @property
     def lower(self) -> float:
-        """The lower of the two: what holds in both directions."""
+        """The lower of the two rates."""
         return min(self)
 
 
@@ -165,7 +165,7 @@ class PronounRuns:
 
     Args:
         model: in evaluation mode.
-        batch: the pairs; those that the model does not translate right say nothing, so leave them out.
+        batch: the pairs; leave out those that the model does not translate correctly.
     """
 
     def __init__(self, model: Transformer, batch: PairBatch) -> None:
@@ -219,14 +219,14 @@ class Agreement:
     """What greedy decoding writes under a patch, from the first word on."""
 
     head: HeadName
-    rates: FlipRates  # translations that are right up to the pronoun, which is the other one
+    rates: FlipRates  # translations that are correct up to the pronoun, which is the other one
     n_gendered: int  # of these, the ones whose adjective has another form for the other gender
     agreeing: float  # share of these that have that other form, in [0, 1]
     exact: float  # of all translations, the share that is word for word the one with the other pronoun
 
 
 def agreement(runs: PronounRuns, head: HeadName) -> Agreement:
-    """Return what the model writes, decoding greedily, while a head is patched at the position that matters."""
+    """Decode greedily while a head is patched at the position of its role, and compare the translations."""
     batch = runs.batch
     role = "pronoun" if head.attention == "encoder" else "prediction"
     with intervene(runs.model, runs.interventions([head], role=role)):

@@ -1,4 +1,4 @@
-"""Which heads, patched by themselves, turn il into elle and elle into il; and that other heads do not."""
+"""Heads that turn il into elle and elle into il when they are patched alone, and random sets of heads that do not."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ class SmallestSet:
     """A set of heads that is enough, and how far it is known to be the smallest."""
 
     heads: Heads
-    n_checked: int  # every set of at most so many heads was tried; len(heads) - 1 or more: no smaller set is enough
+    n_checked: int  # all sets of up to n heads were tried; len(heads) - 1 or more: no smaller set is enough
     equally_small: tuple[
         Heads, ...
     ]  # all sets of the same size that are enough, this one too; () if not all were tried
@@ -65,7 +65,7 @@ class PronounHeads:
     n_right: int  # of these, the pairs of which the model translates both sides word for word
     n_searched: int  # pairs of the half on which the set was searched
     n_measured: int  # pairs of the half that all rates below are of
-    single: tuple[SetEffect, ...]  # every head by itself, in the order of computation
+    single: tuple[SetEffect, ...]  # every head alone, in the order of computation
     everything: FlipRates  # all heads together
     smallest: SmallestSet | None  # None: no set was found that flips 90 % in both directions
     equally_small: tuple[SetEffect, ...]  # the sets of that size that were enough on the searched half, the best first
@@ -88,7 +88,7 @@ class PronounHeads:
 def pronoun_runs(
     model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, skip: int = 0, plural: bool = False
 ) -> PronounRuns:
-    """Run a model on held-out minimal pairs, those that it translates right on both sides.
+    """Run a model on held-out minimal pairs, those of which it translates both sides correctly.
 
     Args:
         model: a translation model of en-fr, in evaluation mode.
@@ -98,7 +98,7 @@ def pronoun_runs(
         plural: "they", ils and elles in place of "it", il and elle.
 
     Raises:
-        CorpusError: it translates fewer than two of them right.
+        CorpusError: it translates fewer than two of them correctly.
         TextError: a model or tokenizer for which the pairs are not made.
     """
     batch = pair_batch(model, tokenizer, minimal_pairs(n_pairs, skip=skip, plural=plural))
@@ -168,7 +168,7 @@ def pronoun_heads(
 
 
 def set_effect(runs: PronounRuns, heads: Iterable[HeadName]) -> SetEffect:
-    """Return what heads do that are patched together, at all positions."""
+    """Return the effect of heads that are patched together, at all positions."""
     chosen = tuple(heads)
     outcome = runs.patched(chosen) if chosen else runs.unpatched
     change = outcome.difference - runs.unpatched.difference

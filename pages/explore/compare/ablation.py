@@ -41,7 +41,7 @@ def ablated_heads(stack: Stack) -> list[HeadName]:
     """Return the heads that a stack ablates; none if it changes anything else."""
     if method_of(stack) == OTHER:
         return []
-    places = [entry.component if isinstance(entry, Ablation) else entry for entry in stack.enabled]
+    places: list[Any] = [entry.component if isinstance(entry, Ablation) else entry for entry in stack.enabled]
     return [HeadName(place.attention, place.layer, head) for place in places for head in place.heads or ()]
 
 

@@ -49,22 +49,22 @@ def show(data: ComparisonData) -> None:
         )
         return
     recipe = _changes(data)
-    found: dict[str, np.ndarray] = value_of(recipe)
-    if not found:
+    distances: dict[str, np.ndarray] = value_of(recipe)
+    if not distances:
         prose.note(say("The two texts share too few tokens to compare heads; use texts that are more similar."))
         return
     with st.container(key="hl-compare-changed"):
         left, right = st.columns([7, 5], gap="large")
-    most = max(LEAST_RANGE, *(float(np.nan_to_num(of_heads).max()) for of_heads in found.values()))
+    most = max(LEAST_RANGE, *(float(np.nan_to_num(of_heads).max()) for of_heads in distances.values()))
     with left:
-        for name in found:
+        for name in distances:
             _grid(data, name, recipe[name], most)
     with right:
-        if not all(np.isfinite(of_heads).all() for of_heads in found.values()):
+        if not all(np.isfinite(of_heads).all() for of_heads in distances.values()):
             prose.note(say(NOT_FINITE))
         else:
             _list(_ranked(recipe), most)
-    missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
+    missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in distances]
     if missing:
         where = say(" and ").join(missing)
         prose.note(say("In {where}, the two sides share too few tokens to be compared.", where=where))
@@ -75,8 +75,8 @@ def code(data: ComparisonData) -> list[Print]:
     """Return the lines that print what is shown."""
     if not _have_one_shape(data):
         return data.outputs
-    found = _changes(data)
-    return [*data.outputs, Print(found, AXES), Print(call(ranked_heads, found)[:MOST_LISTED])]
+    distances = _changes(data)
+    return [*data.outputs, Print(distances, AXES), Print(call(ranked_heads, distances)[:MOST_LISTED])]
 
 
 def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
@@ -99,9 +99,9 @@ def _changes(data: ComparisonData) -> Expression:
     return named("changed", kept(call(dict, **distances), waiting=say("Comparing all heads …")))
 
 
-def _ranked(found: Expression) -> list[tuple[HeadName, float]]:
+def _ranked(distances: Expression) -> list[tuple[HeadName, float]]:
     """Return the heads of all attentions that changed, the most changed first."""
-    return [one for one in value_of(call(ranked_heads, found)) if one[1] >= UNCHANGED]
+    return [one for one in value_of(call(ranked_heads, distances)) if one[1] >= UNCHANGED]
 
 
 def _grid(data: ComparisonData, name: str, recipe: Expression, most: float) -> None:

@@ -1,4 +1,4 @@
-"""The choices of the page Compare: side A on the left, side B on the right, and what each of them says."""
+"""The choices of the Compare page: side A on the left, side B on the right, and the output of each."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -36,8 +36,7 @@ WITHOUT_MASK = mark("outputs")  # what an encoder-only model without a mask toke
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
     """Draw in one line what the two sides are; what each of them is made of opens."""
-    found = runs.available()
-    trainings = [name for name, run in found.items() if _snapshots(run)]
+    trainings = [name for name, run in runs.available().items() if _snapshots(run)]
     others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
     with st.container(key="hl-compare-sides", horizontal=True, gap="small", vertical_alignment="center"):
         with _side(a, f"{a.letter}: {short(a.head)}"):
@@ -90,7 +89,7 @@ def _shown_text(a: Side, b: Side) -> str:
 
 
 def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":
-    """Return what opens to the choices of a side, and says what is chosen: its head, and what is not as usual."""
+    """Return the popover of a side, named after its head and its other choices that are not the default."""
     chosen = view_fields.WEIGHTS_A.value if side.letter == "A" else view_fields.WEIGHTS_B.value
     method = method_of(side.change)
     parts = [
@@ -179,7 +178,8 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
     shown = f"{run}@" if run else field.value
 
     def take(choice: str) -> None:
-        snapshots = _snapshots(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
+        training = runs.find(choice[:-1]) if choice.endswith("@") else None
+        snapshots = _snapshots(training) if training else []
         if field is view_fields.WEIGHTS_A:
             view_fields.HEAD_A.set(None)
         first = (
@@ -223,7 +223,7 @@ def _head_of_a(side: Side) -> None:
 
 
 def _head_of_b(side: Side, a: Side) -> None:
-    """Choose the head of B: one of its own, or the one of the same number as A's."""
+    """Choose the head of B: one of B's heads, or that of A."""
     options: list[HeadName | str] = [SAME, *side.weights.heads]
     view_fields.HEAD_B.selectbox(
         say("B: head"),

@@ -1,4 +1,4 @@
-"""What the page Compare shows at one time: two sides that were read, and what of them can be compared."""
+"""The data of the Compare page: two sides with their model runs, and the tokens that can be compared."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from transformer_core.text.interface import in_one_line
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
-MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
+MOST_TOKENS = 512  # on a side
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,7 +97,7 @@ class ComparisonData:
     def n_compared(self, i: int) -> int | None:
         """Return how many tokens of a side are compared; None: all.
 
-        Of a decoder that goes on from a prompt it is the prompt, unless both sides go on from the same with the same.
+        Of a decoder that continues a prompt only the prompt is compared, unless both sides have the same tokens.
         """
         a, b = self.model_runs
         is_prompt = self.model_runs[i].architecture == "decoder_only" and a.inputs != b.inputs
@@ -122,7 +122,7 @@ class ComparisonData:
 
         Args:
             figure: what is drawn.
-            name: of its files, behind the names of the two sides.
+            name: of its files, after the names of the two sides.
             key: of the component.
             csv: gives the numbers as a table.
             arrays: gives them by name.
@@ -147,7 +147,7 @@ class ComparisonData:
 
 
 def kept(compared: Expression, *, waiting: str) -> Expression:
-    """Return the same, compared once for all sessions; `waiting` is said meanwhile."""
+    """Return the same, compared once for all sessions; `waiting` is shown meanwhile."""
 
     def compute(make: Callable[[], Any]) -> Any:
         with st.spinner(prose.plain(waiting), show_time=True):

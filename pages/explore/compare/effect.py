@@ -1,4 +1,4 @@
-"""The effect on the output: how probable B finds what A wrote, token by token, and what B writes by itself."""
+"""The effect on the output: the probability of each token of A's output in B, and B's own output."""
 
 from typing import TYPE_CHECKING
 
@@ -33,16 +33,16 @@ def applies(data: ComparisonData) -> bool:
 
 
 def edit(data: ComparisonData) -> Edit | None:
-    """Return what heads that are ablated in B do to A's output, to be predicted; None where none are."""
+    """Return the effect of B's interventions on A's output, to be predicted; None if there are none."""
     a, b = data.a, data.b
     if a.change == b.change or not b.change.enabled or not data.model_runs[0].predicts or not _is_known(data):
         return None
-    found, labels = value_of((_effect(data), _output(data).labels))
+    on_output, labels = value_of((_effect(data), _output(data).labels))
     return Edit(
         of=repr(("heads", a.source, b.source, a.text, a.target)),
         labels=labels,
-        before=np.exp(found.before),
-        after=np.exp(found.after),
+        before=np.exp(on_output.before),
+        after=np.exp(on_output.after),
     )
 
 
@@ -50,15 +50,15 @@ def summarise(data: ComparisonData) -> None:
     """Say in one line what the change does to the output."""
     if not _is_known(data):
         return
-    found: Effect = value_of(_effect(data))
-    before, after = found.losses
+    on_output: Effect = value_of(_effect(data))
+    before, after = on_output.losses
     words = say(
         "Effect of B’s change on A’s output: loss {before:.3f} → {after:.3f} nats per token ({change:+.3f}), mean "
         "KL(A ‖ B) {kl:.3f} nats. Free-running, B {output}",
         before=before,
         after=after,
         change=after - before,
-        kl=float(found.kl.mean()),
+        kl=float(on_output.kl.mean()),
         output=_own_output(data),
     )
     prose.note(words)
@@ -80,9 +80,9 @@ def show(data: ComparisonData) -> None:
     if not _is_known(data):
         prose.note(say("This text has no blanks, so there is no output to compare; type ____ where a word is missing."))
         return
-    found, labels = value_of((_effect(data), _output(data).labels))
+    on_output, labels = value_of((_effect(data), _output(data).labels))
     figure = label_bars(
-        {"": found.change},
+        {"": on_output.change},
         labels,
         title=say("Change in log-probability per output token, B − A"),
         label_name=say("output token of A"),
@@ -90,7 +90,7 @@ def show(data: ComparisonData) -> None:
         width=1100,
         height=HEIGHT,
     )
-    numbers = np.stack([found.before, found.after, found.change, found.kl])
+    numbers = np.stack([on_output.before, on_output.after, on_output.change, on_output.kl])
     data.draw(
         figure,
         name="effect",
@@ -98,7 +98,7 @@ def show(data: ComparisonData) -> None:
         csv=lambda: matrix_csv(
             numbers.T, "token", labels, "quantity", ("log_prob_a", "log_prob_b", "change", "kl"), "nats"
         ),
-        arrays=lambda: {"log_prob_a": found.before, "log_prob_b": found.after, "kl": found.kl},
+        arrays=lambda: {"log_prob_a": on_output.before, "log_prob_b": on_output.after, "kl": on_output.kl},
         code=code(data),
         height=HEIGHT,
     )
@@ -109,12 +109,12 @@ def code(data: ComparisonData) -> list[Print]:
     """Return the lines that print what is shown."""
     if not _is_known(data):
         return data.outputs
-    found = _effect(data)
+    on_output = _effect(data)
     return [
         *data.outputs,
-        Print(found.change, "[token], nats, B minus A"),
-        Print(found.losses, "nats per token, A and B"),
-        Print(found.kl.mean(), "nats, KL(A || B)"),
+        Print(on_output.change, "[token], nats, B minus A"),
+        Print(on_output.losses, "nats per token, A and B"),
+        Print(on_output.kl.mean(), "nats, KL(A || B)"),
         Print(_free_running(data).output),
     ]
 
@@ -130,24 +130,24 @@ def _effect(data: ComparisonData) -> Expression:
 
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
-    found = kept(call(effect, *log_probs, output.tokens), waiting=say("Running the models …"))
-    return named("on_output", found)
+    compared = kept(call(effect, *log_probs, output.tokens), waiting=say("Running the models …"))
+    return named("on_output", compared)
 
 
 def _output(data: ComparisonData) -> Expression:
-    """Return what A wrote as code."""
+    """Return A's output as code."""
     from headlight.analysis.interventions.effect import OutputTokens
 
     return named("output", literal(OutputTokens).of(data.recipes[0]))
 
 
 def _free_running(data: ComparisonData) -> Expression:
-    """Return B's model run where it is not made to write what A writes, as code."""
+    """Return B's model run without A's output forced on it, as code."""
     return data.b.run("free_running_b", None)
 
 
 def _own_output(data: ComparisonData) -> str:
-    """Return what B writes when it is not made to write what A writes."""
+    """Return B's output in words when A's output is not forced on it."""
     own = value_of(_free_running(data).output)
     if own == data.model_runs[0].output:
         return say("generates the same")

@@ -260,8 +260,8 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
             "a later layer, or at the effect on the output."
         )
     if math.isfinite(apart):
-        told = prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size)
-        prose.paragraph(prose.markup("{} {}", told, what))
+        measured = prose.say_markup(DISTANCE, apart=apart, n=rows.sum(), all=rows.size)
+        prose.paragraph(prose.markup("{} {}", measured, what))
         prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
     else:
         prose.note(say(NOT_FINITE))

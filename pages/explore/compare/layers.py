@@ -1,4 +1,4 @@
-"""How alike what each layer of A hands on is to what each layer of B does."""
+"""The similarity of the hidden states after each layer of A and of B."""
 
 from dataclasses import dataclass, replace
 

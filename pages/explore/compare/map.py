@@ -67,16 +67,16 @@ def show(data: ComparisonData) -> None:
     if remark:
         prose.note(remark)
     try:
-        found = mapped(data, shared)
+        on_map = mapped(data, shared)
     except ConfigError as error:
         prose.note(prose.sentence(error))
         return
     with st.container(key="hl-compare-map"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
-        _map(data, found)
+        _map(data, on_map)
     with right, st.container(key="hl-compare-clusters", gap="small"):
-        _clusters(data, found)
+        _clusters(data, on_map)
     words = say(
         "heads of {attention} that are close together behave alike; an isolated head behaves unlike any other. A "
         "cluster is named after the highest mean score of its heads, where that is clear. Distance: {distance}; the "
@@ -114,19 +114,19 @@ def _short(letter: str, head: HeadName) -> str:
     return f"{letter} L{head.layer}.H{head.head}".strip()
 
 
-def _map(data: ComparisonData, found: MappedHeads) -> None:
-    labels = [_short(letter if found.is_both else "", head) for letter, head in found.heads]
-    names = [f"A: {data.a.name}", f"B: {data.b.name}"] if found.is_both else []
+def _map(data: ComparisonData, on_map: MappedHeads) -> None:
+    labels = [_short(letter if on_map.is_both else "", head) for letter, head in on_map.heads]
+    names = [f"A: {data.a.name}", f"B: {data.b.name}"] if on_map.is_both else []
     figure = head_map_figure(
-        found.laid_out.points,
+        on_map.laid_out.points,
         labels,
-        words=[f"{letter}: {head_title(head)}" for letter, head in found.heads],
-        clusters=found.groups,
-        cluster_names=[f"{number + 1}: {_called(name)}" for number, name in enumerate(found.names)],
-        models=np.array([letter == "B" for letter, _ in found.heads], dtype=int) if found.is_both else None,
+        words=[f"{letter}: {head_title(head)}" for letter, head in on_map.heads],
+        clusters=on_map.groups,
+        cluster_names=[f"{number + 1}: {_called(name)}" for number, name in enumerate(on_map.names)],
+        models=np.array([letter == "B" for letter, _ in on_map.heads], dtype=int) if on_map.is_both else None,
         model_names=names,
-        kept=found.laid_out.kept,
-        chosen=found.heads.index(("A", data.a.head)),
+        kept=on_map.laid_out.kept,
+        chosen=on_map.heads.index(("A", data.a.head)),
         title=say("Head map by {way}", way=say(WAYS[view_fields.ALIKE.value])),
         height=HEIGHT,
     )
@@ -134,8 +134,8 @@ def _map(data: ComparisonData, found: MappedHeads) -> None:
         figure,
         name=f"map-{view_fields.ALIKE.value}",
         key="compare-map",
-        csv=lambda: matrix_csv(found.distances, "head", labels, "other_head", labels, "distance"),
-        arrays=lambda: {"distances": found.distances, "points": found.laid_out.points, "clusters": found.groups},
+        csv=lambda: matrix_csv(on_map.distances, "head", labels, "other_head", labels, "distance"),
+        arrays=lambda: {"distances": on_map.distances, "points": on_map.laid_out.points, "clusters": on_map.groups},
         code=code(data),
         height=HEIGHT,
     )
@@ -147,11 +147,11 @@ def _called(name: ClusterName) -> str:
     return habit if name.habit == MIXED or name.mean is None else f"{habit}, {localized(name.mean, '.2f')}"
 
 
-def _clusters(data: ComparisonData, found: MappedHeads) -> None:
+def _clusters(data: ComparisonData, on_map: MappedHeads) -> None:
     """Draw the clusters, each head with a button that opens it."""
-    hues = category_hues(len(found.names))
-    for number, (name, hue) in enumerate(zip(found.names, hues, strict=True)):
-        members = [head for head, group in zip(found.heads, found.groups.tolist(), strict=True) if group == number]
+    hues = category_hues(len(on_map.names))
+    for number, (name, hue) in enumerate(zip(on_map.names, hues, strict=True)):
+        members = [head for head, group in zip(on_map.heads, on_map.groups.tolist(), strict=True) if group == number]
         prose.html(
             "<div class='hl-compare-cluster'><i style='background:{}'></i>{}: {}<span>{}</span></div>",
             *(hue, number + 1, _called(name), say_number(len(members), "{n} head", "{n} heads")),
@@ -159,7 +159,7 @@ def _clusters(data: ComparisonData, found: MappedHeads) -> None:
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:
                 st.button(
-                    prose.plain(_short(letter if found.is_both else "", head)),
+                    prose.plain(_short(letter if on_map.is_both else "", head)),
                     key=f"compare-map-{letter}-{view_fields.head_in_words(head)}",
                     help=prose.plain(say("Open {letter}’s {head}", letter=letter, head=head_title(head))),
                     on_click=view_fields.open_on,

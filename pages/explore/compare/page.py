@@ -27,7 +27,7 @@ PROMPTS_ONLY = mark(
     "For decoder-only models, only the prompt is compared: the continuations differ, and no prompt token attends to "
     "them."
 )
-MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
+MOST_AT_ONCE = 128  # tokens: of longer texts, the changed heads are computed only in their view
 N_OFFERED = 3  # of the heads that changed most, beside the switch
 VIEWS = {
     "one": (mark("One head"), compare_head),

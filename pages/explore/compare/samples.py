@@ -1,4 +1,4 @@
-"""The texts that a head is looked at on: a model's examples, held-out texts of its corpus, or a pasted list."""
+"""The texts that a head is measured on: a model's examples, held-out texts of its corpus, or a pasted list."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
 
 
 def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
-    """Return what the corpus was drawn from, and how it was read: both tell what is held out."""
+    """Return the seed of the corpus and how it was read, which determine the held-out texts."""
     if not weights.run:
         return corpus_texts.of_checkpoint(weights.source.path)
     run = runs.find(weights.run)

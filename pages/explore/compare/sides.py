@@ -1,4 +1,4 @@
-"""The two sides of the page Compare: which weights read which text, and which of their heads are compared."""
+"""The two sides of the Compare page: which weights read which text, and which of their heads are compared."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -241,8 +241,8 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             return instead(Message("the training run {name} has no snapshots", name=name))
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - int(step)))
         if nearest != int(step):
-            told = {"name": name, "step": step[:20], "nearest": nearest}
-            notes.append(say("{name} has no snapshot at step {step}; step {nearest:,} is shown instead.", **told))
+            values = {"name": name, "step": step[:20], "nearest": nearest}
+            notes.append(say("{name} has no snapshot at step {step}; step {nearest:,} is shown instead.", **values))
         return Weights(
             name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
             source=Source(str(run.path), run_models.version(run), step=nearest),

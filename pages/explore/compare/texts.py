@@ -1,4 +1,4 @@
-"""The same head on many texts: what it does as a rule, how much that varies, and the texts that show it best."""
+"""The same head on many texts: a measure over all of them, and the texts at its ends and in its middle."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from transformer_core.language import say, say_message, say_number
 from transformer_core.text.interface import Given, in_one_line
 
 N_TOLD = 3  # texts at each end, and in the middle
-PATIENCE = 0.4  # s, after which it is said how far the reading is
+PATIENCE = 0.4  # s, after which the progress is shown
 HEIGHT, HEIGHT_ALONE = 240, 340  # px
 KINDS = {
     "examples": mark("The model’s examples"),
@@ -68,16 +68,16 @@ def show(data: ComparisonData) -> None:
     recipes = _recipes(data, texts, tell=True)
     with st.container(key="hl-compare-texts"):
         left, right = st.columns([6, 6], gap="large")
-    found: dict[str, HeadOverTexts] = value_of(recipes)
+    measures_of: dict[str, HeadOverTexts] = value_of(recipes)
     with left:
         for side in _sides(data):
-            if side.letter in found:
-                _spread(data, side, found, recipes[side.letter])
-    if not found:
+            if side.letter in measures_of:
+                _spread(data, side, measures_of, recipes[side.letter])
+    if not measures_of:
         return
-    if "A" in found:
+    if "A" in measures_of:
         with right:
-            _telling(found["A"], measure)
+            _telling(measures_of["A"], measure)
     words = say(
         "each dot is a text, placed by {measure}. A narrow cluster: the head behaves the same on every text. "
         "Outliers: texts worth a look. The buttons put a text into the bar above.",
@@ -140,16 +140,13 @@ def _sides(data: ComparisonData) -> list[Side]:
 
 
 def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False) -> dict[str, Expression]:
-    """Return what each side's head does on the texts that it can read as code, by letter; no side that can read none.
+    """Return the measures of each side's head as code, by letter, without a side that can read none of the texts.
 
-    Args:
-        data: the sides.
-        texts: what they read.
-        tell: say why some cannot be read.
+    `tell`: show why some cannot be read.
     """
     recipes = {}
     for side in _sides(data):
-        found, troubles = _measured(side, texts)
+        measures_of, troubles = _measured(side, texts)
         if troubles and tell:
             prose.note(
                 say(
@@ -160,36 +157,36 @@ def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False
                     trouble=troubles[0],
                 )
             )
-        if found:
-            recipes[side.letter] = _over(side, found)
+        if measures_of:
+            recipes[side.letter] = _over(side, measures_of)
     return recipes
 
 
-def _over(side: Side, found: list[HeadOnText]) -> Expression:
-    """Return what a side's head does on texts as code; each of them was measured."""
-    measured = side.source.forward(each("text", [one.text for one in found], partial(_on, side)))
-    on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: found))
+def _over(side: Side, measures_of: list[HeadOnText]) -> Expression:
+    """Return the measures of a side's head on texts as code; each of them was measured."""
+    measured = side.source.forward(each("text", [one.text for one in measures_of], partial(_on, side)))
+    on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: measures_of))
     return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
 
 
 def _measured(side: Side, texts: Sequence[Given]) -> tuple[list[HeadOnText], list[str]]:
-    """Return what a side's head does on each text that can be read, and of each other one why not."""
-    found, troubles = [], []
+    """Return the measures of a side's head on each text that can be read, and why others cannot."""
+    measures_of, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
         if time.monotonic() - began > PATIENCE:
-            told = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
-            place.progress(i / len(texts), text=prose.plain(told))
+            note = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
+            place.progress(i / len(texts), text=prose.plain(note))
         try:
-            found.append(_measured_on(side, text))
+            measures_of.append(_measured_on(side, text))
         except HeadlightError as error:
             troubles.append(say_message(error))
     place.empty()
-    return found, troubles
+    return measures_of, troubles
 
 
 def _measured_on(side: Side, text: Given) -> HeadOnText:
-    """Return what a side's head does on one text; measured once for all sessions."""
+    """Return the measures of a side's head on one text; measured once for all sessions."""
     on_text = _on(side, text)
     changed = side.source.forward(on_text)  # as is what was read
     measured: HeadOnText = value_of(
@@ -199,18 +196,18 @@ def _measured_on(side: Side, text: Given) -> HeadOnText:
 
 
 def _on(side: Side, text: Any) -> Expression:
-    """Return what a side's head does on one text, or on what the code calls so, as code."""
+    """Return the measures of a side's head on one text, or on an expression for one, as code."""
     reading = readings.call_of(side.loaded, side.source, text, None, readings.max_tokens(side.weights.config))
     model_run = through(reading, lambda _: readings.read(side.source, text))
     return literal(HeadOnText).in_run(text, model_run, side.head)
 
 
-def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts], recipe: Expression) -> None:
+def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOverTexts], recipe: Expression) -> None:
     """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
-    measure, over = view_fields.MEASURE.value, found[side.letter]
+    measure, over = view_fields.MEASURE.value, measures_of[side.letter]
     values = over.values(measure)
     given, texts = zip(*((text.text, in_one_line(text.text)) for text in over.texts), strict=True)
-    spreads = {letter: other.measures[measure] for letter, other in found.items()}
+    spreads = {letter: other.measures[measure] for letter, other in measures_of.items()}
     levels = {
         say("mean of {letter}", letter=letter): s.mean for letter, s in spreads.items() if s and letter != side.letter
     }
@@ -219,11 +216,11 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         texts,
         measure=say(MEASURE_TEXTS[measure].inline),
         unit=say(MEASURE_TEXTS[measure].unit),
-        limits=_limits([other.values(measure) for other in found.values()], measure),
+        limits=_limits([other.values(measure) for other in measures_of.values()], measure),
         levels=levels,
         chosen=given.index(data.a.text) if data.a.text in given else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
-        height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
+        height=HEIGHT if len(measures_of) > 1 else HEIGHT_ALONE,
     )
     names = [f"{i} {text}" for i, text in enumerate(texts)]
     data.draw(
@@ -236,7 +233,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:
-        told = say_number(
+        note = say_number(
             spread.n_texts,
             "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} text.",
             "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} texts.",
@@ -245,7 +242,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
             unit=f" {say(MEASURE_TEXTS[measure].unit)}" if MEASURE_TEXTS[measure].unit else "",
             deviation=spread.deviation,
         )
-        prose.small(told)
+        prose.small(note)
 
 
 def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
@@ -254,14 +251,15 @@ def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
     return 0.0, 1.0 if not MEASURE_TEXTS[measure].unit else max(1.05 * highest, 0.1)
 
 
-def _telling(found: HeadOverTexts, measure: str) -> None:
+def _telling(measured: HeadOverTexts, measure: str) -> None:
     """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
-    spread = found.measures[measure]
+    spread = measured.measures[measure]
     if spread is None:
         prose.note(say("No query in these texts has more than one allowed key."))
         return
     known = sorted(
-        (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)
+        (text for text in measured.texts if getattr(text, measure) is not None),
+        key=lambda text: getattr(text, measure),
     )
     nearest = sorted(known, key=lambda text: abs(getattr(text, measure) - spread.mean))
     groups = {

@@ -1,6 +1,6 @@
-"""What defines the view of the page Compare, beside the model, the text and the head of the bar, which are side A's.
+"""The fields of the Compare page, besides the model, the text and the head of the bar, which are side A's.
 
-Each side has its weights, its head and what is changed in it; side B has a text of its own as well.
+Each side has its weights, its head and its interventions; side B has its own text as well.
 """
 
 import re
@@ -39,10 +39,10 @@ def _head(text: str) -> HeadName:
     Raises:
         ValueError: it is not written so.
     """
-    found = _HEAD.fullmatch(text)
-    if not found:
+    match = _HEAD.fullmatch(text)
+    if not match:
         raise ValueError(say("the format is attention.layer.head: cross.1.2"))
-    return HeadName(found[1], int(found[2]), int(found[3]))
+    return HeadName(match[1], int(match[2]), int(match[3]))
 
 
 def head_in_words(head: HeadName) -> str:
@@ -71,10 +71,10 @@ def _cell(text: str) -> tuple[int, int]:
     Raises:
         ValueError: it is not written so.
     """
-    found = _CELL.fullmatch(text)
-    if not found:
+    match = _CELL.fullmatch(text)
+    if not match:
         raise ValueError(say("the format is query.key as positions: 7.12"))
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _cell_in_words(cell: tuple[int, int]) -> str:
@@ -90,9 +90,7 @@ HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a trainin
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A: Field = Field(PAGE, "change", Stack(), _stack, to_json)  # after the interventions of the bar's model
 CHANGE_B: Field = Field(PAGE, "bchange", Stack(), _stack, to_json)
-B_WRITES = Field(
-    PAGE, "writes", "", one_of("", "own")
-)  # of B: what A writes, where it can; or what it writes by itself
+B_WRITES = Field(PAGE, "writes", "", one_of("", "own"))  # of B: A's output, where that can be forced; or its own
 CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)  # a query and a key, as places among the pairs
 ALIKE = Field(PAGE, "by", "looking", one_of("looking", "writing"))  # of heads on the map
 ON_MAP = Field(PAGE, "heads", "both", one_of("both", "a"))

@@ -60,7 +60,7 @@ def _corpora(card: ModelCard) -> list[str]:
 
 
 def _corpus(card: ModelCard) -> str:
-    """Return what is chosen; the first one where that is not offered here."""
+    """Return the chosen corpus; the first one if that is not offered here."""
     offered = _corpora(card)
     return _CORPUS.value if _CORPUS.value in offered else offered[0]
 

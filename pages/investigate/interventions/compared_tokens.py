@@ -20,9 +20,9 @@ def show(data: InterventionsData) -> None:
         prose.small(say(NO_OUTPUT))
         return
     token, other = pair = data.result.pairs[data.index]
-    told = {"label": labels[data.index], "token": data.label(token), "other": data.label(other)}
-    asked = say("Logit difference at {index} “{label}”: “{token}” − “{other}”", index=data.index, **told)
-    with st.popover(prose.plain(asked), key="hl-interventions-pair", type="tertiary"):
+    labelled = {"label": labels[data.index], "token": data.label(token), "other": data.label(other)}
+    title = say("Logit difference at {index} “{label}”: “{token}” − “{other}”", index=data.index, **labelled)
+    with st.popover(prose.plain(title), key="hl-interventions-pair", type="tertiary"):
         view_fields.TOKEN.selectbox(
             say("Output token"),
             range(len(labels)),

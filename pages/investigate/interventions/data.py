@@ -1,4 +1,4 @@
-"""What the page Interventions shows at one time: the run of the unchanged model, the stack, and what it changes."""
+"""The data of the Interventions page: the run of the unchanged model, the stack, and its effects."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ class InterventionsData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "InterventionsData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the current view; None if there is no text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -97,7 +97,7 @@ class InterventionsData:
 
     @cached_property
     def output_recipe(self) -> Expression:
-        """What the model writes by itself with the stack, as code."""
+        """The output that the model generates with the stack, as code."""
         from headlight.analysis.interventions.comparison import free_output
 
         return self._computed("output", free_output, self.base_recipe, self.result_recipe)
@@ -106,23 +106,23 @@ class InterventionsData:
         """Return as code what a function finds that runs the model with the stack."""
         model, tokenizer = self.source.recipe()
         sources = {"sources": self.sources_recipe} if self.stack.texts else {}
-        found = call(function, model, tokenizer, *arguments, **more, **sources)
-        return named(name, cache.kept(STORE, self.source.forward(found)))
+        value = call(function, model, tokenizer, *arguments, **more, **sources)
+        return named(name, cache.kept(STORE, self.source.forward(value)))
 
     @cached_property
     def result(self) -> "Consequences":
         """What the stack changes."""
-        found: Consequences = value_of(self.result_recipe)
-        return found
+        value: Consequences = value_of(self.result_recipe)
+        return value
 
     @cached_property
     def output(self) -> str:
-        """What the model writes by itself with the stack; decoded when it is first asked for."""
+        """The output that the model generates with the stack; decoded on first use."""
         written: str = value_of(self.output_recipe)
         return written
 
     def source_of(self, entry: Ablation | Patch) -> "tuple[Pairing, bool]":
-        """Return what an intervention would take its values from, were it the only one.
+        """Return the positions that an intervention would take its values from if it were the only one.
 
         Args:
             entry: that takes values from one other text.
@@ -153,13 +153,13 @@ class InterventionsData:
         from headlight.analysis.interventions.base import compare_with_source
 
         model, tokenizer = self.source.recipe()
-        found = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
-        compared: Expression = named("compared", cache.kept(STORE, found))
+        value = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
+        compared: Expression = named("compared", cache.kept(STORE, value))
         return compared
 
     @cached_property
     def pair_error(self) -> HeadlightError | None:
-        """Why the two tokens that are asked for cannot be compared."""
+        """Why the two chosen tokens cannot be compared."""
         if view_fields.PAIR.value is not None:
             token, other = view_fields.PAIR.value
             try:

@@ -89,7 +89,7 @@ def tokens(data: InterventionsData) -> None:
 
 
 def _title(data: InterventionsData) -> str:
-    """Return what the bars are, and which two tokens a person compares."""
+    """Return the title of the bars, with the two tokens that a person compares."""
     if not data.pairs:
         return say("Change per output token, teacher-forced on the unchanged output")
     token, other = map(data.label, data.result.pairs[data.index])

@@ -53,8 +53,8 @@ def comparison(data: InterventionsData) -> RunComparison:
     Raises:
         HeadlightError: a text that the model cannot read.
     """
-    found: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
-    return found
+    compared: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
+    return compared
 
 
 def code(data: InterventionsData) -> list[Print]:
@@ -117,7 +117,7 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
 
 
 def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
-    """Return what can be dragged, in the order in which it is computed within a stack."""
+    """Return the components that can be dragged, in the order of computation within a stack."""
     kind, parts = _kind(data), []
     for name, values in compared.differences.items():
         n_layers, n_heads, _ = values.shape
@@ -145,7 +145,7 @@ def _stacks(data: InterventionsData) -> dict[str, list[Step]]:
 
 
 def _orders(data: InterventionsData) -> dict[str, list[tuple[int, str]]]:
-    """Return what each stack computes, in order: layer and part."""
+    """Return the steps of each stack in order: layer and part."""
     config = data.card.config
     depths = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     parts = ("resid_pre", "self", "cross", "feed_forward", "resid_post")

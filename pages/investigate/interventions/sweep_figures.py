@@ -1,4 +1,4 @@
-"""A sweep as code, what it has found so far, and its figures."""
+"""A sweep as code, what it has changes so far, and its figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class SweepProgress:
     results: "list[SweepResult]" = field(default_factory=list)
     estimates: "tuple[Estimate, ...]" = ()  # of all components, where the way is the sieve
     difference: float | None = None  # nats between both texts; None: no fraction of it is defined
-    note: str = ""  # why it could not go on
+    note: str = ""  # why it stopped
 
     @property
     def unit(self) -> str:
@@ -104,7 +104,7 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
 
 
 def found_by(recipes: SweepRecipes, sweep: SweepProgress) -> tuple[Expression, Expression, dict[str, Expression]]:
-    """Return as code what a sweep has found so far: estimates, exact results, and what changes are divided by."""
+    """Return as code what a sweep has changes so far: estimates, exact results, and what changes are divided by."""
     some = recipes.runs if len(sweep.results) == sweep.n_runs else call(islice, recipes.runs, len(sweep.results))
     results = named("results", through(call(tuple, some), lambda _: tuple(sweep.results)))
     estimates = through(recipes.estimates, lambda _: sweep.estimates)
@@ -210,8 +210,8 @@ def picture(data: InterventionsData, sweep: SweepProgress) -> None:
 
     recipes = recipes_of(data)
     estimates, results, divided = found_by(recipes, sweep)
-    found = estimates if sweep.estimates else results
-    maps = named("maps", call(sweep_maps, data.base_recipe, recipes.components, found, **divided))
+    changes = estimates if sweep.estimates else results
+    maps = named("maps", call(sweep_maps, data.base_recipe, recipes.components, changes, **divided))
     each_map: dict[str, SweepMap] = value_of(maps)
     most = max(float(np.nanmax(abs(each.values), initial=0.0)) for each in each_map.values()) or 1.0
     for attention, shown in each_map.items():

@@ -58,7 +58,7 @@ NO_FRACTION = mark(
 
 
 def show(data: InterventionsData) -> None:
-    """Go on with the sweep, and draw what is swept and its heat maps as far as they are; there is an output token."""
+    """Continue the sweep, and draw its choices and its results so far; there is an output token."""
     sweep = _current(data)
     if sweep is not None:
         _advance(data, sweep)

@@ -1,4 +1,4 @@
-"""What defines the view of the page Interventions: what is added, and which effects are looked at."""
+"""The fields of the Interventions page: what is added, and which effects are shown."""
 
 from collections.abc import Sequence
 

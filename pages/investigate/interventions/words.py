@@ -68,18 +68,18 @@ _OF_CELLS = {
 
 
 def sentence(entry: Entry, data: InterventionsData) -> str:
-    """Return what an intervention does to a text, after the name that a person gave it."""
+    """Return an intervention in words, after the name that a person gave it."""
     return f"{entry.name}: {does(entry, data)}" if entry.name else does(entry, data)
 
 
 def does(entry: Entry, data: InterventionsData, *, most: int = 40) -> str:
-    """Return what an intervention does to a text, without its name; of other texts at most so many characters."""
+    """Return an intervention in words, without its name; `most`: characters of the other texts."""
     match entry:
         case Ablation():
             method = "corpus" if entry.corpus else entry.method
             texts = " / ".join(map(in_one_line, entry.texts))
-            told = {"component": component(entry.component), "text": cut(texts, most)}
-            return say(_METHOD_OF[method], **told, corpus=entry.corpus)
+            values = {"component": component(entry.component), "text": cut(texts, most)}
+            return say(_METHOD_OF[method], **values, corpus=entry.corpus)
         case Patch():
             part = component(entry.component)
             return say(
@@ -112,7 +112,7 @@ def _swaps(entry: TokenSwap, data: InterventionsData) -> Iterator[str]:
 
 
 def component(of: Component) -> str:
-    """Return what is replaced, and where."""
+    """Return a component in words, with its positions."""
     if of.kind == "head":
         name = heads(of.attention, of.layer, of.heads)
     elif of.kind in OF_HEADS:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import linprog
+from scipy.optimize import linprog  # type: ignore[import-untyped]
 
 import transformer_core as tc
 from headlight.analysis.flow.rollout import Method, Part, flow, flow_to_source, follow, rollout, rollout_to_source

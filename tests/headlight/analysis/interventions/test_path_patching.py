@@ -109,7 +109,7 @@ def test_the_direct_effect_of_a_head_is_its_changed_output_on_the_unembedding():
     assert not more and change == pytest.approx(float(logits[6] - logits[2]), abs=1e-5) and change
     for options in ({"senders": ["decoder.hook_none"]}, {"receivers": [Node(keys, 7)]}, {"metric": None}):
         with pytest.raises(ConfigError, match=r"no edge from or to|give the metric"):
-            path_patching(model, tokenizer, [ids], [others], **({"metric": metric} | options))  # type: ignore[arg-type]
+            path_patching(model, tokenizer, [ids], [others], **({"metric": metric} | options))
 
 
 # Edges one by one

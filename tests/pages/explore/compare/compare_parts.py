@@ -90,6 +90,5 @@ def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
     place = folder / name
     model, _ = tc.load(place)
     of = Weights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
-    return Side(
-        letter=letter, weights=of, **{"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD} | more
-    )
+    usual: dict[str, Any] = {"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD}
+    return Side(letter=letter, weights=of, **usual | more)

@@ -18,7 +18,7 @@ from tests.pages.explore.compare.compare_parts import comparison, loaded, run, s
 from tests.pages.explore.compare.test_sides import side, weights
 from tests.pages.explore.parts import Drawing
 
-OFF = {"change": ablation("zero", [("encoder", 0, 1), ("cross", 1, 2)])}
+OFF: dict[str, Any] = {"change": ablation("zero", [("encoder", 0, 1), ("cross", 1, 2)])}
 ZEROED = ablation("zero", [("cross", 0, 0)])
 
 

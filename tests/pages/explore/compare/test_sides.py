@@ -50,7 +50,7 @@ def weights(
 
 
 def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
-    kept = {"change": Stack(), "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
+    kept: dict[str, Any] = {"change": Stack(), "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
     return Side(letter=letter, weights=of or weights(), **kept | more)
 
 

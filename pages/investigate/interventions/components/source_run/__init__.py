@@ -89,7 +89,7 @@ def source_run(
 
 
 def sent_drop(key: str) -> Drop | None:
-    """Return what a person dropped; None: nothing that can be. To be called in the callback."""
+    """Return the dropped row or cell; None: anything else was sent. To be called in the callback."""
     match sent(key, "drop"):
         case {"board": int(board), "row": int(row), "column": int() | None as column}:
             return Drop(board=board, row=row, column=column) if min(board, row, column or 0) >= 0 else None
