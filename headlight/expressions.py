@@ -98,9 +98,9 @@ class Grammar:
     def _check_source(self, source: str) -> None:
         if len(source) > self.most_characters:
             raise self.error(Message("an expression may have at most {n} characters; split it", n=self.most_characters))
-        if self.foreign and (found := self.foreign.search(source)):
+        if self.foreign and (match := self.foreign.search(source)):
             raise self.error(
-                Message("the character “{character}” is not allowed here; use plain ASCII", character=found[0])
+                Message("the character “{character}” is not allowed here; use plain ASCII", character=match[0])
             )
 
 

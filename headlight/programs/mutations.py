@@ -25,11 +25,11 @@ def mutations(line: str) -> list[str]:
         tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
-    code, found = expression.strip().encode(), []
+    code, result = expression.strip().encode(), []
     for first, last, instead in (one for node in ast.walk(tree) for one in _mistakes(node, code)):
         changed = code[:first] + instead.encode() + code[last:]
-        found.append(f"{name.strip()} {equals} {changed.decode()}")
-    return found
+        result.append(f"{name.strip()} {equals} {changed.decode()}")
+    return result
 
 
 def _mistakes(node: ast.AST, code: bytes) -> Iterator[Replacement]:

@@ -70,13 +70,13 @@ def _literal(value: object) -> str:
 
 
 async def _answer(request: Request) -> Response:
-    asked = request.path_params
-    file = files().get(asked["path"])
-    if file is None or asked["language"] not in LANGUAGES:
+    result = request.path_params
+    file = files().get(result["path"])
+    if file is None or result["language"] not in LANGUAGES:
         return Response(status_code=404)
-    headers = _FOR_GOOD if asked["version"] == version(asked["language"]) else _ONCE
-    if asked["path"] == LANGUAGE and asked["language"] != ENGLISH:
-        return Response(words(asked["language"]), media_type=KINDS[".js"], headers=headers)
+    headers = _FOR_GOOD if result["version"] == version(result["language"]) else _ONCE
+    if result["path"] == LANGUAGE and result["language"] != ENGLISH:
+        return Response(words(result["language"]), media_type=KINDS[".js"], headers=headers)
     return FileResponse(file, media_type=KINDS[file.suffix], headers=headers)
 
 

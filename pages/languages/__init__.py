@@ -23,13 +23,13 @@ _THEIR_MODULES = ("transformer_core.language", "transformer_core.errors")
 
 def said(files: Sequence[Path] = ()) -> Catalog:
     """Return every text that is said in the app, or in some of its files, with the places where it is."""
-    found = Catalog()
+    result = Catalog()
     for file in files or sources():
         for line, text in _of_script(file) if file.suffix == ".js" else _of_module(file):
-            found.add(text, locations=[(str(file.relative_to(ROOT)), line)])
+            result.add(text, locations=[(str(file.relative_to(ROOT)), line)])
     for place, text in [] if files else _of_data():
-        found.add(text, locations=[(place, 1)])
-    return found
+        result.add(text, locations=[(place, 1)])
+    return result
 
 
 def known(language: str) -> Catalog:
@@ -103,13 +103,13 @@ def templates(call: ast.Call) -> list[ast.expr]:
 @cache
 def error_classes() -> frozenset[str]:
     """Return the names of the errors whose sentences people read."""
-    found, n_before = {"HeadlightError"}, 0
+    result, n_before = {"HeadlightError"}, 0
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sources() if file.suffix == ".py"]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    while len(found) > n_before:
-        n_before = len(found)
-        found |= {c.name for c in classes if any(isinstance(base, ast.Name) and base.id in found for base in c.bases)}
-    return frozenset(found)
+    while len(result) > n_before:
+        n_before = len(result)
+        result |= {c.name for c in classes if any(isinstance(base, ast.Name) and base.id in result for base in c.bases)}
+    return frozenset(result)
 
 
 def _of_data() -> Iterator[tuple[str, str]]:
@@ -117,9 +117,9 @@ def _of_data() -> Iterator[tuple[str, str]]:
     from headlight.analysis.heads.inventory import field_notes
 
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
-        told = json.loads(card.read_text(encoding="utf-8"))
+        text = json.loads(card.read_text(encoding="utf-8"))
         for name in ("kind", "title", "description"):
-            yield str(card.relative_to(ROOT)), told[name]
+            yield str(card.relative_to(ROOT)), text[name]
     for note in field_notes().values():
         yield "transformer_core/config.py", note
 

@@ -44,8 +44,8 @@ def _name(kind: ExperimentKind, text: str) -> str:
     Raises:
         ValueError: no experiment of this kind is named so.
     """
-    found = _NAME.fullmatch(text)
-    if not found or found[1] != kind:
+    match = _NAME.fullmatch(text)
+    if not match or match[1] != kind:
         raise ValueError(say("the format is {kind}-20260101-120000", kind=kind))
     return text
 
@@ -116,8 +116,8 @@ def shown(kind: ExperimentKind) -> Experiment | None:
 def at_work() -> list[Experiment]:
     """Return the experiments that are at work, or wait for it, the oldest first."""
     starting = [started.run.name for started in runs.launcher().started() if started.run.parent == folder()]
-    found = (find(name) for name in sorted({*_names("positions"), *_names("masks"), *starting}, key=_when))
-    return [experiment for experiment in found if experiment is not None and experiment.is_at_work]
+    result = (find(name) for name in sorted({*_names("positions"), *_names("masks"), *starting}, key=_when))
+    return [experiment for experiment in result if experiment is not None and experiment.is_at_work]
 
 
 def start(request: ExperimentRequest) -> None:

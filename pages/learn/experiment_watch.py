@@ -71,8 +71,8 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
             )
     if request is not None and experiment.state == "running":
         st.progress(experiment.step / request.steps)
-    if said := _what_happens(experiment):
-        prose.note(said)
+    if text := _what_happens(experiment):
+        prose.note(text)
 
 
 def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
@@ -139,8 +139,8 @@ def _draw(
     look = laboratory.look_for(request)
     prose.look_for(look)
     prose.small(laboratory.remarks(request))
-    told = say("Run in a shell at the project root; gives the same numbers.")
-    code_expander.command(say("Show the command"), lambda: request.command, told)
+    text = say("Run in a shell at the project root; gives the same numbers.")
+    code_expander.command(say("Show the command"), lambda: request.command, text)
 
 
 def _curves(

@@ -35,8 +35,8 @@ def show(laboratory: Laboratory) -> None:
         if note := NOTE.pop():
             prose.info(note)
         if experiment is None and wanted:
-            said = say("The experiment “{name}” no longer exists; start your own.", name=wanted)
-            prose.note(said)
+            text = say("The experiment “{name}” no longer exists; start your own.", name=wanted)
+            prose.note(text)
     if experiment is not None:
         experiment_watch.watch(laboratory, experiment)
 
@@ -86,10 +86,10 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
     try:
         return ExperimentRequest(kind=kind, task=cast(str, task), variants=in_order, seed=int(seed), steps=int(steps))
     except HeadlightError:
-        said = say("Choose at most {most}: they train in turn, and more would take too long.", most=MOST_VARIANTS)
+        text = say("Choose at most {most}: they train in turn, and more would take too long.", most=MOST_VARIANTS)
         if not in_order:
-            said = say("Choose at least one to train.")
-        prose.note(said)
+            text = say("Choose at least one to train.")
+        prose.note(text)
         return None
 
 

@@ -21,10 +21,10 @@ def budget() -> int:
     """
     wanted = os.environ.get(VARIABLE, "").strip() or str(SHARE)
     n_bytes = 0.0
-    if found := _SIZE.fullmatch(wanted):
-        number, unit, is_binary = float(found[1]), found[2].upper(), bool(found[3])
+    if match := _SIZE.fullmatch(wanted):
+        number, unit, is_binary = float(match[1]), match[2].upper(), bool(match[3])
         n_bytes = number * (1024 if is_binary else 1000) ** (" KMGT".index(unit))
-    elif (found := _PART.fullmatch(wanted)) and (share := float(found[1]) / (100 if found[2] else 1)) <= 1:
+    elif (match := _PART.fullmatch(wanted)) and (share := float(match[1]) / (100 if match[2] else 1)) <= 1:
         n_bytes = share * (main_memory() or _UNTOLD)
     if n_bytes < 1:
         raise ConfigError(

@@ -34,8 +34,8 @@ def _fold(
             return
         _small(above)
         try:
-            if found := lines():
-                st.code(found, language=language)
+            if result := lines():
+                st.code(result, language=language)
         except HeadlightError as error:
             prose.note(prose.sentence(error))
         _small(below)

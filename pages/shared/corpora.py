@@ -65,14 +65,14 @@ class Choice:
 
 def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
     """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
-    asked = (choice.corpus, dict(choice.reading), architecture)
-    if _CANCELLED.value == asked:
+    arguments = (choice.corpus, dict(choice.reading), architecture)
+    if _CANCELLED.value == arguments:
         prose.info(say("The analysis was cancelled; a text is analysed before it is trained on."))
         st.button(say("Analyse"), key="analyse", on_click=_CANCELLED.pop)
         return None
     _CANCELLED.pop()
     try:
-        analysis = analyses.look(*asked)
+        analysis = analyses.look(*arguments)
     except HeadlightError as error:
         prose.warning(say("This cannot be trained on: {error}.", error=error))
         return None
@@ -85,7 +85,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
         st.button(say("Try again"), key="analyse-again", on_click=analyses.forget, args=(analysis,))
         return None
     if analysis.stats is None:
-        st.fragment(_watch, run_every=_TICK)(asked)
+        st.fragment(_watch, run_every=_TICK)(arguments)
         return None
     stats = analysis.stats
     prose.paragraph(say_message(stats.description))

@@ -64,7 +64,7 @@ def files(
     """
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays())
-    told = (
+    payload = (
         {"view": _written_out(state), **(more or {})}
         | ({"model": model_of(model)} if model else {})
         | {"versions": versions()}
@@ -73,7 +73,7 @@ def files(
         f"{name}.csv": csv().encode(),
         f"{name}.npz": packed.getvalue(),
         "redraw.py": (WHERE + code).encode(),
-        "state.json": (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode(),
+        "state.json": (json.dumps(payload, indent=2, ensure_ascii=False) + "\n").encode(),
     }
 
 
@@ -92,15 +92,15 @@ def _written_out(state: Mapping[str, str]) -> dict[str, str]:
 def model_of(path: str) -> dict[str, Any]:
     """Tell which model it is: where, by which weights, from which seed; as much as its folder says."""
     folder = place_of(path)
-    told: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}
+    payload: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}
     try:
         weights = (folder / "model.safetensors").stat()
-        told["sha256"] = _digest(folder / "model.safetensors", weights.st_mtime_ns, weights.st_size)
+        payload["sha256"] = _digest(folder / "model.safetensors", weights.st_mtime_ns, weights.st_size)
         card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-        told["seed"] = card["trained"]["seed"]
+        payload["seed"] = card["trained"]["seed"]
     except (OSError, LookupError, TypeError, ValueError):
         pass  # a folder that was removed meanwhile, or a card without a seed
-    return told
+    return payload
 
 
 @lru_cache(maxsize=32)

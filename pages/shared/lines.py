@@ -11,7 +11,7 @@ _CHARACTERS = {sign: character for character, sign in _SIGNS.items()}
 
 def in_a_line(text: str) -> str:
     """Return a text as one reads it in a line: line breaks, tabs, and all but single spaces as labels show them."""
-    return _UNUSUAL.sub(lambda found: visible(found.group()), text)
+    return _UNUSUAL.sub(lambda match: visible(match.group()), text)
 
 
 def output_in_a_line(output: str) -> str:
@@ -25,8 +25,8 @@ def to_box(text: str) -> str:
     One of these two signs has a backslash before it where the text itself has it, and so has each backslash before one.
     """
 
-    def written(found: re.Match[str]) -> str:
-        backslashes, character = found.groups()
+    def written(match: re.Match[str]) -> str:
+        backslashes, character = match.groups()
         return 2 * backslashes + (_SIGNS.get(character) or f"\\{character}")
 
     return re.sub(r"(\\*)([\n\r↵␍])", written, text)
@@ -35,8 +35,8 @@ def to_box(text: str) -> str:
 def from_box(line: str) -> str:
     """Return the text that `to_box` writes as this line."""
 
-    def read(found: re.Match[str]) -> str:
-        backslashes, sign = found.groups()
+    def read(match: re.Match[str]) -> str:
+        backslashes, sign = match.groups()
         n = len(backslashes)
         return backslashes[: n // 2] + (sign if n % 2 else _CHARACTERS[sign])
 

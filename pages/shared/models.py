@@ -359,9 +359,9 @@ def _does(head: Mapping[str, Any]) -> str:
 
 def _guided_head(values: Mapping[str, Any], config: ModelConfig) -> tuple[int, int] | None:
     """Return layer and head of what a card calls "encoder.1.0", where the model has it."""
-    found = re.fullmatch(r"encoder\.(\d+)\.(\d+)", str(values.get("trained", {}).get("guided_head", "")))
-    layer, head = map(int, found.groups()) if found else (0, 0)
-    return (layer, head) if found and layer < config.n_encoder_layers and head < config.n_heads else None
+    match = re.fullmatch(r"encoder\.(\d+)\.(\d+)", str(values.get("trained", {}).get("guided_head", "")))
+    layer, head = map(int, match.groups()) if match else (0, 0)
+    return (layer, head) if match and layer < config.n_encoder_layers and head < config.n_heads else None
 
 
 @lru_cache(maxsize=64)
@@ -391,5 +391,5 @@ _OF_BLANKS = {"accuracy": mark("{share:.1%} accuracy on masked tokens")}
 def _success(metrics: Mapping[str, Any], architecture: object) -> str:
     """Say in a few words how well a model does."""
     telling = _SUCCESSES | (_OF_BLANKS if architecture == "encoder_only" else {})
-    found = {name: float(metrics[name]) for name in telling if name in metrics}
-    return next((say(telling[name], share=share) for name, share in found.items() if 0 <= share <= 1), "")
+    results = {name: float(metrics[name]) for name in telling if name in metrics}
+    return next((say(telling[name], share=share) for name, share in results.items() if 0 <= share <= 1), "")

@@ -64,9 +64,9 @@ class Page:
 @cache
 def pages() -> Mapping[str, Page]:
     """Return all pages by their addresses, in the order of the navigation."""
-    found: list[Page] = []
+    results: list[Page] = []
     for section in SECTIONS:
         names = [file.parent.name for file in sorted((FOLDER / section).glob("*/page.py"))]
         records = [import_module(f"pages.{section}.{name}").PAGE for name in names]
-        found += sorted(records, key=lambda page: page.place)
-    return {page.url: page for page in found}
+        results += sorted(records, key=lambda page: page.place)
+    return {page.url: page for page in results}

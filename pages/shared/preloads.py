@@ -34,10 +34,10 @@ def links(language: str) -> str:
 
 def _with_imports(*files: Path) -> list[Path]:
     """Return modules and all that they import, each once."""
-    waiting, found = list(files), dict[Path, None]()
+    waiting, result = list(files), dict[Path, None]()
     while waiting:
         file = waiting.pop()
-        if file not in found:
-            found[file] = None
+        if file not in result:
+            result[file] = None
             waiting += [(file.parent / path).resolve() for path in _IMPORTED.findall(file.read_text(encoding="utf-8"))]
-    return list(found)
+    return list(result)

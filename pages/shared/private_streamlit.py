@@ -125,14 +125,14 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
             session.sent = {state.id: state.SerializeToString() for state in client_state.widget_states.widgets}
             if self._scriptrunner is not None or time.monotonic() - session.ended < _UNHEARD:
                 own = {state.id for state in waiting.widgets}
-                told = [
+                reports = [
                     state
                     for state in client_state.widget_states.widgets
                     if state.id in own
                     or _has_active_trigger_value(state)
                     or last.get(state.id) != session.sent[state.id]
                 ]
-                merged = _coalesce_widget_states(waiting, WidgetStates(widgets=told))
+                merged = _coalesce_widget_states(waiting, WidgetStates(widgets=reports))
                 client_state.widget_states.CopyFrom(merged or WidgetStates())
         request_rerun(self, client_state)
 

@@ -177,14 +177,14 @@ def tokens(numbers: Iterable[tuple[str, object]]) -> Markup:
 def linked(links: Sequence[Link]) -> Markup:
     """Return links to definitions as HTML, to stand after a text; "" for none."""
     template = "<a href='{}' target='_blank' title='{}'>{}</a>"
-    found = joined(", ", (markup(template, link.address, link.about, link.label) for link in links))
-    return markup(" <span class='hl-terms'>{} {}</span>", say("Glossary:"), found) if found else found
+    result = joined(", ", (markup(template, link.address, link.about, link.label) for link in links))
+    return markup(" <span class='hl-terms'>{} {}</span>", say("Glossary:"), result) if result else result
 
 
 def with_links(words: str, links: Sequence[Link]) -> str:
     """Return a text for the tip of a widget, as Markdown, with links to definitions after it."""
-    found = ", ".join(f"[{plain(link.label)}]({link.address})" for link in links)
-    return f"{plain(words)} {plain(say('Glossary:'))} {found}".strip() if found else plain(words)
+    result = ", ".join(f"[{plain(link.label)}]({link.address})" for link in links)
+    return f"{plain(words)} {plain(say('Glossary:'))} {result}".strip() if result else plain(words)
 
 
 def sentence(message: Message | HeadlightError) -> str:

@@ -135,10 +135,10 @@ def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
     what = of(Expression(lambda: name, lambda: now[0]))
 
     def make() -> list[Any]:
-        made = []
+        results = []
         for now[0] in value_of(values):
-            made.append(value_of(what))
-        return made
+            results.append(value_of(what))
+        return results
 
     return Expression(
         lambda: enclosed("[", [written(what), f"for {name} in {written(values)}"], "]", " "), make, values, what
@@ -232,12 +232,12 @@ def identity(value: Expression) -> str:
     """
     if isinstance(value, _Named) and "," not in value._assigned.names:
         value = value._assigned.value  # whatever it is called
-    told = blake2b(digest_size=16)
+    text = blake2b(digest_size=16)
     parts = dict[_Part, None]()
     _collect((value,), parts)
     for part in (*parts, _Assignment("", value)):
-        told.update(repr(part.line if isinstance(part, _Assignment) else part).encode())
-    return told.hexdigest()
+        text.update(repr(part.line if isinstance(part, _Assignment) else part).encode())
+    return text.hexdigest()
 
 
 def written(value: Any) -> str:

@@ -45,8 +45,8 @@ def curve_files(
     from headlight.analysis.training.curves import curve_arrays
 
     last = max((int(curve.steps[-1]) for curve in curves.values() if len(curve.steps)), default=0)
-    found = named("curves", literal(recipe) if isinstance(recipe, Mapping) else recipe)
-    numbers = call(curve_arrays, found, last_step=last)
+    result = named("curves", literal(recipe) if isinstance(recipe, Mapping) else recipe)
+    numbers = call(curve_arrays, result, last_step=last)
     return lambda: export.files(
         name=name,
         csv=lambda: curves_csv(curves),

@@ -93,16 +93,16 @@ def launcher() -> Launcher:
 
 def available() -> dict[str, Run]:
     """Return the runs by name, the newest first."""
-    found: dict[str, tuple[float, Run]] = {}
+    results: dict[str, tuple[float, Run]] = {}
     for started in launcher().started():
         if started.run.parent == folder() and not (started.run / "run.json").exists():  # experiments are elsewhere
-            found[started.run.name] = (float("inf"), _starting(started))
+            results[started.run.name] = (float("inf"), _starting(started))
     for place in folder().glob("[!.]*"):
         with suppress(OSError, StopIteration):
-            made = next(file for file in (place / "run.json", place / QUEUED) if file.exists()).stat().st_mtime
+            result = next(file for file in (place / "run.json", place / QUEUED) if file.exists()).stat().st_mtime
             if (run := find(place.name)) is not None:
-                found[place.name] = (made, run)
-    return {name: run for name, (_, run) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))}
+                results[place.name] = (result, run)
+    return {name: run for name, (_, run) in sorted(results.items(), key=lambda item: (-item[1][0], item[0]))}
 
 
 def find(name: str) -> Run | None:
@@ -307,10 +307,10 @@ def records(run: Run) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    found = read_records(run.path / "metrics.jsonl")
-    while run.state == "running" and found and found[-1]["step"] > run.step:
-        found.pop()
-    return found
+    result = read_records(run.path / "metrics.jsonl")
+    while run.state == "running" and result and result[-1]["step"] > run.step:
+        result.pop()
+    return result
 
 
 def head_records(run: Run) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ def run() -> list[Row]:
     datasets.disable_progress_bars()
     chapter = written.chapter(seed=1, n_paragraphs=400)
     tokenizer = train_tokenizer([chapter], kind="byte_bpe", vocab_size=2000)
-    found = []
+    results = []
     with TemporaryDirectory() as place:
         path, numbers = Path(place, "text.txt"), count()
         path.write_text(chapter * (N_BYTES // len(chapter.encode())), encoding="utf-8")
@@ -52,8 +52,8 @@ def run() -> list[Row]:
             }
             of_batches = interleaved(batches, rounds=200)
             for what, timed in (("encoded and kept", times), ("a batch", of_batches)):
-                found += [replace(row, name=f"{kind}, {what}: {row.name}") for row in rows(timed, "ours")]
-    return found
+                results += [replace(row, name=f"{kind}, {what}: {row.name}") for row in rows(timed, "ours")]
+    return results
 
 
 def _ours(path: Path, cache: Path, tokenizer: OwnTokenizer, *, is_running: bool) -> TokenStore:

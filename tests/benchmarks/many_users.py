@@ -47,10 +47,10 @@ class Visitor:
 
     def ask(self, **view: str) -> None:
         """Open a link, and wait for nothing."""
-        asked = BackMsg()
-        asked.rerun_script.query_string = urlencode(view)
-        asked.rerun_script.page_name = "heads"
-        self.socket.send(asked.SerializeToString())
+        request = BackMsg()
+        request.rerun_script.query_string = urlencode(view)
+        request.rerun_script.page_name = "heads"
+        self.socket.send(request.SerializeToString())
 
     def open(self, **view: str) -> None:
         """Open a link, and return when the server has sent everything.
@@ -63,11 +63,11 @@ class Visitor:
         while True:
             frame: Any = self.socket.recv(timeout=PATIENCE)
             self.received += len(frame)
-            told = ForwardMsg.FromString(frame)
-            is_asked = is_asked or told.WhichOneof("type") == "new_session"
-            if told.WhichOneof("type") == "script_finished" and is_asked:
-                if told.script_finished != ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY:
-                    raise RuntimeError(f"the page ended with status {told.script_finished}")
+            text = ForwardMsg.FromString(frame)
+            is_asked = is_asked or text.WhichOneof("type") == "new_session"
+            if text.WhichOneof("type") == "script_finished" and is_asked:
+                if text.script_finished != ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY:
+                    raise RuntimeError(f"the page ended with status {text.script_finished}")
                 return
 
 
@@ -113,9 +113,9 @@ def beside_abandoned(left: Sequence[str]) -> Row:
                 leaving.socket.close()
             waited = [ms for one in all_waited for ms in one.result()]
     p50, p95 = np.percentile(waited, [50, 95])
-    told = f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms of {len(waited)} clicks, one each {PAUSE:g} s"
+    actual = f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms of {len(waited)} clicks, one each {PAUSE:g} s"
     name = f"{N_BESIDE} visitors beside {len(left)} who left a text of {N_TOKENS} tokens"
-    return replace(row(name, waited), note=told)
+    return replace(row(name, waited), note=actual)
 
 
 def visit(texts: Sequence[str], name: str) -> list[Row]:
@@ -150,5 +150,5 @@ def memory(server: Server) -> dict[str, float]:
     """Return what the process has now (VmRSS) and has had at most (VmHWM), in MiB; NaN where there is no /proc."""
     status = Path(f"/proc/{server.pid}/status")
     words = status.read_text() if status.exists() else ""
-    found = {name: re.search(rf"{name}:\s*(\d+) kB", words) for name in ("VmRSS", "VmHWM")}
-    return {name: float(match[1]) / 1024 if match else float("nan") for name, match in found.items()}
+    results = {name: re.search(rf"{name}:\s*(\d+) kB", words) for name in ("VmRSS", "VmHWM")}
+    return {name: float(match[1]) / 1024 if match else float("nan") for name, match in results.items()}

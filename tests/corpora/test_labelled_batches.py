@@ -29,7 +29,7 @@ DECODED = {
 
 def rows(batches: LabelledBatches) -> Counter[Row]:
     """The rows of an epoch without padding, and how often each came."""
-    found = Counter[Row]()
+    actual = Counter[Row]()
     for _ in range(batches.batches_per_epoch):
         (tokens,), targets, _ = next(batches)
         assert tokens.dtype == targets.dtype == torch.int64
@@ -37,8 +37,8 @@ def rows(batches: LabelledBatches) -> Counter[Row]:
         for row, wanted in zip(tokens, targets, strict=True):
             is_text = row != PAD
             assert (wanted[~is_text] == IGNORED).all()
-            found[tuple(row[is_text].tolist()), tuple(wanted[is_text].tolist())] += 1
-    return found
+            actual[tuple(row[is_text].tolist()), tuple(wanted[is_text].tolist())] += 1
+    return actual
 
 
 @pytest.mark.parametrize("architecture", ["decoder_only", "encoder_only"])

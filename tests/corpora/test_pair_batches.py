@@ -111,8 +111,8 @@ def test_pronouns_meet_what_they_stand_for_whatever_a_token_is(kind: Literal["wo
     tokenizer = train_tokenizer([pair.source for pair in known] * 2, kind=kind, vocab_size=300)
     encoded = EncodedPairs(REFERRING, tokenizer, max_seq_len=80, with_antecedents=True)
     batch = encoded.batch(np.array([2, 0, 1]))
-    found = batch.antecedents
-    assert found is not None and found.shape == (3, batch.inputs[0].shape[1], batch.inputs[0].shape[1])
+    actual = batch.antecedents
+    assert actual is not None and actual.shape == (3, batch.inputs[0].shape[1], batch.inputs[0].shape[1])
     for row, pair in zip((2, 0, 1), (REFERRING[1], REFERRING[2], REFERRING[0]), strict=True):
         words = re.findall(r"\w+|[.]", pair.source)
         owners = [number for number, word in enumerate(words) for _ in range(n_tokens(tokenizer, words, number))]
@@ -122,8 +122,8 @@ def test_pronouns_meet_what_they_stand_for_whatever_a_token_is(kind: Literal["wo
             for key, other in enumerate(owners)
             if (one, other) in (pair.antecedents or ())
         }
-        assert {tuple(cell) for cell in found[row].nonzero().tolist()} == expected
-    assert batch.n_pronouns == int(found.any(dim=-1).sum()) >= 3
+        assert {tuple(cell) for cell in actual[row].nonzero().tolist()} == expected
+    assert batch.n_pronouns == int(actual.any(dim=-1).sum()) >= 3
     assert EncodedPairs(REFERRING, tokenizer, max_seq_len=80).batch(np.array([2])).antecedents is None  # not asked for
     taken = batch.rows(torch.tensor([1]))
     assert taken.n_pronouns == 0 and batch.rows(torch.tensor([0, 2])).n_pronouns == batch.n_pronouns

@@ -53,7 +53,7 @@ def test_a_decoder_learns_every_token_once_an_epoch(
         for place in range(len(tokens) - 1):
             start = place // max_seq_len * max_seq_len
             expected[tuple(tokens[start : place + 1]), tokens[place + 1]] += 1
-    found: Counter[tuple[tuple[int, ...], int]] = Counter()
+    actual: Counter[tuple[tuple[int, ...], int]] = Counter()
     batches = next_token(texts, tokenizer, max_seq_len=max_seq_len, batch_size=batch_size)
     for _ in range(batches.batches_per_epoch):
         batch = next(batches)
@@ -63,8 +63,8 @@ def test_a_decoder_learns_every_token_once_an_epoch(
             n_tokens = sum(target != IGNORED for target in targets)
             assert all(target == IGNORED for target in targets[n_tokens:])
             assert row[n_tokens:] == [PAD] * (len(row) - n_tokens)
-            found.update((tuple(row[: place + 1]), targets[place]) for place in range(n_tokens))
-    assert found == expected
+            actual.update((tuple(row[: place + 1]), targets[place]) for place in range(n_tokens))
+    assert actual == expected
     assert batches.position == BatchPosition(epoch=1, index=0)
 
 
@@ -78,7 +78,7 @@ def test_an_encoder_sees_every_token_once_an_epoch(
         for text in texts
         for start in range(0, len(text), max_seq_len - 2)
     )
-    found: Counter[tuple[int, ...]] = Counter()
+    actual: Counter[tuple[int, ...]] = Counter()
     batches = some_masked(texts, tokenizer, max_seq_len=max_seq_len, batch_size=batch_size)
     for _ in range(batches.batches_per_epoch):
         batch = next(batches)
@@ -90,8 +90,8 @@ def test_an_encoder_sees_every_token_once_an_epoch(
             n_chosen = sum(target != IGNORED for target in targets)
             assert n_chosen == max(1, round(0.15 * (end - 1)))
             pairs = zip(row[1:end], targets[1:end], strict=True)
-            found[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
-    assert found == expected
+            actual[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
+    assert actual == expected
 
 
 def test_each_epoch_each_batch_and_each_seed_masks_others(tokenizer: Tokenizer):

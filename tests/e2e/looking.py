@@ -92,15 +92,15 @@ def type_text(page: Page, text: str) -> None:
 
 def faults(page: Page) -> list[str]:
     """Return, in words, each text that lies on another one and each that is cut off."""
-    found: dict[str, Any] = page.evaluate(_LOOK)
-    assert found["n"] > 20, "there is hardly a text on this page"
-    return [*found["cut"], *found["overlapping"]]
+    results: dict[str, Any] = page.evaluate(_LOOK)
+    assert results["n"] > 20, "there is hardly a text on this page"
+    return [*results["cut"], *results["overlapping"]]
 
 
 def missing_labels(page: Page) -> list[str]:
     """Return each axis of tokens on which some token has no label although there is room for it."""
-    found: list[str] = page.evaluate(_MISSING_LABELS, LINE)
-    return found
+    results: list[str] = page.evaluate(_MISSING_LABELS, LINE)
+    return results
 
 
 def parameters(page: Page) -> dict[str, str]:
@@ -123,5 +123,5 @@ def cell_at(plot: Locator, row: int, column: int, n_rows: int, n_columns: int) -
 
 def overlapping(parts: Locator, gap: float = 0.5) -> list[str]:
     """Return the texts of parts of the page that have more than an edge in common with another one."""
-    found: list[str] = parts.evaluate_all(_OVERLAPPING, gap)
-    return found
+    results: list[str] = parts.evaluate_all(_OVERLAPPING, gap)
+    return results

@@ -122,10 +122,10 @@ def test_a_dragged_slider_draws_at_once_and_the_server_hears_where_it_is_let_go(
 
 def lengths(rows: Locator, name: str) -> list[float]:
     """How long the bars are: "own" for the model's probabilities, "now" for those of the settings."""
-    found: list[float] = rows.evaluate_all(
+    results: list[float] = rows.evaluate_all(
         "(rows, name) => rows.map((row) => Number(row.style.getPropertyValue(`--${name}`)))", name
     )
-    return found
+    return results
 
 
 def test_steps_are_seen_before_the_server_answers_and_two_quick_clicks_are_one_choice(page: Page):

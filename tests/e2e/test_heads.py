@@ -192,14 +192,14 @@ def test_a_finger_chooses_a_cell(page: Page):
 
 def test_figures_follow_the_theme_and_the_button_of_a_folded_sidebar_covers_nothing(new_page: Callable[..., Page]):
     page = new_page(color_scheme="dark")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    arguments: list[str] = []
+    page.on("request", lambda request: arguments.append(request.url))
     open_heads(page)
     ground = page.locator(".plot .main-svg").first
     expect(ground).to_have_css("background-color", "rgb(18, 20, 26)")
     page.emulate_media(color_scheme="light")
     expect(ground).to_have_css("background-color", "rgb(255, 255, 255)")
-    assert not any("SyntaxHighlighter" in url for url in asked)  # it is read when code is asked for
+    assert not any("SyntaxHighlighter" in url for url in arguments)  # it is read when code is asked for
     page.get_by_text("Show the code", exact=True).click()
     expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load(")
     head(page, "Cross-attention L0.H1").click()

@@ -166,14 +166,14 @@ def low(page: Page) -> list[str]:
 
 def barriers(page: Page, *, only_colors: bool = False) -> list[str]:
     """What keeps people out: by axe, and what only a pointer reaches."""
-    found: list[str] = page.evaluate(FIND, [OF_STREAMLIT, only_colors])
-    return [*found, *out_of_reach(page)]
+    results: list[str] = page.evaluate(FIND, [OF_STREAMLIT, only_colors])
+    return [*results, *out_of_reach(page)]
 
 
 def out_of_reach(page: Page) -> list[str]:
     """What only a pointer reaches."""
-    found: list[str] = page.evaluate(OUT_OF_REACH)
-    return found
+    results: list[str] = page.evaluate(OUT_OF_REACH)
+    return results
 
 
 def with_axe(page: Page) -> Page:
@@ -183,7 +183,7 @@ def with_axe(page: Page) -> Page:
 
 
 def in_words(seen: Seen) -> str:
-    return "\n".join(f"{state!r}: {fault}" for state, found in seen.items() for fault in found[:6])
+    return "\n".join(f"{state!r}: {fault}" for state, actual in seen.items() for fault in actual[:6])
 
 
 @pytest.mark.parametrize("address", pages())

@@ -27,13 +27,13 @@ def made_here(values: np.ndarray, tokens: list[str], quantity: QuantityName, mas
         [what.before + number for number in what.written(row, decimals)]
         for row in np.nan_to_num(values, neginf=0).tolist()
     ]
-    told = []
+    reports = []
     for row in range(n):
         grid = TokenGrid(tokens[row : row + 1], tokens, first_query=row)
         numbers = partial(rows.__getitem__, slice(row, row + 1))
-        told += Cells(values[row : row + 1], grid, mask[row : row + 1]).words(numbers).trace["customdata"].tolist()
-    assert len(told) == n
-    return told
+        reports += Cells(values[row : row + 1], grid, mask[row : row + 1]).words(numbers).trace["customdata"].tolist()
+    assert len(reports) == n
+    return reports
 
 
 @pytest.mark.full
@@ -64,8 +64,8 @@ def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
         forbidden, cells = page.evaluate(fill, figure.to_json())
         expected = made_here(values, tokens, quantity, mask)
         for row, column in np.ndindex(n, n):
-            said = (cells if mask[row, column] else forbidden)[row][column]
-            assert said == expected[row][column], quantity
+            text = (cells if mask[row, column] else forbidden)[row][column]
+            assert text == expected[row][column], quantity
             assert not (forbidden if mask[row, column] else cells)[row][column]
     (cells,) = page.evaluate(fill, difference_heatmap(a, b, TokenGrid(tokens, tokens)).to_json())
     by = float(b[3, 4] - a[3, 4])

@@ -34,22 +34,22 @@ def test_the_well_known_picture_gives_way_to_the_published_table_with_its_number
 
 def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     page.goto("/positions?encoding=rotary_halves")
-    told = page.locator(".dials .sum")
-    expect(told).to_have_text(re.compile("^distance 12: "))
+    text = page.locator(".dials .sum")
+    expect(text).to_have_text(re.compile("^distance 12: "))
     expect(page.locator(".dials .dial")).to_have_count(16)
     expect(title(page, "by distance")).to_be_visible()
     product = same_vector("rotary_halves", 32).products(np.array([12, 20]))
-    expect(told).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
+    expect(text).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
     hand = page.locator(".dials .hand.query").first
     before = hand.get_attribute("x2")
     play = page.locator(".dials .play")
     play.click()
     expect(play).to_have_text("Pause")
     expect(hand).not_to_have_attribute("x2", before or "")
-    expect(told).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
+    expect(text).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
     play.click()
     expect(page).to_have_url(re.compile(r"places=\d+\.\d+"))
     for slider, place in zip(page.locator(".dials .range").all(), (30, 10), strict=True):
         slider.fill(str(place))
-    expect(told).to_have_text(f"distance 20: the product of query and key is {product[1]:.4f}")
+    expect(text).to_have_text(f"distance 20: the product of query and key is {product[1]:.4f}")
     expect(page).to_have_url(re.compile(r"places=30\.10"))

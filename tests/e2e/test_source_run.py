@@ -42,8 +42,8 @@ def drag(page: Page, source: Locator) -> list[tuple[int, int, int]]:
 
 
 def stack_of(page: Page) -> Stack:
-    found: str = page.evaluate("new URLSearchParams(location.search).get('stack')")
-    return from_json(found)
+    actual: str = page.evaluate("new URLSearchParams(location.search).get('stack')")
+    return from_json(actual)
 
 
 def changed_heads(page: Page) -> set[tuple[int, int, int]]:
@@ -51,7 +51,7 @@ def changed_heads(page: Page) -> set[tuple[int, int, int]]:
     model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
-    found = set()
+    results = set()
     with torch.inference_mode(), capture(model, "*.hook_z") as before:
         model(*inputs)
     with (
@@ -65,8 +65,8 @@ def changed_heads(page: Page) -> set[tuple[int, int, int]]:
         change = (there - before[name])[0].abs().amax(dim=-1)  # [head, pos]
         board, per_layer = (0, 4) if stack == "encoder" else (1, 8)
         row = int(layer) * per_layer + (4 if attention == "cross_attn" else 0)
-        found |= {(board, row + int(head), int(place)) for head, place in np.argwhere(change.numpy() > 1e-5)}
-    return found
+        results |= {(board, row + int(head), int(place)) for head, place in np.argwhere(change.numpy() > 1e-5)}
+    return results
 
 
 def test_a_dragged_cell_turns_il_into_elle_and_only_its_cone_changes_also_in_the_decoder(page: Page):

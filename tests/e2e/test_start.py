@@ -55,11 +55,11 @@ def test_a_cell_says_the_captures_number_and_it_generates_token_by_token(page: P
         x, y = (column + 0.5) * box["width"] / n_columns, (row + 0.5) * box["height"] / n_rows
         canvas.hover(position={"x": x, "y": y})
         words = page.locator(".says").text_content() or ""
-        found = re.search(r"token (\d+) .*dimension (\d+): (\S+)$", words)
-        assert found, words
-        assert int(found[1]) == row
-        expected = embeddings()[row, int(found[2])]
-        assert float(found[3].replace("\u2212", "-")) == pytest.approx(expected, abs=0.006), words
+        match = re.search(r"token (\d+) .*dimension (\d+): (\S+)$", words)
+        assert match, words
+        assert int(match[1]) == row
+        expected = embeddings()[row, int(match[2])]
+        assert float(match[3].replace("\u2212", "-")) == pytest.approx(expected, abs=0.006), words
     page.locator(".player .begin").click()
     expect(page.locator(".place")).to_contain_text("0 generated")
     page.locator(".player .forward").click()
@@ -78,14 +78,14 @@ def test_a_cell_says_the_captures_number_and_it_generates_token_by_token(page: P
 
 def test_the_address_alone_asks_for_all_that_the_stage_is_drawn_with(page: Page):
     open_start(page, "/")
-    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)")
+    request = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)")
     linked = page.evaluate(
         "[...document.querySelectorAll('link[fetchpriority=low]')].map(({ href }) => new URL(href).pathname)"
     )
-    assert {path for path in asked if path.startswith("/modules/")} == {
+    assert {path for path in request if path.startswith("/modules/")} == {
         path for path in linked if path.startswith("/modules/")
     }
-    assert set(linked) <= set(asked) and len(asked) == len(set(asked))  # nothing twice
+    assert set(linked) <= set(request) and len(request) == len(set(request))  # nothing twice
     expect(page.locator("link[rel=prefetch]")).to_have_attribute("href", "/vendor/plotly.min.js")
 
 

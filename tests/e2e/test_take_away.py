@@ -63,8 +63,8 @@ def png_size(png: bytes) -> tuple[int, int]:
 
 
 def labels(of: Locator | Page, axis: str) -> list[str]:
-    found: list[str] = of.locator(f".{axis}tick text").evaluate_all(LABELS)
-    return found
+    results: list[str] = of.locator(f".{axis}tick text").evaluate_all(LABELS)
+    return results
 
 
 def opened(page: Page, picture: bytes) -> Page:
@@ -149,8 +149,8 @@ def test_a_saved_page_opens_without_a_network(page: Page, browser: Browser, tmp_
     path = tmp_path / "figure.html"
     path.write_bytes(saved(figure_of(page), "HTML")[1])
     context = browser.new_context(offline=True, viewport={"width": 1300, "height": 500})
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
+    arguments: list[str] = []
+    context.on("request", lambda request: arguments.append(request.url))
     alone = context.new_page()
     alone.goto(path.as_uri())
     expect(alone.locator(".gtitle")).to_have_text(title(page).text_content() or "")
@@ -160,7 +160,7 @@ def test_a_saved_page_opens_without_a_network(page: Page, browser: Browser, tmp_
     assert size["h"] / size["w"] == pytest.approx(1, abs=0.03)  # even cells
     alone.mouse.move(*cell_at(alone.locator(".js-plotly-plot"), 0, 1, N_TOKENS, N_TOKENS))
     expect(alone.locator(".hoverlayer text")).to_have_text(re.compile(r"query 0 'The' → key 1 'cat': [01]\.\d\d"))
-    assert asked == [path.as_uri()]
+    assert arguments == [path.as_uri()]
 
     open_heads(page, VIEW.replace("The+cat.", "+".join(["The+cat+sees+the+dog."] * 5)))
     open_menu(figure_of(page))

@@ -236,8 +236,8 @@ def figure_of(app: AppTest) -> dict[str, Any]:
 
 def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
     """All figures on the page, by the names of their files."""
-    found = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
-    sent = [json.loads(proto.json) for proto in found]
+    results = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
+    sent = [json.loads(proto.json) for proto in results]
     return {data["name"]: json.loads(data["figure"]) for data in sent}
 
 

@@ -83,8 +83,8 @@ def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(
         use = store.use()
         for name in ("texts", "models"):
             sizes = [n for (of, _), n in in_order.items() if of == name]
-            found = use.get(name, Use(0, 0, 0))
-            assert found == Use(len(sizes), sum(sizes) * MIB, evicted.count(name))
+            actual = use.get(name, Use(0, 0, 0))
+            assert actual == Use(len(sizes), sum(sizes) * MIB, evicted.count(name))
 
 
 def test_a_thing_that_grows_makes_others_go():

@@ -126,12 +126,12 @@ def test_without_a_last_layer_patterns_are_shown_and_final_states_move(
 
 
 def test_what_is_said_of_where_a_model_was_trained(open_app: OpenApp):
-    told = {name: card.claim() for name, card in models.available().items()}
-    assert told["small"].endswith("trained elsewhere") and told["ids"].endswith("trained elsewhere")
-    assert told["new"].endswith("not trained") and "trained on en-fr" in told["tales"]
+    payload = {name: card.claim() for name, card in models.available().items()}
+    assert payload["small"].endswith("trained elsewhere") and payload["ids"].endswith("trained elsewhere")
+    assert payload["new"].endswith("not trained") and "trained on en-fr" in payload["tales"]
     for page in ("heads", "models"):
-        said = text_of(open_app(page, model="small"))
-        assert "trained elsewhere" in said.lower() and "not trained" not in said
+        text = text_of(open_app(page, model="small"))
+        assert "trained elsewhere" in text.lower() and "not trained" not in text
 
 
 def n_keys(app: AppTest) -> int:
@@ -202,7 +202,7 @@ def test_token_ids_are_read_and_written(open_app: OpenApp, here: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("ids", "1 2 11 99", "token ids 11, 99 are out of range; this model has the ids 0 to 10"),
         ("ids", "the 👩‍👩‍👧", "takes token ids such as 464 3290 318; “the” is not a token id"),
@@ -210,9 +210,9 @@ def test_token_ids_are_read_and_written(open_app: OpenApp, here: Path):
         ("ids-pairs", "5 ____ 7", "takes token ids such as 464 3290 318"),
     ],
 )
-def test_what_is_no_token_id_is_said(open_app: OpenApp, name: str, text: str, said: str):
+def test_what_is_no_token_id_is_said(open_app: OpenApp, name: str, text: str, message: str):
     app = open_app("heads", model=name, text=text)
-    assert not app.exception and [warning.value.count(said) for warning in app.warning] == [1]
+    assert not app.exception and [warning.value.count(message) for warning in app.warning] == [1]
 
 
 def test_without_a_text_pages_ask_for_one(open_app: OpenApp):

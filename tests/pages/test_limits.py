@@ -55,9 +55,9 @@ TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page ha
 @pytest.mark.usefixtures("three_kinds_here")
 @pytest.mark.parametrize("limit", TOLD)
 def test_a_page_tells_what_is_beyond_its_limit(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, limit: str):
-    n, page, parameters, told = TOLD[limit]
+    n, page, parameters, text = TOLD[limit]
     for most, is_told in ((n, False), (n - 1, True)):
         monkeypatch.setattr(limit, most)
         app = open_app(page, **parameters)
         assert not app.exception
-        assert (told in html.unescape(words_of(app))) == is_told
+        assert (text in html.unescape(words_of(app))) == is_told

@@ -24,12 +24,12 @@ def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, m
     add_catalogues(CATALOGUES[0])
     with speaking("de"):
         assert say("training") != "training"
-        told = {card.title for card in models.available().values()}
-    assert told == {"training", "Englisch–Französisch (other)", "Englisch–Französisch (second)"}
+        reports = {card.title for card in models.available().values()}
+    assert reports == {"training", "Englisch–Französisch (other)", "Englisch–Französisch (second)"}
 
 
 @pytest.mark.parametrize(
-    ("architecture", "metrics", "said"),
+    ("architecture", "metrics", "message"),
     [
         ("encoder_decoder", {"loss": 0.1, "exact_match": 0.996}, ", 99.6% exact match on held-out texts"),
         ("decoder_only", {"accuracy": 0.9, "coherent": 0.8735}, ", 87.4% of generated stories are coherent"),
@@ -38,10 +38,10 @@ def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, m
     ],
 )
 def test_how_well_it_does_is_said_in_the_words_of_its_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Any, metrics: dict[str, float], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Any, metrics: dict[str, float], message: str
 ):
     card = card_with(tmp_path, monkeypatch, architecture, metrics=metrics)
-    assert card.claim().endswith(f"trained on en-fr{said}")
+    assert card.claim().endswith(f"trained on en-fr{message}")
 
 
 def card_with(
@@ -56,16 +56,16 @@ def card_with(
 
 
 @pytest.mark.parametrize(
-    ("told", "known"),
+    ("text", "known"),
     [
         *(("encoder.0.1", (0, 1)), ("cross.0.0", None), (["encoder"], None)),
         *(("encoder.1.0", None), ("encoder.0.2", None)),  # which are not there
     ],
 )
 def test_the_card_says_which_head_was_guided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: object, known: tuple[int, int] | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: object, known: tuple[int, int] | None
 ):
-    assert card_with(tmp_path, monkeypatch, trained={"guided_head": told}).guided_head == known
+    assert card_with(tmp_path, monkeypatch, trained={"guided_head": text}).guided_head == known
 
 
 def test_a_card_of_any_size_is_read_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -87,8 +87,8 @@ def test_what_has_a_name_is_computed_once_and_assigned_before_it_is_used():
 
 def test_arguments_that_are_unpacked_and_those_that_are_left_out():
     options = named("options", literal({"times": 3}))
-    made = call(counted, "x", Unpacked(options))
-    assert value_of(made) == "xxx" and "print(counted('x', **options))" in script(Print(made))
+    result = call(counted, "x", Unpacked(options))
+    assert value_of(result) == "xxx" and "print(counted('x', **options))" in script(Print(result))
     quiet = call(counted, "y", times=Unwritten(2))
     assert value_of(quiet) == "yy" and written(quiet) == "counted('y')"
 
@@ -96,10 +96,10 @@ def test_arguments_that_are_unpacked_and_those_that_are_left_out():
 def test_something_is_made_of_each_value():
     COUNTED.clear()
     factor = named("factor", call(counted, "ab"))
-    made = named("made", each("n", call(range, 1, 3), lambda n: (n, each("m", (4, n), lambda m: [factor, n, m]))))
+    result = named("made", each("n", call(range, 1, 3), lambda n: (n, each("m", (4, n), lambda m: [factor, n, m]))))
     expected = [(1, [["ab", 1, 4], ["ab", 1, 1]]), (2, [["ab", 2, 4], ["ab", 2, 2]])]
-    assert value_of(made) == expected and COUNTED == ["ab"]
-    lines = script(Print(made))
+    assert value_of(result) == expected and COUNTED == ["ab"]
+    lines = script(Print(result))
     assert "made = [(n, [[factor, n, m] for m in (4, n)]) for n in range(1, 3)]" in lines
     assert run(lines)["made"] == expected
 
@@ -163,5 +163,5 @@ OTHERS = {
 def test_a_value_is_the_same_where_all_that_it_is_computed_from_is():
     assert identity(half()) == identity(half()) == identity(half("whole"))
     assert identity(call(counted, "a")) == identity(named("name", call(counted, "a")))
-    told = [identity(half()), *map(identity, OTHERS.values())]
-    assert len({*told}) == 1 + len(OTHERS)
+    reports = [identity(half()), *map(identity, OTHERS.values())]
+    assert len({*reports}) == 1 + len(OTHERS)

@@ -77,13 +77,13 @@ def test_start_asks_for_its_modules_in_the_readers_language():
 def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.MonkeyPatch):
     """A visitor of Start is served before torch is imported; for any other page it is imported at once."""
     for path, waits in (("/", True), ("/start", True), ("/heads", False)):
-        asked: Future[str] = Future()
+        request: Future[str] = Future()
         waited = list[float]()
-        monkeypatch.setattr(server, "_FIRST_PATH", asked)
+        monkeypatch.setattr(server, "_FIRST_PATH", request)
         monkeypatch.setattr(server, "_PLOTLY_IS_ASKED_FOR", SimpleNamespace(wait=waited.append))
         monkeypatch.setattr(server.gc, "freeze", lambda: None)
         ask(FrontPage(streamlit_itself), path)
-        assert asked.result(0) == path
+        assert request.result(0) == path
         server.warm_up()
         assert bool(waited) == waits, path
     monkeypatch.setattr(server, "_PLOTLY_IS_ASKED_FOR", is_asked_for := Event())

@@ -66,17 +66,17 @@ def test_an_ablation_is_that_of_each_head_that_it_names(name: str, method: str):
     hook = "hook_z" if method == "zero" else "hook_pattern"
     by_hand = {ATTENTIONS[where].site(layer, hook): change(where, layer) for where, layer, _ in CHANGED[name]}
     expected, patterns = outputs(model, name, by_hand)
-    found, seen = outputs(source.load()[0], name)
-    torch.testing.assert_close(found, expected)
-    assert not torch.allclose(found, plain)
+    actual, seen = outputs(source.load()[0], name)
+    torch.testing.assert_close(actual, expected)
+    assert not torch.allclose(actual, plain)
     torch.testing.assert_close(outputs(model, name)[0], plain)  # the model itself is unchanged
     for site in patterns if method == "uniform" else ():
         torch.testing.assert_close(seen[site], patterns[site])
 
 
 def test_a_snapshot_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
-    made = save_run(tmp_path / "run")
-    for step, expected in zip(STEPS, made, strict=True):
+    result = save_run(tmp_path / "run")
+    for step, expected in zip(STEPS, result, strict=True):
         source = Source(str(tmp_path / "run"), "first", step=step)
         model, _ = source.load()
         assert source.load()[0] is model  # once for all sessions

@@ -57,10 +57,10 @@ def test_two_texts_are_read_as_a_pair_on_every_page(open_app: OpenApp, tmp_path:
     app.button(key="interventions-add-it").click().run()
     assert not [*app.exception, *app.error, *app.warning]
     assert '"text":["a dog","the mat ____"]' in url_of(app)["stack"]
-    told = json.loads(files_of(app, "interventions-tokens")["json"])
+    text = json.loads(files_of(app, "interventions-tokens")["json"])
     ids = {"text": encoded["input_ids"], "segments": encoded["token_type_ids"]}
-    assert {side: told["ids"][side] for side in ids} == {side: of[0].tolist() for side, of in ids.items()}
-    assert told["view"]["second-text"] == SECOND and told["stack"][0]["text"] == ["a dog", "the mat ____"]
+    assert {side: text["ids"][side] for side in ids} == {side: of[0].tolist() for side, of in ids.items()}
+    assert text["view"]["second-text"] == SECOND and text["stack"][0]["text"] == ["a dog", "the mat ____"]
     app = open_app(
         "compare", **PAIR, view="texts", texts="list", list="the cat ‖ a dog\nthe mat", btext="dog", bsecond="mat"
     )

@@ -81,6 +81,6 @@ def test_a_view_is_drawn_alike_whatever_was_seen_before(
     for name, value in (item for view in VIEWS[page] for item in view.items()):
         assert name in ALL_PAGES or own[name].read(value) is not None  # what is wrong would be left out, unseen
     after_others = [drawn(page, view) for view in views]
-    for view, found in zip(views, after_others, strict=True):
+    for view, actual in zip(views, after_others, strict=True):
         st.cache_resource.clear()
-        assert found == drawn(page, view), view
+        assert actual == drawn(page, view), view

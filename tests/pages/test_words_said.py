@@ -98,6 +98,6 @@ def sent(app: AppTest) -> Iterator[str]:
 def test_no_text_of_the_catalogue_is_left_in_english(url: str, in_numbers: frozenset[str]):
     app = app_at(url, VIEWS.get(url, {})).run()
     assert not [error.stack_trace for error in app.exception]
-    found = {*sent(app)}
-    assert any("¤" in text for text in found)
-    assert found & in_numbers == frozenset()
+    results = {*sent(app)}
+    assert any("¤" in text for text in results)
+    assert results & in_numbers == frozenset()

@@ -54,5 +54,5 @@ def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str
     expected, true = loss_and_gradients(model, bfloat16=False)
     loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
     torch.testing.assert_close(loss, expected, rtol=CLOSE, atol=0)
-    found, right = (torch.cat([gradient.flatten() for gradient in one]) for one in (gradients, true))
-    assert (found - right).norm() < CLOSE * right.norm()
+    actual, right = (torch.cat([gradient.flatten() for gradient in one]) for one in (gradients, true))
+    assert (actual - right).norm() < CLOSE * right.norm()

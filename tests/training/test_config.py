@@ -15,13 +15,13 @@ NEEDED: dict[str, Any] = {"steps": 10, "batch_size": 4, "warmup_steps": 5}
 
 
 @pytest.mark.parametrize(
-    ("steps", "asked"), [(1, 500), (3, 500), (5, 500), (7, 1000), (99, 500), (600, 600), (100_000, 500)]
+    ("steps", "wanted_interval"), [(1, 500), (3, 500), (5, 500), (7, 1000), (99, 500), (600, 600), (100_000, 500)]
 )
-def test_held_out_data_are_measured_five_times_at_least(steps: int, asked: int):
-    interval = TrainingConfig(**(NEEDED | {"steps": steps}), evaluate_every=asked).evaluation_interval
+def test_held_out_data_are_measured_five_times_at_least(steps: int, wanted_interval: int):
+    interval = TrainingConfig(**(NEEDED | {"steps": steps}), evaluate_every=wanted_interval).evaluation_interval
     measured = {*range(interval, steps + 1, interval), steps}  # as the worker does, and at the end
     assert len(measured) >= min(5, steps)
-    assert interval <= asked
+    assert interval <= wanted_interval
 
 
 def test_it_goes_through_json_unchanged():

@@ -83,13 +83,13 @@ def test_the_machine_has_a_speed_that_is_measured_once():
     ],
 )
 def test_as_many_steps_as_make_sense(n_rows: int, seconds_per_step: float, steps: int):
-    found = suggest(USUAL, n_rows=n_rows, seconds_per_step=seconds_per_step)
-    training = found.training
+    actual = suggest(USUAL, n_rows=n_rows, seconds_per_step=seconds_per_step)
+    training = actual.training
     assert training.steps == steps
-    assert found.is_shorter == (steps < USUAL.steps)
+    assert actual.is_shorter == (steps < USUAL.steps)
     if steps > LEAST_STEPS:
         assert steps * 32 / n_rows <= MOST_EPOCHS and steps * seconds_per_step <= MOST_SECONDS
-    if found.is_shorter:
+    if actual.is_shorter:
         assert training.warmup_steps <= steps / 5 and training.evaluate_every <= steps / 4
     else:
         assert training == USUAL

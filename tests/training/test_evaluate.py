@@ -60,16 +60,16 @@ def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, t
             verdicts["begins_with_a"].append(output.startswith("A"))
     for is_training in (True, False):
         half_trained.train(is_training)
-        found = evaluate(half_trained, tokenizer, corpus, pairs)
+        actual = evaluate(half_trained, tokenizer, corpus, pairs)
         assert all(module.training == is_training for module in half_trained.modules())
     with pytest.raises(CorpusError, match="at least one"):
         evaluate(half_trained, tokenizer, turns, [])
-    assert found.keys() == {"loss", "accuracy", "exact_match", "begins_with_a"}  # what applies to no pair has no value
-    assert found["accuracy"] == pytest.approx(sum(right) / len(right))
-    assert found["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
+    assert actual.keys() == {"loss", "accuracy", "exact_match", "begins_with_a"}  # what applies to no pair has no value
+    assert actual["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert actual["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
     for name, values in verdicts.items():
-        assert found[name] == sum(values) / len(values)
-    assert 0 < found["exact_match"] < 1  # else this test sees too little
+        assert actual[name] == sum(values) / len(values)
+    assert 0 < actual["exact_match"] < 1  # else this test sees too little
 
 
 def test_an_output_is_read_no_further_than_it_can_be_right(turns: Corpus, model: Transformer, tokenizer: Tokenizer):
@@ -119,9 +119,9 @@ def test_a_perfect_model_matches_exactly_however_its_targets_are_written():
     batches = batches_for(pairs, tokenizer, "encoder_decoder", max_seq_len=60, batch_size=6, seed=0)
     for _ in train(perfect, batches, replace(numbers, label_smoothing=0.0)):
         pass
-    found = evaluate(perfect, tokenizer, corpus, pairs)
-    assert found["accuracy"] == 1
-    assert (found["exact_match"], found["the_same"]) == (1, 1)
+    actual = evaluate(perfect, tokenizer, corpus, pairs)
+    assert actual["accuracy"] == 1
+    assert (actual["exact_match"], actual["the_same"]) == (1, 1)
 
 
 @pytest.fixture(scope="module")
@@ -174,23 +174,23 @@ def test_texts_of_a_decoder_against_a_naive_loop(echoes: Corpus):
             prompt = tokenizer.encode(echoes.prompt_of(text), bos=True)
             written = greedy_decode(model, torch.tensor([prompt]), use_cache=False).tokens[0, len(prompt) :]
             ends_with_a.append(tokenizer.decode(written.tolist()).endswith("a"))
-    found = evaluate(model, tokenizer, echoes, echoes.held_out)
-    assert found.keys() == {"loss", "accuracy", "determined_accuracy", "ends_with_a"}
-    assert found["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
-    assert found["accuracy"] == pytest.approx(sum(right) / len(right))
-    assert found["determined_accuracy"] == pytest.approx(sum(determined) / len(determined))
-    assert found["ends_with_a"] == pytest.approx(sum(ends_with_a) / len(ends_with_a))
+    actual = evaluate(model, tokenizer, echoes, echoes.held_out)
+    assert actual.keys() == {"loss", "accuracy", "determined_accuracy", "ends_with_a"}
+    assert actual["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert actual["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert actual["determined_accuracy"] == pytest.approx(sum(determined) / len(determined))
+    assert actual["ends_with_a"] == pytest.approx(sum(ends_with_a) / len(ends_with_a))
 
 
 def test_texts_of_an_encoder_are_measured_at_their_masks_alike_each_time(echoes: Corpus):
     tokenizer = train_tokenizer(echoes.training_texts(), kind="word", mask=True)
     model = one_stack(tokenizer, "encoder_only")
-    found = evaluate(model, tokenizer, echoes, echoes.held_out)
+    actual = evaluate(model, tokenizer, echoes, echoes.held_out)
     batches = batches_for(echoes.held_out, tokenizer, "encoder_only", max_seq_len=14, batch_size=128, seed=0)
     batch = next(batches)
     counts = batch.targets != IGNORED
     with torch.no_grad():
         logits = model(*batch.inputs)[counts]
-    assert found.keys() == {"loss", "accuracy"}
-    assert found["loss"] == pytest.approx(float(F.cross_entropy(logits, batch.targets[counts])), rel=1e-5)
-    assert found == evaluate(model, tokenizer, echoes, echoes.held_out)
+    assert actual.keys() == {"loss", "accuracy"}
+    assert actual["loss"] == pytest.approx(float(F.cross_entropy(logits, batch.targets[counts])), rel=1e-5)
+    assert actual == evaluate(model, tokenizer, echoes, echoes.held_out)

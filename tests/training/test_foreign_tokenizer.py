@@ -36,8 +36,8 @@ def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus:
     work(go_on(tmp_path / "broken"))
     assert logged(tmp_path / "broken") == logged(tmp_path / "whole")
 
-    asked = json.loads((tmp_path / "whole" / "run.json").read_text())
-    assert asked["training"]["stride"] == 3 and asked["reading"]["tokens"] == str(folder)
+    request = json.loads((tmp_path / "whole" / "run.json").read_text())
+    assert request["training"]["stride"] == 3 and request["reading"]["tokens"] == str(folder)
     model, tokenizer = load(tmp_path / "whole" / "last")
     config = model.config
     assert (config.vocab_size, config.pad_id, config.bos_id, config.eos_id) == (301, None, 300, 300)
@@ -52,11 +52,11 @@ def test_a_run_that_was_never_saved_needs_the_same_tokenizer(tmp_path: Path, cor
 
 
 def test_a_stride_is_for_running_texts_and_leaves_nothing_out(tmp_path: Path, corpus: Path):
-    for reading, stride, said in (
+    for reading, stride, message in (
         ({"division": "lines"}, 1, "stride only applies to windows of a continuous text; set division=stream"),
         ({"division": "stream"}, 9, r"stride \(9\) must be at most max_seq_len \(8\)"),
     ):
         settings = Settings(model=MODEL, training=TRAINING | {"stride": stride}, reading=reading)
-        with pytest.raises(CorpusError, match=said):
+        with pytest.raises(CorpusError, match=message):
             beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
         assert not (tmp_path / "run").exists()

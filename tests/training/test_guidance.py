@@ -155,15 +155,15 @@ def test_however_a_batch_is_divided_the_gradients_are_the_same(model: Transforme
 
     for size, accumulate in ((1, 1), (1, 5), (2, 2), (3, 1)):
         config = replace(TrainingConfig(**TRAINING, **GUIDED), batch_size=9, accumulate=accumulate)
-        found, losses = [torch.zeros_like(parameter) for parameter in model.parameters()], torch.zeros(2)
+        actual, losses = [torch.zeros_like(parameter) for parameter in model.parameters()], torch.zeros(2)
         for rank in range(size):  # each process by itself; what they would send each other is the mean
             taken = Gradients(model, config, OneOfSome(rank=rank, size=size)).compute(batch)
             losses += torch.tensor([taken.loss, taken.guidance]) / size
-            for total, parameter in zip(found, model.parameters(), strict=True):
+            for total, parameter in zip(actual, model.parameters(), strict=True):
                 assert parameter.grad is not None
                 total += parameter.grad / size
         assert losses.tolist() == pytest.approx([loss.item(), guidance.item()], rel=1e-5)
-        for gradient, expected_gradient in zip(found, expected_gradients, strict=True):
+        for gradient, expected_gradient in zip(actual, expected_gradients, strict=True):
             torch.testing.assert_close(gradient, expected_gradient, rtol=1e-4, atol=1e-6)
 
 
@@ -173,9 +173,9 @@ def test_a_batch_without_pronouns_logs_no_guidance(model: Transformer, batch: Ba
     plain = Gradients(model, TrainingConfig(**TRAINING), ALONE).compute(nothing).loss
     expected = [parameter.grad for parameter in model.parameters()]
     for accumulate in (1, 2):
-        found = Gradients(model, TrainingConfig(**TRAINING, **GUIDED, accumulate=accumulate), ALONE).compute(nothing)
-        assert found.loss == pytest.approx(plain)
-        assert found.guidance is None
+        actual = Gradients(model, TrainingConfig(**TRAINING, **GUIDED, accumulate=accumulate), ALONE).compute(nothing)
+        assert actual.loss == pytest.approx(plain)
+        assert actual.guidance is None
         for parameter, gradient in zip(model.parameters(), expected, strict=True):
             torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
 
@@ -218,8 +218,8 @@ def test_the_metric_is_that_of_a_naive_loop(model: Transformer, letters: Corpus,
     assert shares is not None
     np.testing.assert_allclose(shares.numpy(), expected, rtol=1e-6)
     assert evaluate(model, tokenizer, letters, letters.held_out)["antecedent"] == pytest.approx(expected.max())
-    found = evaluate(model, tokenizer, letters, letters.held_out, guided=(0, 1))
-    assert found["antecedent"] == pytest.approx(expected[0, 1])
+    actual = evaluate(model, tokenizer, letters, letters.held_out, guided=(0, 1))
+    assert actual["antecedent"] == pytest.approx(expected[0, 1])
     without = [pair for pair in letters.held_out if not pair.antecedents]
     unknown = [Pair(pair.source, pair.target) for pair in letters.held_out]
     for pairs in (without, unknown):
@@ -262,8 +262,8 @@ def test_a_guided_run_learns_where_to_look_and_goes_on_exactly(tmp_path: Path, b
 
 def test_a_head_or_a_corpus_that_cannot_be_guided_is_refused(tmp_path: Path, begin: Callable[..., Job]):
     for guided_head in ("encoder.2.0", "encoder.0.2"):
-        said = rf"^guided_head \({guided_head}\) does not exist: .*layers 0 to 1, each with heads 0 to 1"
-        with pytest.raises(ConfigError, match=said):
+        text = rf"^guided_head \({guided_head}\) does not exist: .*layers 0 to 1, each with heads 0 to 1"
+        with pytest.raises(ConfigError, match=text):
             begin("run", guided_head=guided_head)
     assert not (tmp_path / "run").exists()
     training, referring = TrainingConfig(**TRAINING, **GUIDED), REFERRING(seed=0)

@@ -144,8 +144,8 @@ def test_products_of_half_precision_and_weights_of_full(
     expected = losses(model, batches, config)
     seen: list[torch.dtype] = []
     model.register_forward_hook(lambda module, inputs, logits: seen.append(logits.dtype))
-    found = losses(model, batches, replace(config, precision="bf16"))
+    actual = losses(model, batches, replace(config, precision="bf16"))
     assert set(seen) == {torch.bfloat16}
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
-    assert found != expected
-    assert found == pytest.approx(expected, rel=0.05)
+    assert actual != expected
+    assert actual == pytest.approx(expected, rel=0.05)

@@ -46,8 +46,8 @@ def test_a_causal_model_never_fails_the_test_of_leakage():
     ]
     for items, architecture in cases:
         model = random_model(tokenizer, architecture)
-        found = probe(model, tokenizer, batch_of(items, tokenizer, architecture), items)
-        assert found["seen_accuracy"] == found["hidden_accuracy"]
+        actual = probe(model, tokenizer, batch_of(items, tokenizer, architecture), items)
+        assert actual["seen_accuracy"] == actual["hidden_accuracy"]
 
 
 def answer_in(batch: Batch, model: Transformer) -> None:
@@ -74,9 +74,9 @@ def test_a_model_that_was_given_its_answers_fails_it(mistake: str, architecture:
     unmasked = {"decoder.blocks.*.self_attn.hook_mask": see_every_token}
     with intervene(model, unmasked) if mistake == "no mask" else nullcontext():
         answer_in(batch, model)
-        found = probe(model, tokenizer, batch, texts)
-    assert found["seen_accuracy"] > 0.7
-    assert found["hidden_accuracy"] < found["seen_accuracy"] - 0.3
+        actual = probe(model, tokenizer, batch, texts)
+    assert actual["seen_accuracy"] > 0.7
+    assert actual["hidden_accuracy"] < actual["seen_accuracy"] - 0.3
 
 
 def test_the_rest_against_a_naive_loop(turns: Corpus):
@@ -87,7 +87,7 @@ def test_the_rest_against_a_naive_loop(turns: Corpus):
     batch = batch_of(pairs, tokenizer, "encoder_decoder")
     for is_training in (True, False):
         model.train(is_training)
-        found = probe(model, tokenizer, batch, pairs)
+        actual = probe(model, tokenizer, batch, pairs)
         assert model.training == is_training
     losses, early = [], []
     n_unknown = n_targets = 0
@@ -99,12 +99,12 @@ def test_the_rest_against_a_naive_loop(turns: Corpus):
         n_unknown, n_targets = n_unknown + tgt.count(tokenizer.unk_id), n_targets + len(tgt) - 1
         if pair.target:
             early.append(logits[0].softmax(-1)[tokenizer.eos_id].item())
-    assert found["training_loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
-    assert found["early_end"] == pytest.approx(sum(early) / len(early), rel=1e-4)
-    assert found["unknown"] == pytest.approx(n_unknown / n_targets) and n_unknown
-    assert found["empty_target"] == pytest.approx(1 / len(pairs))
-    assert found["same_target"] == pytest.approx(2 / len(pairs))
-    assert 0 <= found["cut_outputs"] <= 1
+    assert actual["training_loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
+    assert actual["early_end"] == pytest.approx(sum(early) / len(early), rel=1e-4)
+    assert actual["unknown"] == pytest.approx(n_unknown / n_targets) and n_unknown
+    assert actual["empty_target"] == pytest.approx(1 / len(pairs))
+    assert actual["same_target"] == pytest.approx(2 / len(pairs))
+    assert 0 <= actual["cut_outputs"] <= 1
 
 
 def test_a_source_is_worth_what_its_absence_costs(turns: Corpus):

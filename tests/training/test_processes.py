@@ -63,9 +63,9 @@ def test_what_torchrun_says(monkeypatch: pytest.MonkeyPatch):
     assert Processes.from_environment() == ALONE
     for name, value in zip(VARIABLES, ("3", "4", "1"), strict=True):
         monkeypatch.setenv(name, value)
-    found = Processes.from_environment()
-    assert found == Processes(rank=3, size=4, local_rank=1)
-    assert not found.is_first
+    actual = Processes.from_environment()
+    assert actual == Processes(rank=3, size=4, local_rank=1)
+    assert not actual.is_first
     monkeypatch.setenv("RANK", "three")
     assert Processes.from_environment() == ALONE
 

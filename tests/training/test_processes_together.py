@@ -98,13 +98,13 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
     work(alone)
 
     words = assignments(**model, **READING, **(training | {"accumulate": 2}))
-    asked = ["--corpus", str(corpus), "--preset", "tiny-encoder", "--run", str(tmp_path / "together"), *words]
+    arguments = ["--corpus", str(corpus), "--preset", "tiny-encoder", "--run", str(tmp_path / "together"), *words]
     if way == "forked":
-        statuses, lines = Together(tmp_path / "log", *asked).wait()
+        statuses, lines = Together(tmp_path / "log", *arguments).wait()
         assert statuses == [0, 0]
     else:
         torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "--"]
-        command = [sys.executable, *torchrun, "transformer_core", "train", *asked]
+        command = [sys.executable, *torchrun, "transformer_core", "train", *arguments]
         one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(
             command, cwd=ROOT, env=one_thread, capture_output=True, text=True, timeout=300, check=True
@@ -121,7 +121,7 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
     assert [record["step"] for record in Film(tmp_path / "together").heads.read()] == [*range(7)]
 
     for line in ("Preparing", "2 processes learn from each batch together", "step 6 of 6", "Finished: 6 steps in"):
-        assert sum(found.startswith(line) for found in lines) == 1, lines
+        assert sum(actual.startswith(line) for actual in lines) == 1, lines
     parts = [".lock", ".reserve", "film", "last", "metrics.jsonl", "run.json", "status.json"]
     assert sorted(path.name for path in (tmp_path / "together").iterdir()) == parts
 
@@ -129,8 +129,8 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
 def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Path, corpus: Path):
     run = tmp_path / "run"
     words = assignments(**MODEL_ALIKE, **TRAINING, **READING)
-    asked = ["--corpus", str(corpus), "--preset", "tiny-decoder", "--run", str(run), "--steps", "24"]
-    together = Together(tmp_path / "log", *asked, *words)
+    arguments = ["--corpus", str(corpus), "--preset", "tiny-decoder", "--run", str(run), "--steps", "24"]
+    together = Together(tmp_path / "log", *arguments, *words)
     wait_for((run / "status.json").exists, together)
     commands.ask(run, "pause")
     step = is_paused_at(run, together)
@@ -238,8 +238,8 @@ def test_what_is_wrong_is_said_in_a_sentence_and_leaves_no_folder(tmp_path: Path
         log = tmp_path / f"log-{len(message)}"
         statuses, lines = Together(log, "--run", str(tmp_path / "run"), *arguments).wait()
         assert statuses == [2, 2]
-        said = [line for line in lines if "error" in line.lower()]
-        assert said
-        assert all(line.startswith("error: ") and message in line for line in said)
-        assert len(said) == 1 or "--resume" in arguments  # what all see at the same time, all may say
+        messages = [line for line in lines if "error" in line.lower()]
+        assert messages
+        assert all(line.startswith("error: ") and message in line for line in messages)
+        assert len(messages) == 1 or "--resume" in arguments  # what all see at the same time, all may say
         assert not (tmp_path / "run").exists()

@@ -43,8 +43,8 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual
         heads = known_heads(score_heads(model, tokenizer, corpus.held_out[:n_scored]))
         guidance = guidance_facts(model, tokenizer, corpus, request.training)
         usual = usual_output(model, tokenizer, corpus.held_out[:n_usual]) if corpus.is_pairs else None
-        found = {"heads": heads, "guidance": guidance, "usual": usual}
-        described = {name: value for name, value in found.items() if value}
+        results = {"heads": heads, "guidance": guidance, "usual": usual}
+        described = {name: value for name, value in results.items() if value}
         if described and read_card(folder) == card:  # else another model has taken its place meanwhile
             write_json(folder / CARD, card | described)
     except Exception as error:  # a model is never lost, nor called lost, because its description failed
@@ -60,9 +60,9 @@ def usual_output(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
         one in a hundred of their outputs does not reach. Of a text whose output does not, the model has probably not
         seen the like. Nothing where an output is NaN or infinite.
     """
-    found = [
+    results = [
         run_text(model, tokenizer, pair.source, max_tokens=model.config.max_seq_len).mean_probability for pair in pairs
     ]
-    if not np.isfinite(found).all():
+    if not np.isfinite(results).all():
         return {}
-    return {"pairs": len(pairs), "least_probability": round(float(np.quantile(found, UNUSUAL)), 4)}
+    return {"pairs": len(pairs), "least_probability": round(float(np.quantile(results, UNUSUAL)), 4)}

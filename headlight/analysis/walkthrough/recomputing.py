@@ -119,13 +119,13 @@ def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tens
 
 def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str, Bool[np.ndarray, "_ _"]]:
     """Return where the numbers of a quantity are not those that its hook point was given."""
-    found = {}
+    results = {}
     for name, site in outline.sites().items():
         if site is not None and site in before:
             is_set = of_head(outline, name, before[site]) != of_head(outline, name, after[site])
             if is_set.any():
-                found[name] = is_set.numpy()
-    return found
+                results[name] = is_set.numpy()
+    return results
 
 
 def in_float64(module: nn.Module) -> nn.Module:

@@ -65,9 +65,9 @@ def live_figure(
         about: what it is of, for the page that can be saved; plain text. None: the model or training, and the text.
         opens: the menu of what can be saved is open from the start.
     """
-    asked = sent(key, "open")
+    request = sent(key, "open")
     answer = None
-    if isinstance(asked, int):
+    if isinstance(request, int):
         answer = {file: base64.b64encode(content).decode() for file, content in files().items()}
     data = {
         "figure": figure.to_json(),
@@ -76,7 +76,7 @@ def live_figure(
         "height": height,
         "offers": ["csv", "npz"],
         "files": answer,
-        "answers": asked if answer is not None else None,
+        "answers": request if answer is not None else None,
         "clicks": on_cell is not None,
         "windows": on_window is not None,
         "staysWhole": stays_whole,
@@ -94,8 +94,8 @@ def live_figure(
 
 def sent_cell(key: str) -> tuple[int, int] | None:
     """Return the cell, query and key, that a person chose in the figure of this key; None: they let it go."""
-    told = sent(key, "cell")
-    cell = (told.get("query"), told.get("key")) if isinstance(told, dict) else ()
+    text = sent(key, "cell")
+    cell = (text.get("query"), text.get("key")) if isinstance(text, dict) else ()
     match cell:
         case (int(query), int(column)) if query >= 0 and column >= 0:
             return query, column
@@ -104,10 +104,10 @@ def sent_cell(key: str) -> tuple[int, int] | None:
 
 def sent_window(key: str) -> tuple[range, range] | None:
     """Return the queries and keys that a person wants to see larger in the figure of this key; None: all of them."""
-    told = sent(key, "window")
-    if not isinstance(told, dict):
+    text = sent(key, "window")
+    if not isinstance(text, dict):
         return None
-    queries, keys = _span(told.get("queries")), _span(told.get("keys"))
+    queries, keys = _span(text.get("queries")), _span(text.get("keys"))
     return (queries, keys) if queries and keys else None
 
 

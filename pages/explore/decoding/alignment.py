@@ -61,13 +61,13 @@ def show(data: DecodingData) -> None:
     if not data.branch:
         prose.small(say("Nothing has been generated yet: take a step."))
         return
-    made = _recipe(data)
+    result = _recipe(data)
     of_branch = data.output_labels[len(data.given) :]
     labels = [*of_branch[: data.n_written], NEXT, *of_branch[data.n_written + 1 :]][: len(of_branch)]
     title = say("Alignment: {who}", who=data.who("cross"))
     figure = call(
         alignment_matrix,
-        made.weights,
+        result.weights,
         call(
             TokenGrid,
             labels,
@@ -76,18 +76,18 @@ def show(data: DecodingData) -> None:
             key_name=say("key: source token"),
             marked=(data.n_written if data.n_written < len(data.branch) else None, None),
         ),
-        n_shown=made.n_shown,
-        truth=made.truth,
-        links=made.links,
+        n_shown=result.n_shown,
+        truth=result.truth,
+        links=result.links,
         title=title,
     )
-    arrays = _arrays(data, made)
+    arrays = _arrays(data, result)
     rows, columns = (
         [f"{place} {label}" for place, label in enumerate(arrays[side])] for side in ("target_tokens", "source_tokens")
     )
     draw(
         figure,
-        *made.printed(data.n_written),
+        *result.printed(data.n_written),
         title=title,
         name=data.file_name("alignment"),
         key="decoding-alignment",
@@ -96,7 +96,7 @@ def show(data: DecodingData) -> None:
         model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
-    verdict = prose.sentence(made.trouble) if made.trouble else _verdict(made)
+    verdict = prose.sentence(result.trouble) if result.trouble else _verdict(result)
     prose.small(verdict, definitions("alignment-error-rate"))
 
 
@@ -118,15 +118,15 @@ def _recipe(data: DecodingData) -> Alignment:
 
     recipe, n_shown = data.recipe, min(data.n_written + 1, len(data.branch))
     weights = named("weights", call(written_weights, recipe.branch, "cross", data.aim))
-    found, trouble = _pair(data)
+    result, trouble = _pair(data)
     known = None
-    if found is not None:
+    if result is not None:
         written = tokens_of(recipe.branch[: data.n_written])
-        known = named("known", call(known_alignment, found.pair, recipe.tokenizer, recipe.given.ids, written))
+        known = named("known", call(known_alignment, result.pair, recipe.tokenizer, recipe.given.ids, written))
         known = None if value_of(known) is None else known
     links = call(hard_alignment, weights) if known is None else known.cells(known.links_of(weights))
     links = named("links", links)
-    return Alignment(n_shown=n_shown, weights=weights, links=links, found=found, known=known, trouble=trouble)
+    return Alignment(n_shown=n_shown, weights=weights, links=links, found=result, known=known, trouble=trouble)
 
 
 def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]:
@@ -134,10 +134,10 @@ def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]
     corpus = _corpus_of(data.card)
     if corpus is None or data.left_out:
         return None, None
-    found = named("found", _pairs(*corpus).find(data.view.text))
+    result = named("found", _pairs(*corpus).find(data.view.text))
     try:
         with st.spinner(say("Searching the model’s corpus for this text …")):
-            return (None if value_of(found) is None else found), None
+            return (None if value_of(result) is None else result), None
     except HeadlightError as error:
         return None, error
 
@@ -162,21 +162,21 @@ def _pairs(name: str, seed: int) -> Expression:
 
 def _verdict(made: Alignment) -> str:
     """Say how well this attention tells the alignment, or why nobody knows."""
-    found: FoundPair | None
+    result: FoundPair | None
     known: KnownAlignment | None
     score: AlignmentScore | None
-    found, known, score = value_of((made.found, made.known, made.score))
-    if found is None or known is None:
+    result, known, score = value_of((made.found, made.known, made.score))
+    if result is None or known is None:
         return say(
             "A dot marks the maximum weight of each row. A gold alignment exists only for the exact sentences of "
             "Headlight’s generated corpora, and this text is not one of them."
         )
-    part = say("held out from training") if found.is_held_out else say("used for training")
+    part = say("held out from training") if result.is_held_out else say("used for training")
     parted = (
         say(
             " From token {n} on, the output differs from the corpus target, “{target}”, so it has no gold alignment.",
             n=known.n_agreed,
-            target=found.pair.target,
+            target=result.pair.target,
         )
         if known.is_parted
         else ""

@@ -51,38 +51,38 @@ def show(data: DecodingData) -> None:
     with st.spinner(say("Searching …"), show_time=True):
         drawn = through(literal(_recipe(data)), lambda _: _search(data))
         try:
-            found = value_of(cache.kept(mark("beam searches"), drawn))
+            result = value_of(cache.kept(mark("beam searches"), drawn))
         except NotFiniteError as error:
             prose.note(prose.sentence(error))
             return
-    written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
+    written = numbers(result.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
-        nodes=found.nodes,
-        at=next(node for node in reversed(written) if node in found.paths),
+        nodes=result.nodes,
+        at=next(node for node in reversed(written) if node in result.paths),
         ends=[
             BranchEnd(
                 id=node,
-                text=text_of(data, found.paths[node]),
+                text=text_of(data, result.paths[node]),
                 total=total,
-                n_tokens=len(found.paths[node]),
+                n_tokens=len(result.paths[node]),
                 score=score,
             )
-            for node, (total, score) in found.ends.items()
+            for node, (total, score) in result.ends.items()
         ],
         key=KEY,
-        on_node=lambda: _open(found),
+        on_node=lambda: _open(result),
         height=HEIGHT,
         name=mark("Beam search tree"),
         path=mark("best hypothesis"),
     )
-    prose.paragraph(_in_words(data, found))
+    prose.paragraph(_in_words(data, result))
 
 
 def code(data: DecodingData) -> list[Print]:
     """Return the lines that print what is found, and what always taking the most probable token gives instead."""
-    found, greedy = _recipe(data)
+    result, greedy = _recipe(data)
     decode = data.recipe.tokenizer.target.decode
-    texts = each("one", found.finished, lambda one: (decode(tokens_of(one.step.written())), one.total, one.score))
+    texts = each("one", result.finished, lambda one: (decode(tokens_of(one.step.written())), one.total, one.score))
     return [Print(texts), Print((decode(tokens_of(greedy)), greedy[-1].total_log_prob), "greedy decoding")]
 
 
@@ -190,8 +190,8 @@ def _node(
 def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
     """Return what is most probable behind a step."""
     assert step.prediction is not None, "the search has read it"
-    found = step.prediction.candidates(N_ALTERNATIVES)
-    return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in found)
+    result = step.prediction.candidates(N_ALTERNATIVES)
+    return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in result)
 
 
 def _open(found: Search) -> None:

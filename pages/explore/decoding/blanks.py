@@ -76,17 +76,17 @@ def _text(data: BlanksData) -> None:
     for place, label in enumerate(data.labels(data.at)):
         if place in steps:
             share = steps[place].chosen.probability
-            told = say("blank {place}, {how}", place=place, how=_how(data, place))
+            result = say("blank {place}, {how}", place=place, how=_how(data, place))
             tokens.append(
                 prose.markup(
                     "<span class='hl-filled' style='--share:{:.0%}' title='{}'><bdi>{}</bdi><small>{}</small></span>",
-                    *(share, told, label, probability(share)),
+                    *(share, result, label, probability(share)),
                 )
             )
         elif place in data.state.blanks:
             kind = "hl-open hl-next" if place == data.next_place else "hl-open"
-            told = say("blank {place}, open", place=place)
-            tokens.append(prose.markup("<span class='{}' title='{}'>____<small>{}</small></span>", kind, told, place))
+            result = say("blank {place}, open", place=place)
+            tokens.append(prose.markup("<span class='{}' title='{}'>____<small>{}</small></span>", kind, result, place))
         else:
             tokens.append(prose.markup("<span><bdi>{}</bdi></span>", label))
     text = prose.joined("", tokens)
@@ -125,16 +125,16 @@ def _why(data: BlanksData) -> str | prose.Markup:
     except NotFiniteError as error:
         return prose.sentence(error)
     surest, *others = data.state.certain_first
-    told = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
+    payload = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
     if not others:
-        return prose.say_markup(LAST, **told)
+        return prose.say_markup(LAST, **payload)
     second = others[0]
-    return prose.say_markup(NEXT, second=second.position, other=_told(data, second.best), **told)
+    return prose.say_markup(NEXT, second=second.position, other=_told(data, second.best), **payload)
 
 
 def _so_far(data: BlanksData) -> None:
     """Say in which order blanks were filled, and what the model would have said all at once."""
-    said = []
+    messages = []
     if data.at.steps:
         filled = (
             prose.say_markup(
@@ -145,16 +145,16 @@ def _so_far(data: BlanksData) -> None:
             )
             for place, step in data.steps.items()
         )
-        said.append(prose.say_markup(SO_FAR, filled=prose.joined(say(", then "), filled)))
+        messages.append(prose.say_markup(SO_FAR, filled=prose.joined(say(", then "), filled)))
     alone = {place: best for place, best in data.tree.at_once().items() if not math.isnan(best.log_prob)}
     if len(alone) > 1:
         each = (prose.say_markup(ALONE, place=place, token=_told(data, best)) for place, best in alone.items())
-        said.append(prose.say_markup(AT_ONCE, each=prose.joined(", ", each)))
+        messages.append(prose.say_markup(AT_ONCE, each=prose.joined(", ", each)))
     if data.beside is not None and data.beside.key != data.at.key:
         own, other = (_nats(one.total_log_prob) for one in (data.at, data.beside))
-        said.append(prose.say_markup(DIFFER, own=own, other=other))
-    if said:
-        prose.html("{}", prose.each("<p class='hl-small'>{}</p>", said))
+        messages.append(prose.say_markup(DIFFER, own=own, other=other))
+    if messages:
+        prose.html("{}", prose.each("<p class='hl-small'>{}</p>", messages))
 
 
 def _how(data: BlanksData, place: int) -> str:

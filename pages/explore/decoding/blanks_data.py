@@ -115,8 +115,8 @@ def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
         if whole.first(len(at.steps)) != at:
             whole = at
         filling = named("filling", recipe.tree.follow([(step.position, step.chosen.token) for step in at.steps]))
-        at, said = value_of((filling, recipe.tree.read(filling)))
-        beside = None if said.blanks else value_of(all_at_once(recipe, filling))
+        at, result = value_of((filling, recipe.tree.read(filling)))
+        beside = None if result.blanks else value_of(all_at_once(recipe, filling))
     cache.measure(FILLED, recipe.tree)
     if given.left_out:
         notes.append(say("The text is too long; only its first {n:,} tokens are used.", n=given.left_out.start))
@@ -131,7 +131,7 @@ def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
         tokenizer=tokenizer,
         whole=whole,
         at=at,
-        state=said,
+        state=result,
         beside=beside,
         notes=tuple(notes),
     )

@@ -154,14 +154,14 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
         arrays=lambda: {"row": value_of(row), "key_tokens": np.array(labels)},
         model=data.card.path,
     )
-    text, told = data.labels(data.at), []
+    text, result = data.labels(data.at), []
     for other in data.state.blanks.values():
         key, weight = other.most_attended(aim)
         token = prose.markup("<bdi>{}</bdi>", text[key])
         if other.is_finite:
-            told.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))
-    if told:
-        prose.small(prose.say_markup(MAXIMUM, whose=whose, told=prose.joined(", ", told)))
+            result.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))
+    if result:
+        prose.small(prose.say_markup(MAXIMUM, whose=whose, told=prose.joined(", ", result)))
 
 
 def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:

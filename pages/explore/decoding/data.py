@@ -227,8 +227,8 @@ class DecodingData:
         kind = "given" if step.is_given else "forced" if is_forced else "written"
         alternatives: tuple[tuple[str, float], ...] = ()
         if decision is not None:
-            found = decision.candidates(N_ALTERNATIVES)
-            alternatives = tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in found)
+            result = decision.candidates(N_ALTERNATIVES)
+            alternatives = tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in result)
         return TokenFacts(
             label=label,
             probability=None if chosen is None else chosen.probability,

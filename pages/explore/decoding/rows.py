@@ -50,8 +50,8 @@ def _rows(data: DecodingData, kind: "AttentionKind") -> Expression:
 
 def _draw(data: DecodingData, kind: "AttentionKind") -> None:
     """Draw the rows of one attention."""
-    aim, made = data.aim, _rows(data, kind)
-    rows: LayerRows = value_of(made)
+    aim, result = data.aim, _rows(data, kind)
+    rows: LayerRows = value_of(result)
     read = data.output_labels
     n_read = data.at.position + 1
     labels = data.recipe.given.labels if kind == "cross" else data.labels_recipe[:n_read]
@@ -65,14 +65,14 @@ def _draw(data: DecodingData, kind: "AttentionKind") -> None:
     key = f"decoding-rows-{kind}"
     figure = call(
         step_rows,
-        made.values,
+        result.values,
         call(
             TokenGrid,
-            made.labels,
+            result.labels,
             labels,
-            query_name=made.name,
+            query_name=result.name,
             key_name=say(KEYS[kind]),
-            marked=(made.chosen, None),
+            marked=(result.chosen, None),
         ),
         title=title,
         n_keys=None if kind == "cross" else len(read),
@@ -81,7 +81,7 @@ def _draw(data: DecodingData, kind: "AttentionKind") -> None:
     keys = [f"{place} {label}" for place, label in enumerate(tokens)]
     draw(
         figure,
-        Print(made.values, "[row, key]"),
+        Print(result.values, "[row, key]"),
         title=title,
         name=data.file_name(kind, f"step{data.n_written}"),
         key=key,

@@ -120,16 +120,16 @@ def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
         ids = numbers(start, [step.token for step in branch])
         n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
         new = zip(branch[n_known:], data.said(branch[n_known:]), strict=True)
-        for place, (step, said) in enumerate(new, n_known):
+        for place, (step, message) in enumerate(new, n_known):
             kind: Kind = "forced" if place in led.forced else "written"
             node = Node(
                 id=ids[place + 1],
                 parent=ids[place],
                 position=step.position,
-                label=said.label,
-                log_prob=said.log_prob,
-                rank=said.rank,
-                alternatives=said.alternatives,
+                label=message.label,
+                log_prob=message.log_prob,
+                rank=message.rank,
+                alternatives=message.alternatives,
                 kind="ended" if data.tree.has_ended(step) else kind,
                 on_path=ids[place + 1] in on_path,
             )
@@ -164,12 +164,12 @@ def _ends(data: DecodingData) -> list[str]:
 
 def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
     """Say of each branch but the first where it parts from the one above it that it has most in common with."""
-    said = [""]
+    messages = [""]
     for n, other in enumerate(last[1:], 1):
         comparisons = [data.session.compare(one, other) for one in last[:n]]
         nearest = max(range(n), key=lambda i: len(comparisons[i].shared))
-        said.append(_parting(data, comparisons[nearest], nearest + 1))
-    return said
+        messages.append(_parting(data, comparisons[nearest], nearest + 1))
+    return messages
 
 
 def _parting(data: DecodingData, comparison: "Comparison", number: int) -> str:

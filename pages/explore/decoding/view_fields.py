@@ -53,12 +53,12 @@ def _branches(text: str) -> tuple[Branch, ...]:
                 n=MOST_BRANCHES,
             )
         )
-    found = []
+    results = []
     for part in parts:
         tokens = [token for token in part.split(".") if token][:MOST_LED]
         forced = tuple(place for place, token in enumerate(tokens) if token.startswith("!"))
-        found.append(Branch(tuple(int(token.removeprefix("!")) for token in tokens), forced))
-    return tuple(found)
+        results.append(Branch(tuple(int(token.removeprefix("!")) for token in tokens), forced))
+    return tuple(results)
 
 
 def _in_words(branches: Sequence[Branch]) -> str:

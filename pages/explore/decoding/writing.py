@@ -62,8 +62,8 @@ def _tokens(data: DecodingData) -> list[Token]:
     steps = (*data.given, *data.branch)
     n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
     fresh = steps[n_known:]
-    for step, said in zip(fresh, data.said(fresh), strict=True):
-        _TOKENS[step] = _token(said)
+    for step, message in zip(fresh, data.said(fresh), strict=True):
+        _TOKENS[step] = _token(message)
     forced = {len(data.given) + place for place in view_fields.BRANCHES.value[view_fields.BRANCH.value].forced}
     tokens = []
     for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):

@@ -74,14 +74,14 @@ def _draw(data: HeadsData, method: "Method") -> None:
             )
         prose.note(note)
         return
-    found = named("parts", cache.kept(mark("attention rollout and flow"), call(follow, data.recipe, method)))
+    result = named("parts", cache.kept(mark("attention rollout and flow"), call(follow, data.recipe, method)))
     with st.spinner(say(FOLLOWING[method]), show_time=True):
-        parts = value_of(found)
+        parts = value_of(result)
     for first in range(0, len(parts), ABREAST):
         for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
             if place < len(parts):
                 with column:
-                    _part(data, method, parts[place], found[place])
+                    _part(data, method, parts[place], result[place])
     about = prose.markup("<b>{}</b> {}", say("Assumptions:"), say(ASSUMPTIONS[method]))
     prose.paragraph(about, definitions("attention-rollout", "attention-flow"))
 

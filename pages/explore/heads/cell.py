@@ -58,29 +58,29 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
     values = row.values[0].astype(np.float64)
     is_weight = data.spec.quantity in ("pattern", "log")
     label = row.queries.labels[0]
-    made = data.recipe_of(of_row)
+    result = data.recipe_of(of_row)
     figure = call(
         row_bars,
-        made.values[0].astype(np.float64),
+        result.values[0].astype(np.float64),
         call(
             TokenGrid,
-            made.queries.labels,
-            made.keys.labels,
+            result.queries.labels,
+            result.keys.labels,
             first_query=query,
-            first_key=made.keys.first,
+            first_key=result.keys.first,
             key_name=data.axis_names["key_name"],
             marked=(None, key),
             height=Unwritten(HEIGHT),
         ),
         quantity=data.spec.quantity,
-        mask=made.mask[0],
+        mask=result.mask[0],
         largest=shown.largest,
         entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
     draw(
         figure,
-        Print(made.values[0], "[key]"),
+        Print(result.values[0], "[key]"),
         title=say("Query {query}: {who}", query=query, who=data.who),
         name=data.file_name(f"query{query}"),
         key="heads-row",

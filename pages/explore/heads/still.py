@@ -46,8 +46,8 @@ def _draw(data: HeadsData) -> None:
     )
     maps = data.recipe.attention_maps
     overviews = literal({name: maps[name].overview(side) for name in attentions})
-    made = named("heads", cache.kept(mark("saved overviews"), overviews))
-    pooled: Pooled = value_of(made)
+    result = named("heads", cache.kept(mark("saved overviews"), overviews))
+    pooled: Pooled = value_of(result)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.patterns.shape != model_run.attention_maps[name].shape for name, heads in pooled.items())
     pooled_title, plain_title = (
@@ -58,8 +58,8 @@ def _draw(data: HeadsData) -> None:
     chosen = (titles[view.attention], view.layer, view.head)
     drawn = call(
         all_heads,
-        {titles[name]: made[name].patterns for name in attentions},
-        {titles[name]: made[name].mask for name in attentions},
+        {titles[name]: result[name].patterns for name in attentions},
+        {titles[name]: result[name].mask for name in attentions},
         title=title,
         chosen=chosen,
         **({} if data.model_run.border is None else {"border": data.share_before_divider}),
@@ -67,7 +67,7 @@ def _draw(data: HeadsData) -> None:
     )
     draw(
         drawn,
-        Lines(SHAPES, (made,)),
+        Lines(SHAPES, (result,)),
         title=title,
         name="-".join([view.model, *([view.attention] if view_fields.ONLY.value else []), "heads"]),
         key="heads-all",

@@ -25,10 +25,10 @@ def _mix(text: str) -> Mix:
     Raises:
         ValueError: it is not written so.
     """
-    found = [_SHARE.fullmatch(part) for part in text.split("+")]
-    mix = tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in found if m)
+    results = [_SHARE.fullmatch(part) for part in text.split("+")]
+    mix = tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in results if m)
     heads = {(share.layer, share.head) for share in mix}  # each is there once
-    if not len(found) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
+    if not len(results) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
         raise ValueError(
             say(
                 "the format is layer.head:weight with weights up to 1, up to {n} heads joined by +: 0.1+1.3:0.5",

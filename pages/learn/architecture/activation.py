@@ -33,19 +33,19 @@ PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
 
 def show(data: ArchitectureData) -> None:
     """Draw the hook point that was chosen."""
-    found = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
-    if not found:
+    results = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
+    if not results:
         prose.small(say(NOTHING))
         return
     site = view_fields.SITE.value
-    if site not in found:
-        site = next((name for stem in FIRST for name in found if name.endswith(stem)), [*found][-1])
-    stage = found[site]
+    if site not in results:
+        site = next((name for stem in FIRST for name in results if name.endswith(stem)), [*results][-1])
+    stage = results[site]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-arch-site"):
         view_fields.SITE.selectbox(
             say("Activation"),
-            [*found],
-            name=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
+            [*results],
+            name=lambda name: f"{say(results[name].what)} · {name.rpartition('.')[2]}",
             shown=site,
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
@@ -135,7 +135,7 @@ def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
     allowed = data.values(stage.site.replace(stem, "hook_mask")) if stem == "hook_pattern" else None
     picture = picture_of(values, head=data.view.head, are_vectors=stem not in PAIRS, allowed=allowed)
     whole = values if values.ndim == 2 else values[min(data.view.head, len(values) - 1)]
-    found = {
+    results = {
         "picture": picture,
         "values": whole,
         "tokens": keys if of_keys else labels,
@@ -147,7 +147,7 @@ def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
         "n_columns": whole.shape[1],
     }
     if stem in PAIRS:
-        found |= {
+        results |= {
             "column_name": say("key"),
             "column_tokens": keys if len(keys) <= 48 else None,
             "row_name": say("query"),
@@ -158,7 +158,7 @@ def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
         of_target: Tokenizer = tokenizer.target
         drawn = picture_of(chosen, are_vectors=False)
         everything = picture_of(whole, are_vectors=False)  # what is said of the numbers is said of all of them
-        found |= {
+        results |= {
             "picture": replace(
                 everything, cells=drawn.cells, rows=drawn.rows, columns=drawn.columns, n_columns=drawn.n_columns
             ),
@@ -168,4 +168,4 @@ def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
             "columns": tokens.tolist(),
             "column_tokens": [of_target.labels([token])[0] for token in tokens.tolist()],
         }
-    return found
+    return results

@@ -135,8 +135,8 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
         marks={_here(data): here},
         in_bytes=True,
     )
-    told = {"n_parameters": call(n_parameters, data.config_recipe), "bytes_per_number": width}
-    kept = named("held", each("n", lengths, lambda n: call(memory, data.config_recipe, n, **told)))
+    payload = {"n_parameters": call(n_parameters, data.config_recipe), "bytes_per_number": width}
+    kept = named("held", each("n", lengths, lambda n: call(memory, data.config_recipe, n, **payload)))
     columns = (each("one", kept, attrgetter(name)) for name in ("weights", "patterns", "cache"))
     _figure(data, figure, "memory", lengths, curves, *(Print(column, "bytes: [length]") for column in columns))
 
@@ -190,16 +190,16 @@ def _figure(
 def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:
     """Return what there is to notice."""
     config = data.card.config
-    found = [say(BOTH)] if config.architecture == "encoder_decoder" else []
+    result = [say(BOTH)] if config.architecture == "encoder_decoder" else []
     if not config.d_ff:
-        found.append(say(NO_FEED_FORWARD))
+        result.append(say(NO_FEED_FORWARD))
     elif crossed is None:
-        found.append(say(NEVER))
+        result.append(say(NEVER))
     else:
-        found.append(say(CROSSES, n=localized(crossed)))
-        found += [say(BEYOND, most=localized(config.max_seq_len))] if crossed > config.max_seq_len else []
+        result.append(say(CROSSES, n=localized(crossed)))
+        result += [say(BEYOND, most=localized(config.max_seq_len))] if crossed > config.max_seq_len else []
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
-        found.append(say(SPARES, n=here, share=percent(1 - cached / uncached)))
-    found += [say(ONE_TEXT, n=localized(data.batch))] if data.batch > 1 else []
-    return [*found, say(COUNTED)]
+        result.append(say(SPARES, n=here, share=percent(1 - cached / uncached)))
+    result += [say(ONE_TEXT, n=localized(data.batch))] if data.batch > 1 else []
+    return [*result, say(COUNTED)]

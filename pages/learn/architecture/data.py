@@ -153,8 +153,8 @@ class ArchitectureData:
         inputs: Any = self.recipe.inputs
         if self.is_cut:
             inputs = [inputs[i][:MOST_TOKENS] for i in range(len(self.inputs))]
-        made = call(CapturedText, self.source.recipe()[0], inputs)
-        captured: Expression = named("captured", cache.kept(KIND, made))
+        result = call(CapturedText, self.source.recipe()[0], inputs)
+        captured: Expression = named("captured", cache.kept(KIND, result))
         return captured
 
     @contextmanager

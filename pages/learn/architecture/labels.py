@@ -102,11 +102,11 @@ def _sub(config: ModelConfig, box: Box) -> str:
 
 def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
     """Return what is said of a block where a person points at it."""
-    found = stages(config, box)
+    result = stages(config, box)
     numbers = sizes(config, box, batch=1, lengths=lengths)
-    first, last = (shape_in_words(in_numbers(stage.axes[1:], numbers)) for stage in (found[0], found[-1]))
+    first, last = (shape_in_words(in_numbers(stage.axes[1:], numbers)) for stage in (result[0], result[-1]))
     lines = [say(does(config, box))]
-    if box.kind == "positions" and found[-1].axes[0] != "batch":
+    if box.kind == "positions" and result[-1].axes[0] != "batch":
         return lines
     lines.append(first if first == last else f"{first} → {last}")
     return [*lines, *_mask_in_words(config, box), parameters_in_words(config, box)]

@@ -118,7 +118,7 @@ def _drawing(data: ArchitectureData) -> None:
     with left:
         drawing(
             data.plan,
-            said=lambda box: on_drawing(config, box, lengths),
+            label_of=lambda box: on_drawing(config, box, lengths),
             texts=texts,
             output=data.model_run.output if data.model_run.predicts else "",
             lengths=lengths,

@@ -109,12 +109,12 @@ def look(data: ArchitectureData) -> str:
     by_part = _by_part(config)
     largest = max(by_part, key=lambda part: by_part[part])
     share = by_part[largest] / sum(by_part.values())
-    found = [say(LOOK, part=in_words("", largest), share=share)]
+    results = [say(LOOK, part=in_words("", largest), share=share)]
     stack = data.plan.stacks[-1]
     layers = data.plan.layers(stack)
     feed_forward, attention = (_counts(config).get((stack, part), 0) for part in ("feed-forward", "self-attention"))
     if layers and feed_forward and attention:
-        found.append(
+        results.append(
             say(
                 LOOK_AT_A_LAYER,
                 feed_forward=localized(feed_forward // layers),
@@ -122,7 +122,7 @@ def look(data: ArchitectureData) -> str:
                 ratio=config.d_ff / config.d_model,
             )
         )
-    return " ".join(found)
+    return " ".join(results)
 
 
 def code(data: ArchitectureData) -> str:
@@ -180,8 +180,8 @@ def _shares(data: ArchitectureData) -> None:
         model=data.card.path,
     )
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
-    told = say(NOTE, vocab=localized(transformer_base().vocab_size), base=localized(base), big=localized(big))
-    prose.small(told)
+    text = say(NOTE, vocab=localized(transformer_base().vocab_size), base=localized(base), big=localized(big))
+    prose.small(text)
 
 
 def _counted(config: Expression) -> Expression:

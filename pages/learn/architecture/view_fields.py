@@ -46,10 +46,10 @@ def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
     Raises:
         ValueError: it is not written so, or has no text or no token.
     """
-    found = form.fullmatch(text)
-    if not found or not int(found[1]) or not int(found[2]):
+    match = form.fullmatch(text)
+    if not match or not int(match[1]) or not int(match[2]):
         raise ValueError(say("enter a number of texts and a number of tokens, each at least 1: [32, 128]"))
-    return TokensShape(int(found[1]), int(found[2]))
+    return TokensShape(int(match[1]), int(match[2]))
 
 
 def _shape_in_words(shape: TokensShape) -> str:

@@ -119,24 +119,24 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
     """Return where a box is described: the paper's section, and what the model takes from elsewhere."""
     if box.kind == "norm" and config.norm == "none":
         return ("Elhage et al. 2021",)
-    found = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
+    result = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
     match box.kind:
         case "positions":
-            found = [_POSITIONS[config.positions][1]]
+            result = [_POSITIONS[config.positions][1]]
         case "segments":
-            found = ["Devlin et al. 2019, fig.\u00a02"]
+            result = ["Devlin et al. 2019, fig.\u00a02"]
         case "transform":
-            found = ["Devlin et al. 2019"]
+            result = ["Devlin et al. 2019"]
         case "attention":
-            found = [f"{_VASWANI}3.2.2, 3.2.3"]
-            found += ["Ainslie et al. 2023"] if config.n_kv_heads < config.n_heads else []
-            found += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
+            result = [f"{_VASWANI}3.2.2, 3.2.3"]
+            result += ["Ainslie et al. 2023"] if config.n_kv_heads < config.n_heads else []
+            result += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
         case "feed_forward" if config.gated:
-            found += ["Shazeer 2020, (6)"]
+            result += ["Shazeer 2020, (6)"]
         case "norm" if config.norm == "rms":
-            found += ["Zhang and Sennrich 2019, (4)"]
+            result += ["Zhang and Sennrich 2019, (4)"]
         case "norm" | "add_norm":
-            found += ["Ba et al. 2016, (3)"]
+            result += ["Ba et al. 2016, (3)"]
     if config.norm_position == "pre" and box.kind in ("norm", "add", "layer") and box.part != "embedding_norm":
-        found += ["Xiong et al. 2020"]
-    return tuple(found)
+        result += ["Xiong et al. 2020"]
+    return tuple(result)

@@ -85,7 +85,7 @@ def _task(data: BuildData) -> None:
 def _line(data: BuildData) -> None:
     """Draw where the line is written, its hints and its solution, and the way to the next step."""
     place, step = data.place, data.step
-    found = data.verdicts[place]
+    result = data.verdicts[place]
     with st.container(key="hl-build-line", horizontal=True, vertical_alignment="center", gap="small"):
         view_fields.LINES[place].text(
             say("Line {n}", n=place + 1), placeholder=f"{step.name} = …", label_visibility="collapsed"
@@ -96,7 +96,7 @@ def _line(data: BuildData) -> None:
             st.code(data.bench.shapes(step), language=None, wrap_lines=True)
         with st.popover(say("Show solution"), type="tertiary"):
             st.code(step.solution, language="python", wrap_lines=True)
-        if found and found.is_right and place + 1 < view_fields.N_STEPS:
+        if result and result.is_right and place + 1 < view_fields.N_STEPS:
             title = say(data.bench.steps[place + 1].title)
             st.button(
                 prose.plain(say("Next: {title}", title=title)),

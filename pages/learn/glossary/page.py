@@ -35,10 +35,10 @@ def glossary() -> None:
                 _term(TERMS[name])
         else:
             prose.note(say("There is no term “{name}” in the glossary.", name=name))
-    found = view_fields.found()
-    for title, terms in found:
+    result = view_fields.found()
+    for title, terms in result:
         _topic(title, terms)
-    if not found:
+    if not result:
         prose.note(say("No term matches “{words}”.", words=view_fields.SEARCH.value))
     state.publish()
 

@@ -133,8 +133,8 @@ class MasksData:
         from headlight.analysis.masks.run import run_masked
 
         head = {"layer": self.view.layer, "head": self.view.head}
-        made = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
-        return named("outcome", _kept(self.source, made))
+        result = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
+        return named("outcome", _kept(self.source, result))
 
     @cached_property
     def outcome(self) -> "MaskOutcome":
@@ -166,8 +166,8 @@ class MasksData:
         n_padding = self.n_padding or N_PADDING
         alone = _alone(self.source, self.view, self.card, n_padding)
         text = _padded(self.source, self.card, alone, tuple(value_of(alone).inputs), n_padding)
-        made = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
-        return named("masks", _kept(self.source, made))
+        result = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
+        return named("masks", _kept(self.source, result))
 
     def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
         """Return what moves where each token is changed, as code.
@@ -192,15 +192,15 @@ class MasksData:
         """Return what the model says of its target tokens, before and after one token is changed, as code."""
         from headlight.analysis.masks.leak import changed_token
 
-        made = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
-        return named("changed", _kept(self.source, made))
+        result = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
+        return named("changed", _kept(self.source, result))
 
     def steps(self) -> Expression:
         """Return what the decoder says in one pass, and step by step, as code."""
         from headlight.analysis.masks.inference import steps
 
-        made = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
-        return named("found", _kept(self.source, made))
+        result = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
+        return named("found", _kept(self.source, result))
 
     def dropped(self, probability: float, seed: int) -> Expression:
         """Return what dropout on all patterns does to the chosen head and to the output, as code."""
@@ -208,8 +208,8 @@ class MasksData:
 
         head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
         options = {**head, "probability": probability, "seed": seed}
-        made = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
-        return named("dropped", _kept(self.source, made))
+        result = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
+        return named("dropped", _kept(self.source, result))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
@@ -257,8 +257,8 @@ def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expre
     options: dict[str, Any] = {} if view.target is None else {"target": view.target}
     options["max_tokens"] = min(MOST_TOKENS, card.config.max_seq_len) - n_padding
     options["max_new_tokens"] = readings.max_new_tokens(source)
-    made = call(mask_text, *source.recipe(), view.text, **options)
-    return named("text", _kept(source, made))
+    result = call(mask_text, *source.recipe(), view.text, **options)
+    return named("text", _kept(source, result))
 
 
 def _kept(source: Source, value: Expression) -> Expression:

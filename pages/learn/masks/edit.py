@@ -193,8 +193,8 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
             counted = f"{counted} {moved}"
         return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
     rows = [
-        OutputRow(place=place, word=word, before=before, now=now, said=said, says=says)
-        for place, word, before, now, said, says in zip(
+        OutputRow(place=place, word=word, before=before, now=now, said=message, says=says)
+        for place, word, before, now, message, says in zip(
             text.judged,
             text.expected_labels,
             outcome.before.probability.tolist(),
@@ -242,7 +242,7 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
     """Return what the model says in words: what it writes by itself, or fills in."""
     with_own, with_these = say("Model’s masks"), say("Edited masks")
     if not data.card.config.has_decoder:
-        before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
+        before, now = (", ".join(message.labels) for message in (outcome.before, outcome.now))
         if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
             return []  # no blank: the chips say it all
         return [(with_own, before, False), (with_these, now, now != before)]

@@ -76,15 +76,15 @@ def _facts(steps: "Steps") -> None:
         (say("earlier rows as the text grows, with mask"), steps.most_grown),
         (say("earlier rows as the text grows, without mask"), steps.most_grown_unmasked),
     ]
-    told = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
-    prose.facts(told, "hl-masks-facts")
+    reports = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
+    prose.facts(reports, "hl-masks-facts")
 
 
 def _table(data: MasksData, steps: "Steps") -> None:
     """Draw what each row of the one pass says beside what its step says."""
     tokenizer = data.loaded[1].target
     labels = data.alone.labels["target"]
-    said = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
+    messages = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
     heads = (
         *(say("row"), say("token"), say("prediction")),
         *(say("one forward pass"), say("incremental"), say("max. logit difference")),
@@ -92,7 +92,15 @@ def _table(data: MasksData, steps: "Steps") -> None:
     apart = [*map(in_words, steps.apart.tolist())]
     lines = prose.each(
         "<tr><td>{}</td><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td>{:.6f}</td><td>{:.6f}</td><td>{}</td></tr>",
-        zip(range(len(labels)), labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), apart, strict=True),
+        zip(
+            range(len(labels)),
+            labels,
+            messages,
+            steps.in_one_pass.tolist(),
+            steps.in_steps.tolist(),
+            apart,
+            strict=True,
+        ),
     )
     below = say(
         "Row i of one masked forward pass equals step i of incremental decoding. The table compares the probability "
@@ -108,7 +116,7 @@ def _figure(data: MasksData, found: Expression) -> None:
     steps: Steps = value_of(found)
     labels = data.alone.labels["target"]
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "titles": (say("With the causal mask"), say("Without")),
         "hover_form": HOVER,
         "title": say("Maximum logit difference of each output as the text grows"),
@@ -125,10 +133,10 @@ def _figure(data: MasksData, found: Expression) -> None:
     columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
     both = np.hstack([steps.grown, steps.grown_unmasked])
     draw(
-        call(moved_pair, moved, grid, **told),
+        call(moved_pair, moved, grid, **payload),
         *_printed(found),
         Print(moved, "with the mask and without: [length, output], logits"),
-        title=told["title"],
+        title=payload["title"],
         name=data.file_name("growing"),
         key="masks-growing-figure",
         csv=lambda: matrix_csv(both, "tokens read", lengths, "output", columns, "logits"),

@@ -190,7 +190,7 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
     own, changed = value_of(recipes)
     labels = data.alone.labels[data.alone.output_side]
     is_encoder = not data.card.config.has_decoder
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "titles": (say("With the model’s own masks"), _title(data, other)),
         "hover_form": HOVER_ENCODER if is_encoder else HOVER,
         "title": say("Maximum logit difference by output and changed token"),
@@ -211,9 +211,9 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
     columns = [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places]
     both = np.hstack([own.moved, changed.moved])
     draw(
-        call(moved_pair, moved, grid, **told),
+        call(moved_pair, moved, grid, **payload),
         *_printed(*recipes),
-        title=told["title"],
+        title=payload["title"],
         name=data.file_name("leak"),
         key="masks-leak-figure",
         csv=lambda: matrix_csv(both, "output", places, "changed", columns, "logits"),

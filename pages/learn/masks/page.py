@@ -57,8 +57,8 @@ def masks() -> None:
             else:
                 DRAWN_BY[part](data)
     except HeadlightError as error:
-        said = say("This cannot be shown: {error}.", error=error)
-        prose.note(said)
+        text = say("This cannot be shown: {error}.", error=error)
+        prose.note(text)
     answers.keep()
     state.publish()
 
@@ -66,8 +66,8 @@ def masks() -> None:
 def _remark(data: MasksData) -> None:
     """Say what was left out."""
     if data.alone.left_out:
-        said = say("The text is long; only the first {n} tokens of each side are shown.", n=MOST_TOKENS)
-        prose.note(said)
+        text = say("The text is long; only the first {n} tokens of each side are shown.", n=MOST_TOKENS)
+        prose.note(text)
 
 
 def _training() -> None:

@@ -92,23 +92,23 @@ def _alibi(data: PositionsData) -> None:
 
 def _learned(data: PositionsData) -> None:
     """Draw what the model learned for its buckets."""
-    found = value_of(recipes.learned_bias(data))
-    n_heads = len(found.matrix)
+    result = value_of(recipes.learned_bias(data))
+    n_heads = len(result.matrix)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
     _choose_head(n_heads, head)
     left, right = side_by_side("hl-positions-bias")
     with left:
         _lines(
             data,
-            found.distance,
-            found.by_distance,
+            result.distance,
+            result.by_distance,
             [say("head {head}", head=number) for number in range(n_heads)],
             head,
             title=say("Learned position bias by distance"),
             x_title=say("key position minus query position"),
         )
     with right:
-        _matrix(data, found.matrix[head], head)
+        _matrix(data, result.matrix[head], head)
     prose.look_for(say(LOOK_LEARNED), definitions("relative-position-bias"))
 
 
@@ -121,18 +121,18 @@ def _buckets(data: PositionsData) -> None:
         label_visibility="visible",
     )
     is_causal = view_fields.LOOK_AHEAD.value == "past"
-    found = value_of(recipes.buckets(data))
+    result = value_of(recipes.buckets(data))
     n = data.n
     left, right = side_by_side("hl-positions-bias")
     words = say("distance {x}: bucket {y}")
     with left:
         draw_curves(
             data,
-            found.distance,
-            [Line(name="", values=found.bucket, is_stepped=True, words=words)],
+            result.distance,
+            [Line(name="", values=result.bucket, is_stepped=True, words=words)],
             name="buckets",
             axis="distance",
-            arrays={"distance": found.distance, "bucket": found.bucket},
+            arrays={"distance": result.distance, "bucket": result.bucket},
             columns=("bucket",),
             quantity="number",
             title=say("Bucket by distance"),
@@ -141,7 +141,7 @@ def _buckets(data: PositionsData) -> None:
             y_format="d",
             height=HEIGHT,
         )
-    matrix = found.matrix.astype(np.float64)
+    matrix = result.matrix.astype(np.float64)
     if is_causal:
         matrix[np.triu_indices(n, 1)] = np.nan
     with right:

@@ -91,7 +91,7 @@ def _tables(data: PositionsData) -> None:
     own = say("{model}: {encoding}", model=data.card.title, encoding=in_words(config.positions))
     with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
         prose.label(say("Try"))
-        for key, label, told in (
+        for key, label, text in (
             ("known", say("The classic 20 × 512 plot"), ("sinusoidal_halves", 20, 512)),
             ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
             ("own", own, (config.positions, n, width)),
@@ -101,7 +101,7 @@ def _tables(data: PositionsData) -> None:
                 key=f"positions-{key}",
                 type="tertiary",
                 on_click=view_fields.open_table,
-                args=told,
+                args=text,
             )
 
 

@@ -96,16 +96,16 @@ def _sources(data: PositionsData) -> None:
                 n=MOST_DRAWN,
             )
         )
-    found: ScoreParts = value_of(recipes.parts(data))
-    shares = found.shares()
+    result: ScoreParts = value_of(recipes.parts(data))
+    shares = result.shares()
     kind = ATTENTIONS[view.attention]
     sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     attention = say(kind.inline)
     figure = position_parts(
-        {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in found.parts.items()},
+        {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in result.parts.items()},
         {say(PART_NAMES[name]): share for name, share in shares.items()},
-        found.scores[:MOST_DRAWN, :MOST_DRAWN],
-        found.mask[:MOST_DRAWN, :MOST_DRAWN],
+        result.scores[:MOST_DRAWN, :MOST_DRAWN],
+        result.mask[:MOST_DRAWN, :MOST_DRAWN],
         TokenGrid(
             *(side[:MOST_DRAWN] for side in labels),
             query_name=say("query: {what}", what=sides[0]),
@@ -118,21 +118,25 @@ def _sources(data: PositionsData) -> None:
             head=view.head,
         ),
     )
-    names = [*found.parts]
-    stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)
+    names = [*result.parts]
+    stacked = np.stack([result.parts[name] for name in names]).reshape(len(names), -1)
     cells = [f"{query}.{key}" for query in range(len(labels[0])) for key in range(len(labels[1]))]
     draw(
         data,
         figure,
         name="sources",
         csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
-        arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
+        arrays=lambda: {
+            **{str(name): result.parts[name] for name in names},
+            "scores": result.scores,
+            "mask": result.mask,
+        },
     )
     _shares(data, shares)
-    exact = say("The parts sum to the model’s scores, to within {error}.", error=localized(found.error, ".1e"))
-    notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
+    exact = say("The parts sum to the model’s scores, to within {error}.", error=localized(result.error, ".1e"))
+    notes = [exact, *([say(FROZEN)] if result.is_frozen else []), say(HOW)]
     prose.small(" ".join(notes))
-    look = LOOK["added" if "position_position" in found.parts else _acting(found)]
+    look = LOOK["added" if "position_position" in result.parts else _acting(result)]
     prose.look_for(say(look), definitions("score-decomposition"))
 
 

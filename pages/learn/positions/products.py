@@ -40,7 +40,7 @@ LOOK_SHIFT = mark(
 def show(data: PositionsData) -> None:
     """Draw all products, and beside them how they fall with the distance."""
     recipe = recipes.products(data)
-    products, found = value_of((recipe, recipes.by_distance(recipe)))
+    products, result = value_of((recipe, recipes.by_distance(recipe)))
     n = len(products)
     left, right = side_by_side("hl-positions-products")
     words = [say("position {position}", position=place) for place in range(n)]
@@ -71,10 +71,10 @@ def show(data: PositionsData) -> None:
         draw_curves(
             data,
             np.arange(n),
-            [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
+            [Line(name="", values=result.mean, low=result.least, high=result.most, words=hover)],
             name="decay",
             axis="distance",
-            arrays={"mean": found.mean, "least": found.least, "most": found.most},
+            arrays={"mean": result.mean, "least": result.least, "most": result.most},
             columns=("mean", "least", "most"),
             quantity="product",
             title=say("Dot product by distance"),
@@ -82,7 +82,7 @@ def show(data: PositionsData) -> None:
             y_title=say("dot product"),
             height=HEIGHT,
         )
-    prose.small(_spread(found.spread))
+    prose.small(_spread(result.spread))
     prose.look_for(
         say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]), definitions(TERMS[data.encoding])
     )
@@ -100,18 +100,18 @@ def show_shift(data: PositionsData) -> None:
     n, k = len(data.table.values), data.shift
     if n > 2:
         view_fields.SHIFT.slider(say("Shift k (positions)"), 1, n - 1, width=420, shown=k)
-    found = value_of(recipes.shift(data))
+    result = value_of(recipes.shift(data))
     left, right = side_by_side("hl-positions-shift")
     with left:
-        _matrix(data, found.matrix, k)
+        _matrix(data, result.matrix, k)
     with right:
-        _residual(data, found.turned, found.unturned, k)
+        _residual(data, result.turned, result.unturned, k)
     largest = say(
         "|PE(pos + {k}) − R PE(pos)| is at most {turned} at all {n} positions; without R it is up to {unturned}.",
         k=k,
-        n=len(found.turned),
-        turned=localized(found.turned.max(), ".1e"),
-        unturned=localized(found.unturned.max(), ".2f"),
+        n=len(result.turned),
+        turned=localized(result.turned.max(), ".1e"),
+        unturned=localized(result.unturned.max(), ".2f"),
     )
     prose.html("<p class='hl-facts'>{}</p>", largest)
     prose.look_for(say(LOOK_SHIFT), definitions(TERMS[data.encoding]))

@@ -26,26 +26,26 @@ def lines_of(data: PositionsData) -> str:
         case "bias":
             return script(*_bias(data))
         case "dials":
-            found = dials(data)
+            result = dials(data)
             return script(
-                Print(found.speeds, "radians per position [pair]"),
-                Print(found.products(call(np.arange, 1 - data.n, data.n)), "[distance]"),
+                Print(result.speeds, "radians per position [pair]"),
+                Print(result.products(call(np.arange, 1 - data.n, data.n)), "[distance]"),
             )
         case "products":
-            found = products(data)
+            result = products(data)
             axes = "[query, key]" if data.is_rotary else "[pos, pos]"
-            return script(Print(found, axes), Print(by_distance(found).mean, "[distance]"))
+            return script(Print(result, axes), Print(by_distance(result).mean, "[distance]"))
         case "shift":
-            found = shift(data)
-            left = (found.turned.max(), found.unturned.max())
-            apart = found.turned, found.unturned
+            result = shift(data)
+            left = (result.turned.max(), result.unturned.max())
+            apart = result.turned, result.unturned
             return script(
-                Print(found.matrix, "R, [width, width]"), Print(apart, "[pos]"), Print(left, "with R and without")
+                Print(result.matrix, "R, [width, width]"), Print(apart, "[pos]"), Print(left, "with R and without")
             )
-    found = data.table_recipe
-    denominators = each("column", found.columns, lambda column: column.denominator)
-    lines = [Lines(WAVES, (found,))] if data.part == "waves" else [Print(denominators, "[width]")]
-    return script(*lines, Print(found.values, "[pos, width]"))
+    result = data.table_recipe
+    denominators = each("column", result.columns, lambda column: column.denominator)
+    lines = [Lines(WAVES, (result,))] if data.part == "waves" else [Print(denominators, "[width]")]
+    return script(*lines, Print(result.values, "[pos, width]"))
 
 
 def products(data: PositionsData) -> Expression:
@@ -55,8 +55,8 @@ def products(data: PositionsData) -> Expression:
 
     if not data.is_rotary:
         return named("products", call(table_products, data.table_recipe.values))
-    made = call(turned_products, call(rotary_config, data.encoding, data.width, *data.like), data.n)
-    return named("products", _kept(made))
+    result = call(turned_products, call(rotary_config, data.encoding, data.width, *data.like), data.n)
+    return named("products", _kept(result))
 
 
 def by_distance(of: Expression) -> Expression:
@@ -115,8 +115,8 @@ def parts(data: PositionsData) -> Expression:
 
     view = data.view
     head = {"attention": view.attention, "layer": view.layer, "head": view.head}
-    made = call(score_parts, data.source.recipe()[0], run(data).inputs, **head)
-    return named("found", _kept(made))
+    result = call(score_parts, data.source.recipe()[0], run(data).inputs, **head)
+    return named("found", _kept(result))
 
 
 def shares_of_heads(data: PositionsData) -> Expression:
@@ -124,8 +124,8 @@ def shares_of_heads(data: PositionsData) -> Expression:
     from headlight.analysis.positions import share
 
     view = data.view
-    made = call(share.shares_of_heads, data.source.recipe()[0], run(data).inputs, attention=view.attention)
-    return named("shares", _kept(made))
+    result = call(share.shares_of_heads, data.source.recipe()[0], run(data).inputs, attention=view.attention)
+    return named("shares", _kept(result))
 
 
 def shuffled(data: PositionsData) -> Expression:
@@ -133,8 +133,8 @@ def shuffled(data: PositionsData) -> Expression:
     from headlight.analysis.positions.shuffled_words import shuffle_words
 
     view, seed = data.view, view_fields.SEED.value
-    made = call(shuffle_words, *data.source.recipe(), run(data), attention=view.attention, seed=seed)
-    return named("found", _kept(made))
+    result = call(shuffle_words, *data.source.recipe(), run(data), attention=view.attention, seed=seed)
+    return named("found", _kept(result))
 
 
 def _kept(made: Expression) -> Expression:
@@ -143,19 +143,19 @@ def _kept(made: Expression) -> Expression:
 
 
 def _parts(data: PositionsData) -> list[Print | Lines]:
-    found = parts(data)
+    result = parts(data)
     of_heads = shares_of_heads(data)
     heads = [Print(of_heads, "share of positions, [layer, head]")] if value_of(of_heads) is not None else []
-    return [Lines(PARTS, (found,)), Print(found.scores, "[query, key]"), Print(found.error), *heads]
+    return [Lines(PARTS, (result,)), Print(result.scores, "[query, key]"), Print(result.error), *heads]
 
 
 def _shuffled(data: PositionsData) -> list[Print | Lines]:
-    found = shuffled(data)
+    result = shuffled(data)
     return [
-        Print((found.text, found.output)),
-        Print(found.order, "[pos]"),
-        *(Print(of[data.view.layer, data.view.head], "[query, key]") for of in (found.own, found.shuffled)),
-        Print(found.follows, "[layer, head]"),
+        Print((result.text, result.output)),
+        Print(result.order, "[pos]"),
+        *(Print(of[data.view.layer, data.view.head], "[query, key]") for of in (result.own, result.shuffled)),
+        Print(result.follows, "[layer, head]"),
     ]
 
 
@@ -171,10 +171,10 @@ def _bias(data: PositionsData) -> list[Print | Lines]:
             Print(call(alibi_matrix, n, min(head, n - 1), data.n), "[query, key]"),
         ]
     if not data.is_own:
-        found = buckets(data)
-        return [Print((found.distance, found.bucket), "[distance]"), Print(found.matrix, "[query, key]")]
-    found = learned_bias(data)
+        result = buckets(data)
+        return [Print((result.distance, result.bucket), "[distance]"), Print(result.matrix, "[query, key]")]
+    result = learned_bias(data)
     return [
-        Print((found.distance, found.by_distance), "[head, distance]"),
-        Print(found.matrix[min(head, data.card.config.n_heads - 1)], "[query, key]"),
+        Print((result.distance, result.by_distance), "[head, distance]"),
+        Print(result.matrix[min(head, data.card.config.n_heads - 1)], "[query, key]"),
     ]

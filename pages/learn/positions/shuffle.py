@@ -49,18 +49,18 @@ def show(data: PositionsData) -> None:
     from headlight.analysis.positions.shuffled_words import N_ORDERS
 
     view = data.view
-    found: ShuffledWords = value_of(recipes.shuffled(data))
-    _outputs(found)
+    result: ShuffledWords = value_of(recipes.shuffled(data))
+    _outputs(result)
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")
     for column, name, pattern, which in (
-        (columns[0], "own", found.own, 0),
-        (columns[1], "shuffled", found.shuffled, 1),
+        (columns[0], "own", result.own, 0),
+        (columns[1], "shuffled", result.shuffled, 1),
     ):
         with column:
-            _pattern(data, found, name, pattern[view.layer, view.head], which)
+            _pattern(data, result, name, pattern[view.layer, view.head], which)
     with columns[2]:
-        _follows(data, found)
+        _follows(data, result)
     how = say(HOW, n=N_ORDERS)
     prose.small(how)
     prose.look_for(say(LOOK))

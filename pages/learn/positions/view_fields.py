@@ -69,10 +69,10 @@ def _places(text: str) -> tuple[int, int]:
     Raises:
         ValueError: they are not written so.
     """
-    found = _PLACES.fullmatch(text)
-    if not found:
+    match = _PLACES.fullmatch(text)
+    if not match:
         raise ValueError(say("the format is the positions of a query and a key: 7.12"))
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _joined(values: Sequence[int]) -> str:

@@ -53,14 +53,14 @@ class CompiledProgram:
     @cached_property
     def model(self) -> "tuple[Transformer, OwnTokenizer]":
         """The model and its tokenizer."""
-        found: Any = value_of(self.model_recipe)
-        return found
+        result: Any = value_of(self.model_recipe)
+        return result
 
     @cached_property
     def run(self) -> "ProgramRun":
         """Both on the input."""
-        found: ProgramRun = value_of(self.run_recipe)
-        return found
+        result: ProgramRun = value_of(self.run_recipe)
+        return result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,6 +151,6 @@ def _with_mistake(as_written: CompiledProgram, number: int, mistake: str) -> Com
     program = replace(as_written.program, source="\n".join(lines[:MOST_LINES]))
     if number not in program.lines:
         raise ProgramError("a comment computes nothing; write name = expression")
-    found = CompiledProgram(program=program, tokens=as_written.tokens, side="_with_mistake")
-    found.run.line(number)  # compiled and run here, where it may fail
-    return found
+    result = CompiledProgram(program=program, tokens=as_written.tokens, side="_with_mistake")
+    result.run.line(number)  # compiled and run here, where it may fail
+    return result

@@ -98,8 +98,8 @@ def recipe(program: Program, run: Run) -> Expression:
     model, _ = _trained(run)
     corpus = named("corpus", call(load_corpus, analyses.place_of(training.corpus_of(program))))
     matching = call(match_program, compiled, model, tokenizer, corpus)
-    found: Expression = named("match", cache.kept(mark("matched heads"), matching))
-    return found
+    result: Expression = named("match", cache.kept(mark("matched heads"), matching))
+    return result
 
 
 def _compiled(program: Program) -> tuple[Expression, Expression]:

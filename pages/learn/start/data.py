@@ -131,8 +131,8 @@ class StageData:
         """What passes the hook points while the model reads the text, as code."""
         from headlight.analysis.blueprint.capture import CapturedText
 
-        made = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
-        captured: Expression = named("captured", cache.kept(KIND, made))
+        result = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
+        captured: Expression = named("captured", cache.kept(KIND, result))
         return captured
 
     def capture(self) -> None:
@@ -165,14 +165,14 @@ class StageData:
             return {}
         logits, probabilities = self.values("hook_logits"), self.values(PROBABILITIES)
         suppressed = self.card.config.suppressed_token_id
-        found = {}
+        results = {}
         for step, row in enumerate(self.text.rows):
             best = int(probabilities[row].argmax())
             log_probs = logits[row] - (logits[row, best] - np.log(probabilities[row, best]))
             if suppressed is not None:
                 log_probs[suppressed] = -np.inf
-            found[step] = log_probs
-        return found
+            results[step] = log_probs
+        return results
 
     @cached_property
     def entropies(self) -> list[float]:
@@ -241,14 +241,14 @@ class StageData:
 
     def panel_values(self) -> Mapping[str, np.ndarray]:
         """Return the values of all panels of this zoom level, by hook point; of patterns -inf where masked."""
-        found = {}
+        results = {}
         for lane in self.lanes:
             for panel in lane.panels:
                 values = self.values(panel.site)
                 if panel.mask:
                     values = np.where(self.values(panel.mask), values, -np.inf)
-                found[panel.site] = values
-        return found
+                results[panel.site] = values
+        return results
 
 
 def _generated(source: Source, text: Given) -> Expression:
@@ -260,8 +260,8 @@ def _generated(source: Source, text: Given) -> Expression:
     sampling = view_fields.sampling()
     if sampling != GREEDY:
         options["sampling"] = sampling
-    made = source.forward(call(generate, model, tokenizer, text, **options))
-    return named("stage_text", cache.kept(mark("generated texts"), made))
+    result = source.forward(call(generate, model, tokenizer, text, **options))
+    return named("stage_text", cache.kept(mark("generated texts"), result))
 
 
 @cache.by_arguments(mark("first views"))

@@ -174,13 +174,13 @@ class StepsData:
         """The quantities of the figure, of the tokens that are shown."""
         queries, keys = self.shown
         spans = {"query": slice(queries.start, queries.stop), "key": slice(keys.start, keys.stop)}
-        found = []
+        results = []
         for quantity in self.walk.quantities.values():
             if quantity.name == "memory" and not self.is_cross:
                 continue  # of another text than this attention's keys
             rows, columns = spans[quantity.rows], spans.get(quantity.columns, slice(None))
-            found.append(replace(quantity, values=quantity.values[rows, columns]))
-        return found
+            results.append(replace(quantity, values=quantity.values[rows, columns]))
+        return results
 
     @property
     def scores(self) -> str:

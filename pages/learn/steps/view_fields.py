@@ -35,10 +35,10 @@ def _cell(text: str) -> MatrixCell:
     Raises:
         ValueError: it is not written so.
     """
-    found = _CELL.fullmatch(text)
-    if not found:
+    match = _CELL.fullmatch(text)
+    if not match:
         raise ValueError(say("the format is matrix, row and column: scaled.7.2"))
-    return MatrixCell(found[1], int(found[2]), int(found[3]))
+    return MatrixCell(match[1], int(match[2]), int(match[3]))
 
 
 def _cell_in_words(cell: MatrixCell) -> str:
@@ -80,10 +80,10 @@ def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int,
 
 def on_view() -> None:
     """The figure went somewhere; what came from the browser is checked like any input."""
-    told = PLACE.heard()
-    if not isinstance(told, Mapping):
+    text = PLACE.heard()
+    if not isinstance(text, Mapping):
         return
-    stage, query, key, cell = (told.get(name) for name in ("stage", "query", "key", "cell"))
+    stage, query, key, cell = (text.get(name) for name in ("stage", "query", "key", "cell"))
     if stage in TITLES:
         STAGE.set(stage)
     if _is_index(query):

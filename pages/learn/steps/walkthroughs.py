@@ -51,8 +51,8 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
     from headlight.analysis.walkthrough import walkthrough
 
     model, labels = source.recipe()[0], model_run.labels(head.attention)
-    made = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
-    return named("walk_through", cache.kept(mark("step-by-step traces"), made))
+    result = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
+    return named("walk_through", cache.kept(mark("step-by-step traces"), result))
 
 
 def sources(model_run: Expression, source: Source, head: HeadName) -> Expression:
@@ -60,5 +60,5 @@ def sources(model_run: Expression, source: Source, head: HeadName) -> Expression
     from headlight.analysis.flow.score_sources import score_sources
 
     model = source.recipe()[0]
-    made = source.forward(call(score_sources, model, model_run.inputs, **head._asdict()))
-    return named("split", cache.kept(mark("decomposed scores"), made))
+    result = source.forward(call(score_sources, model, model_run.inputs, **head._asdict()))
+    return named("split", cache.kept(mark("decomposed scores"), result))

@@ -45,11 +45,11 @@ def show(data: StepsData) -> None:
     """Draw the cells of the chosen pair, and say what they add up to."""
     prose.html("<h2 class='hl-subtitle'>{}</h2><p class='hl-small'>{}</p>", say("Why this cell?"), say(ABOUT))
     try:
-        split: ScoreSources = value_of(made := data.split)
+        split: ScoreSources = value_of(result := data.split)
     except HeadlightError as error:
         prose.warning(say("This score cannot be decomposed: {why}.", why=error))
         return
-    cell = named("values", made.cell(data.query, data.key))
+    cell = named("values", result.cell(data.query, data.key))
     values = value_of(cell)
     query, key = (
         say(words, token=f"{place} '{isolate(labels[place][:30])}'")
@@ -81,9 +81,9 @@ def _label(source: "SourceName") -> str:
 
 def _sum(data: StepsData, split: "ScoreSources") -> str:
     """Say what the cells add up to, and what has to be known about them."""
-    told = {"score": _number(data, data.scores), "error": f"{split.largest_error:.0e}"}
+    payload = {"score": _number(data, data.scores), "error": f"{split.largest_error:.0e}"}
     has_bias = split.bias is not None
-    lines = [say(SUM_WITH_BIAS, **told, bias=_number(data, "bias")) if has_bias else say(SUM, **told)]
+    lines = [say(SUM_WITH_BIAS, **payload, bias=_number(data, "bias")) if has_bias else say(SUM, **payload)]
     if not data.walk.quantities["mask"].values[data.query, data.key]:
         lines.append(say(FORBIDDEN))
     if split.has_frozen_norms:

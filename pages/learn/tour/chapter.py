@@ -81,8 +81,8 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
     from pages.learn.tour.lesson_engine import judging
 
     if judging.needs_training(part) and not view_fields.wants_training(lesson.name):
-        told = say("Train the model to see its output here.")
-        prose.small(told)
+        text = say("Train the model to see its output here.")
+        prose.small(text)
         return
     prose.markdown(judging.prose(part, evidence))
 
@@ -92,16 +92,16 @@ def _rows(parts: "Sequence[Part]") -> list[Row]:
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Prose, Question
 
     rows = [Row()]
-    asked = False
+    request = False
     for part in parts:
         if isinstance(part, FigureSpec):
             rows[-1].figures.append(part)
         elif isinstance(part, Prose | Question):
-            if asked:
+            if request:
                 rows.append(Row())
-                asked = False
+                request = False
             rows[-1].left.append(part)
-            asked = isinstance(part, Question)
+            request = isinstance(part, Question)
     joined = rows[:1]
     for row in rows[1:]:
         if row.figures:
@@ -127,15 +127,15 @@ def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:
     """Draw the links that open other pages in the matching state."""
     from pages.learn.tour.lesson_engine.lesson import Link
 
-    found = [part for part in seen if isinstance(part, Link)]
-    if not found:
+    results = [part for part in seen if isinstance(part, Link)]
+    if not results:
         return
     try:
         card = lessons.card_of(lesson)
     except HeadlightError:
         return  # said above
     with st.container(key="hl-tour-links", horizontal=True, gap="medium"):
-        for link in found:
+        for link in results:
             st.page_link(
                 pages()[link.page].script,
                 label=prose.plain(link.label),

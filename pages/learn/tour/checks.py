@@ -50,21 +50,21 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
     """Draw what was checked, and the attention in torch."""
     from pages.learn.tour.lesson_engine.lesson import Check
 
-    found = [part for part in seen if isinstance(part, Check)]
-    failed = [why for part in found if (why := _fault(lesson, part, evidence))]
+    results = [part for part in seen if isinstance(part, Check)]
+    failed = [why for part in results if (why := _fault(lesson, part, evidence))]
     for why in failed:
         prose.note(f"{why}.")
-    n = sum(len(part.holds) for part in found)
-    if found:
-        told = say_number(
+    n = sum(len(part.holds) for part in results)
+    if results:
+        text = say_number(
             n,
             "{n} statement of this chapter verified on the model’s activations",
             "{n} statements of this chapter verified on the model’s activations",
         )
-        with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
-            prose.html("<ul class='hl-tour-checks'>{}</ul>", prose.each("<li>{}{}</li>", map(_line, found)))
-    told = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)
-    code_expander.code(lambda: code_of(lesson), told)
+        with st.expander(prose.plain(text), icon=":material/error:" if failed else ":material/verified:"):
+            prose.html("<ul class='hl-tour-checks'>{}</ul>", prose.each("<li>{}{}</li>", map(_line, results)))
+    text = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)
+    code_expander.code(lambda: code_of(lesson), text)
 
 
 def code_of(lesson: "Lesson") -> str:
@@ -124,4 +124,6 @@ def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
 
 def _line(check: "Check") -> tuple[prose.Markup, prose.Markup]:
     claims = [check.claim] if check.claim else []
-    return prose.each("<span>{}</span>", claims), prose.each("<code>{}</code>", (asked.source for asked in check.holds))
+    return prose.each("<span>{}</span>", claims), prose.each(
+        "<code>{}</code>", (request.source for request in check.holds)
+    )

@@ -76,10 +76,10 @@ def _icon(lesson: "Lesson | BrokenLesson") -> str:
 
 def _progress(lessons: "Lessons") -> None:
     n_done = view_fields.n_done([(lesson.name, n_questions(lesson)) for lesson in lessons])
-    told = say("{done} of {n} done", done=n_done, n=len(lessons))
+    text = say("{done} of {n} done", done=n_done, n=len(lessons))
     share = round(100 * n_done / len(lessons))
     prose.html(
-        "<div class='hl-tour-progress' style='--hl-done:{}%'><i></i></div><p class='hl-small'>{}</p>", share, told
+        "<div class='hl-tour-progress' style='--hl-done:{}%'><i></i></div><p class='hl-small'>{}</p>", share, text
     )
     _to_glossary()
 

@@ -68,8 +68,12 @@ def _plot(
 ) -> None:
     """Draw a plot with all that is saved; its code draws the lesson's figure again."""
     place = next(place for place, part in enumerate(lesson.parts) if part is spec)
-    told: dict[str, Any] = {"moved": dict(moved), "is_trained": is_trained, "seed": view_fields.seed(lesson.name) or 0}
-    again = call(lessons.draw_figure, lesson.name, place, **told, of_language=language())
+    payload: dict[str, Any] = {
+        "moved": dict(moved),
+        "is_trained": is_trained,
+        "seed": view_fields.seed(lesson.name) or 0,
+    }
+    again = call(lessons.draw_figure, lesson.name, place, **payload, of_language=language())
     recipe = named("plot", through(again, lambda _: drawn))
     card = None
     with suppress(HeadlightError):
@@ -85,7 +89,7 @@ def _plot(
         arrays=drawn.arrays,
         model=None if card is None else card.path,
         view=lambda: {"lesson": lesson.name, "figure": str(place)} | reads,
-        state_of=lambda: told,
+        state_of=lambda: payload,
         height=int(drawn.figure.layout.height or 400),
     )
 
@@ -124,8 +128,8 @@ def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
 
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
-            told = say("Step {step}: loss {loss} nats per token", step=step, loss=localized(loss, ".2f"))
-            place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(told))
+            text = say("Step {step}: loss {loss} nats per token", step=step, loss=localized(loss, ".2f"))
+            place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(text))
 
     trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
     trained.six_words(spec.parameters.get("smoothing", 0.0))

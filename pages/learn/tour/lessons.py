@@ -47,8 +47,8 @@ def here() -> "list[Lesson | BrokenLesson]":
 
 def linked() -> Mapping[str, tuple[str, ...]]:
     """Return the pages that links open, and of each what a link can choose there."""
-    found = {url: page for url, page in pages().items() if page.subject not in ("lessons", "models")}
-    return {url: (*(field.name for field in page.fields), *_OF_VIEW) for url, page in found.items()}
+    results = {url: page for url, page in pages().items() if page.subject not in ("lessons", "models")}
+    return {url: (*(field.name for field in page.fields), *_OF_VIEW) for url, page in results.items()}
 
 
 def not_read() -> list[str]:

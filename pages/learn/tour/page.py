@@ -63,23 +63,23 @@ def _tell_of_others() -> None:
     """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
     if others := lessons.not_read():
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
-        told = say(
+        text = say(
             "In {folder}, only files with the extension .md are lessons; ignored: {files}. Rename "
             "lessons among them to .md, or move the files.",
             folder=str(lessons.own_folder()),
             files=named,
         )
-        prose.note(told)
+        prose.note(text)
 
 
 def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLesson":
     """Return the lesson that the address names; the first, with a note, where there is no such."""
     wanted = view_fields.LESSON.value
-    found = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
-    if found is None and wanted:
-        told = say("There is no lesson “{name}”; showing the first one.", name=wanted[:60])
-        prose.note(told)
-    return found or all_lessons[0]
+    result = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
+    if result is None and wanted:
+        text = say("There is no lesson “{name}”; showing the first one.", name=wanted[:60])
+        prose.note(text)
+    return result or all_lessons[0]
 
 
 page()

@@ -115,18 +115,18 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
     choices = [choice.text for choice in question.choices]
     if choices:
         lines = prose.each("{}", (_choice(text, given, verdict) for text in choices))
-        told = prose.markup("<ul class='hl-tour-choices'>{}</ul>", lines)
+        result = prose.markup("<ul class='hl-tour-choices'>{}</ul>", lines)
     else:
         sentence = say("The answer is {right}.", right=verdict.right)
         if given is not None and not verdict.is_right:
             sentence = say("You answered {given}. The correct answer is {right}.", given=given, right=verdict.right)
         elif verdict.is_right:
             sentence = say("Correct: {right}.", right=verdict.right)
-        told = prose.markup("<p class='hl-tour-verdict' data-right='{}'>{}</p>", verdict.is_right, sentence)
+        result = prose.markup("<p class='hl-tour-verdict' data-right='{}'>{}</p>", verdict.is_right, sentence)
     if verdict.is_computed:
         how = say("Computed live.")
-        told += prose.markup("<p class='hl-small hl-tour-computed'>{}</p>", how)
-    prose.html("{}", told)
+        result += prose.markup("<p class='hl-small hl-tour-computed'>{}</p>", how)
+    prose.html("{}", result)
     st.button(
         say("Try again"),
         key=f"tour-{lesson.name}-{number}-again",

@@ -33,8 +33,8 @@ def see(name: str) -> None:
 
 def answers(name: str) -> tuple[str | None, ...]:
     """Return what was answered in a chapter."""
-    found: tuple[str | None, ...] = (_ANSWERS.value or {}).get(name, ())
-    return found
+    results: tuple[str | None, ...] = (_ANSWERS.value or {}).get(name, ())
+    return results
 
 
 def answer(name: str, number: int, given: str | None) -> None:
@@ -85,8 +85,8 @@ def n_done(lessons: Sequence[tuple[str, int]]) -> int:
 
 def seed(name: str) -> int | None:
     """Return from which first weights the six words are trained in a chapter; None: nobody asked for it yet."""
-    found: int | None = (_SEEDS.value or {}).get(name)
-    return found
+    result: int | None = (_SEEDS.value or {}).get(name)
+    return result
 
 
 def wants_training(name: str) -> bool:

@@ -48,8 +48,8 @@ def show() -> None:
     with st.expander(prose.plain(title), icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
         if not folded.open:
             return
-        told = say(HOW, folder=str(lessons.own_folder()))
-        prose.html("<p class='hl-lead'>{}</p>", told)
+        text = say(HOW, folder=str(lessons.own_folder()))
+        prose.html("<p class='hl-lead'>{}</p>", text)
         st.code(EXAMPLE, language="markdown")
         for title, rows in _lists():
             prose.html(

@@ -225,11 +225,11 @@ def parameters_of(card: ModelCard) -> None:
         size=in_words(model_store.n_bytes(card)),
     )
     prose.paragraph(facts)
-    said = table.assign(
+    text = table.assign(
         stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
     )
     st.dataframe(
-        said.style.format({"parameters": localized}),
+        text.style.format({"parameters": localized}),
         hide_index=True,
         height="content",
         column_config={

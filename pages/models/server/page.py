@@ -50,11 +50,11 @@ def memory() -> None:
 def trainings() -> None:
     """Show which trainings are at work."""
     prose.subheading(say("Trainings"))
-    found = [run for run in runs.available().values() if run.is_at_work]
-    if not found:
+    results = [run for run in runs.available().values() if run.is_at_work]
+    if not results:
         prose.caption(say("None is running."))
         return
-    for run in found:
+    for run in results:
         link = {"run": run.name}
         st.page_link(
             pages()["train"].script, label=prose.plain(f"{run.title}, {localized(run.step)}"), query_params=link
@@ -84,15 +84,15 @@ def times() -> None:
 def failures() -> None:
     """Show what no page expected."""
     prose.subheading(say("Failures"), say("last {n}; see the log for details", n=health.MOST_FAILURES))
-    found = list(health.health().failures)
-    if not found:
+    results = list(health.health().failures)
+    if not results:
         prose.caption(say("None since the server started."))
         return
     table(
         {
-            say("time (UTC)"): [failure.at.strftime(TIME) for failure in found],
-            say("error"): [failure.what for failure in found],
-            say("where"): [failure.where for failure in found],
+            say("time (UTC)"): [failure.at.strftime(TIME) for failure in results],
+            say("error"): [failure.what for failure in results],
+            say("where"): [failure.where for failure in results],
         }
     )
 

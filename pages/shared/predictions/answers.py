@@ -23,8 +23,8 @@ def is_on() -> bool:
 
 def given() -> Mapping[str, Prediction | None]:
     """Return what was predicted, by the names of the edits."""
-    found: Mapping[str, Prediction | None] = _GIVEN.value or {}
-    return found
+    results: Mapping[str, Prediction | None] = _GIVEN.value or {}
+    return results
 
 
 def predictions() -> list[Prediction]:
@@ -57,9 +57,9 @@ def keep() -> None:
 def restore(kept: object) -> None:
     """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays."""
     items = [*kept.items()][:MOST_KEPT] if isinstance(kept, dict) else []
-    found: dict[str, Prediction | None] = {}
+    results: dict[str, Prediction | None] = {}
     for name, value in items:
         prediction = Prediction.from_payload(value)
         if isinstance(name, str) and _NAME.fullmatch(name) and (value is None or prediction is not None):
-            found[name] = prediction
-    _GIVEN.set(found | dict(given()))
+            results[name] = prediction
+    _GIVEN.set(results | dict(given()))

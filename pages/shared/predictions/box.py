@@ -51,8 +51,8 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
         if prediction is None:
             prose.small(say(SKIPPED))
         else:
-            told = say_message(verdict(edit, prediction))
-            prose.html("<p class='hl-predict-verdict' data-right='{}'>{}</p>", prediction.is_right, told)
+            text = say_message(verdict(edit, prediction))
+            prose.html("<p class='hl-predict-verdict' data-right='{}'>{}</p>", prediction.is_right, text)
     return True
 
 

@@ -48,17 +48,17 @@ def calibration_bins(confidences: Sequence[float], are_right: Sequence[bool]) ->
     Source: Murphy and Winkler 1977, the reliability diagram.
     """
     _check(confidences, are_right)
-    found: dict[int, list[tuple[float, bool]]] = {}
+    results: dict[int, list[tuple[float, bool]]] = {}
     for confidence, is_right in zip(confidences, are_right, strict=True):
         inner = BIN_EDGES[1:-1]
-        found.setdefault(sum(confidence >= edge for edge in inner), []).append((confidence, is_right))
+        results.setdefault(sum(confidence >= edge for edge in inner), []).append((confidence, is_right))
     return [
         CalibrationBin(
             confidence=sum(confidence for confidence, _ in of_bin) / len(of_bin),
             share_right=sum(is_right for _, is_right in of_bin) / len(of_bin),
             n=len(of_bin),
         )
-        for _, of_bin in sorted(found.items())
+        for _, of_bin in sorted(results.items())
     ]
 
 

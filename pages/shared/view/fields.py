@@ -220,9 +220,9 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
         try:
             field.fill(wanted)
         except ValueError as error:
-            asked = wanted.get(field.name) or wanted.get(long_texts.packed_name(field.name), "")
-            told = {"name": field.name, "wanted": asked[:40], "error": error}
-            notes.append(say("The address has {name} “{wanted}”; {error}.", **told))
+            request = wanted.get(field.name) or wanted.get(long_texts.packed_name(field.name), "")
+            payload = {"name": field.name, "wanted": request[:40], "error": error}
+            notes.append(say("The address has {name} “{wanted}”; {error}.", **payload))
     return notes
 
 
@@ -294,9 +294,9 @@ def window(text: str) -> tuple[Span, Span]:
     Raises:
         ValueError: it is not written so.
     """
-    found = re.fullmatch(r"(\d{1,6})-(\d{1,6})\.(\d{1,6})-(\d{1,6})", text)
-    if found:
-        first_query, last_query, first_key, last_key = map(int, found.groups())
+    match = re.fullmatch(r"(\d{1,6})-(\d{1,6})\.(\d{1,6})-(\d{1,6})", text)
+    if match:
+        first_query, last_query, first_key, last_key = map(int, match.groups())
         if first_query <= last_query and first_key <= last_key:
             return (first_query, last_query), (first_key, last_key)
     raise ValueError(say("the format is first-last query, a dot, first-last key: 0-12.3-9"))

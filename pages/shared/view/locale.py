@@ -63,8 +63,8 @@ def _of_reader() -> str:
 def asked_for(request: Request) -> str:
     """Return the language that a page will be read in, before anything runs: of the URL, else of the browser."""
     add_catalogues(*_CATALOGUES)
-    asked = request.query_params.get(LANGUAGE)
-    return asked if asked in LANGUAGES else _known(request.headers.get("accept-language"))
+    result = request.query_params.get(LANGUAGE)
+    return result if result in LANGUAGES else _known(request.headers.get("accept-language"))
 
 
 def _of_browser() -> str:

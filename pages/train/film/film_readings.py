@@ -80,8 +80,8 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         if isinstance(snapshot, SnapshotReading):
             _read_one.put(snapshot, *of_run, snapshot.step, tokens)
         on_snapshot(len(known) - len(steps) + len(missing), len(missing), snapshot.step)
-    found = [known[step] for step in steps if step in known]
-    read_ones = [snapshot for snapshot in found if isinstance(snapshot, SnapshotReading)]
+    results = [known[step] for step in steps if step in known]
+    read_ones = [snapshot for snapshot in results if isinstance(snapshot, SnapshotReading)]
     if not read_ones:
         raise RunError("no snapshot of the film of {run} can be read; train it again", run=run.name)
     shown = f"{of_run} {tokens} {[snapshot.step for snapshot in read_ones]}"
@@ -89,7 +89,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     return FilmRead(
         identity=identity,
         reading=cache.get(mark("snapshots"), identity, lambda: FilmReading.of(tokens, read_ones)),
-        damaged=tuple(snapshot for snapshot in found if isinstance(snapshot, DamagedSnapshot)),
+        damaged=tuple(snapshot for snapshot in results if isinstance(snapshot, DamagedSnapshot)),
         n_left_out=len(snapshots) - len(steps),
         side=side,
     )

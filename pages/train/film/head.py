@@ -124,13 +124,13 @@ def says(data: SnapshotData) -> None:
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
     remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
-    said = output_in_a_line(own.output) if has_said else ""
+    text = output_in_a_line(own.output) if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture if own.has_mask else "encoder_decoder"], step=data.step)
     prose.html(
         "<div class='hl-of-snapshot' data-step='{}'><div class='hl-label'>{}<span>{}</span></div>"
         "<div class='{}' dir='auto'>{}</div></div>",
-        *(data.step, label, remark, "hl-answer" if said else "hl-answer hl-none", said or instead),
+        *(data.step, label, remark, "hl-answer" if text else "hl-answer hl-none", text or instead),
     )
 
 

@@ -53,13 +53,13 @@ def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float
     from headlight.analysis.training.curves import smoothed
     from headlight.analysis.training.film_reading import values_at
 
-    reading, curve, found = data.read.reading, losses(data.run).get("loss"), {}
+    reading, curve, result = data.read.reading, losses(data.run).get("loss"), {}
     if curve is not None:
         values = values_at(smoothed(curve), reading.steps).round(4).tolist()
-        found[say("loss")] = values, (min(values), max(values))
+        result[say("loss")] = values, (min(values), max(values))
     if reading.fixed.judged:
-        found[say("probability")] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
-    return found
+        result[say("probability")] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
+    return result
 
 
 def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:

@@ -25,9 +25,9 @@ TICK = 3.0  # seconds between two looks at a film that grows
 
 def page() -> None:
     """Draw the page: the choice of the training, then its film."""
-    found = runs.available()
+    result = runs.available()
     notes = [note for note in [run_state.NOTE.pop()] if note]
-    run = _run(found, notes)
+    run = _run(result, notes)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
         prose.heading(say("Film"), say(LEAD))
@@ -35,7 +35,7 @@ def page() -> None:
         prose.note(say("There is no training yet; snapshots appear here as soon as one has started."))
         return
     with right:
-        _choose(found, run)
+        _choose(result, run)
     try:
         config, snapshots = runs.configurations(run)[0], run_readings.film(run).snapshots()
     except (HeadlightError, OSError) as error:

@@ -53,7 +53,7 @@ def show(data: SnapshotData) -> None:
     a, b = data.pattern(place), data.pattern(data.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    told: dict[str, Any] = {"axes": axes, "height": None}
+    payload: dict[str, Any] = {"axes": axes, "height": None}
     both = [
         (recipes.snapshot(data, step, name), data.head[1:], values)
         for step, name, values in zip(snapshots, "ab", (a, b), strict=True)
@@ -69,7 +69,7 @@ def show(data: SnapshotData) -> None:
                 key=f"film-pair-{letter}",
                 model=weights_of(data.run.path, step),
                 width=WIDTH,
-                **told,
+                **payload,
             )
     with columns[2]:
         recipes.draw(
@@ -81,7 +81,7 @@ def show(data: SnapshotData) -> None:
             key="film-pair-difference",
             model=weights_of(data.run.path, data.step),
             width=WIDTH,
-            **told,
+            **payload,
         )
     prose.look_for(_in_words(data, *names))
 

@@ -21,8 +21,8 @@ def film(run: Run, name: str = "film") -> Expression:
     """Return the film of a run."""
     from transformer_core.training.run.film import Film
 
-    found: Expression = named(name, call(Film, call(Path, models.at_root(run.path))))
-    return found
+    result: Expression = named(name, call(Film, call(Path, models.at_root(run.path))))
+    return result
 
 
 def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
@@ -52,8 +52,8 @@ def snapshot(data: SnapshotData, step: int, name: str, *, run: Run | None = None
     from headlight.analysis.training.film_reading import read_snapshots
 
     of = film(data.run) if run is None else film(run, "other_film")
-    found: Expression = named(name, call(next, call(read_snapshots, of, [step], named("fixed", fixed_text(data)))))
-    return found
+    result: Expression = named(name, call(next, call(read_snapshots, of, [step], named("fixed", fixed_text(data)))))
+    return result
 
 
 def draw(

@@ -146,14 +146,14 @@ def _draw(
 ) -> None:
     run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
-    told = prose.say_markup(
+    text = prose.say_markup(
         MEAN_SIMILARITY,
         attention=say(ATTENTIONS[view.attention].inline),
         same=matching.mean_same_number,
         matched=matching.mean_matched,
         texts=say_number(1 + len(texts), "one text", "{n} texts"),
     )
-    prose.paragraph(told)
+    prose.paragraph(text)
     layer, head = matching.partner(view.layer, view.head)
     names = (
         say("{name}, step {step:,}", name=run.name, step=data.step),

@@ -72,15 +72,15 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
         with remarks:
             prose.warning(f"{what}: {say_message(error)}.")
         return
-    said = _remarks(read)
+    text = _remarks(read)
     place = _place(read)
-    if said:
+    if text:
         with remarks:
-            prose.note(" ".join(said))
+            prose.note(" ".join(text))
     data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
-    history, found = learning.history_of(run)
+    history, result = learning.history_of(run)
     film_head.teacher_forcing(data)
-    _stage(data, found)
+    _stage(data, result)
     with right:  # late: it loads the model of this snapshot
         film_head.says(data)
     film_head.look_for(data)
@@ -89,10 +89,10 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
         left, right = st.columns([7, 5], gap="medium")
     with left:
         if history is not None:
-            learning.heads_over_time(data, history, found)
+            learning.heads_over_time(data, history, result)
     with right:
-        learning.loss(data, found)
-        learning.appearances(data, found)
+        learning.loss(data, result)
+        learning.appearances(data, result)
     _compare(data)
 
 
@@ -126,12 +126,12 @@ def _remarks(read: FilmRead) -> list[str]:
     """Return what a person should know before trusting the view."""
     reading, remarks = read.reading, []
     if read.damaged:
-        told = ", ".join(localized(snapshot.step) for snapshot in read.damaged[:8])
+        text = ", ".join(localized(snapshot.step) for snapshot in read.damaged[:8])
         more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
             say(
                 "Snapshots of step {told}{more} are damaged and skipped; the others are unaffected.",
-                told=told,
+                told=text,
                 more=more,
             )
         )

@@ -36,44 +36,44 @@ def show(
 
     n_rows, n_pos = batch.targets.shape
     prose.subheading(say("Probabilities"))
-    found = _models(choice, stats, model)
+    result = _models(choice, stats, model)
     with st.container(horizontal=True):
         name = st.selectbox(
             say("Model"),
-            [*found],
-            format_func=lambda name: found[name][0],
+            [*result],
+            format_func=lambda name: result[name][0],
             key=f"train-batch-model-{choice.corpus}-{model.architecture}",
         )
         row = int(st.number_input(say("Row"), 0, n_rows - 1, 0, key=f"train-batch-row-{n_rows}"))
         pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
-    network = _load(found[name][1], tokenizer, model, training)
+    network = _load(result[name][1], tokenizer, model, training)
     with models.on(models.CPU):
-        told = predict(network, batch, row=row, pos=pos)
+        text = predict(network, batch, row=row, pos=pos)
     summary = say(
         "Each of the {n:,} cells holds a distribution over the vocabulary; its sum is 1 (smallest {least:.6f}, largest "
         "{most:.6f}).",
-        n=told.sums.size,
-        least=told.sums.min(),
-        most=told.sums.max(),
+        n=text.sums.size,
+        least=text.sums.min(),
+        most=text.sums.max(),
     )
     label = tokenizer.labels
     prose.html(
         "<div class='hl-label'>[batch, pos, vocab] = <code>{}</code></div><p class='hl-small'>{}</p>",
-        *([*told.shape], summary),
+        *([*text.shape], summary),
     )
     rows = prose.each(
-        "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{:.4f}</td></tr>", ((label([i])[0], i, p) for i, p in told.top)
+        "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{:.4f}</td></tr>", ((label([i])[0], i, p) for i, p in text.top)
     )
     heads = (say("token"), say("id"), say("probability"))
     prose.html("<div class='hl-batch hl-batch-top'>{}</div>", prose.table(heads, rows))
-    if told.target is None:
+    if text.target is None:
         words = say("This cell has no target.")
     else:
         words = say(
             "The target here is {token}, with probability {p:.4f} (rank {rank:,}).",
             token=label([int(batch.targets[row, pos])])[0],
-            p=told.target,
-            rank=told.rank,
+            p=text.target,
+            rank=text.rank,
         )
     prose.paragraph(words)
 
@@ -82,7 +82,7 @@ def _models(
     choice: Choice, stats: "CorpusStats", model: ModelConfig
 ) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
     """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
-    found: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
+    results: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
         _UNTRAINED: (say("untrained, with the chosen settings"), None)
     }
     reading = asdict(CorpusReading(**choice.reading))  # type: ignore[arg-type]  # what the widgets offer
@@ -91,11 +91,14 @@ def _models(
         if request.get("corpus_fingerprint") == stats.fingerprint and request.get("reading") == reading:
             step = runs.saved_step(run)
             if step is not None and _fits(ModelConfig.from_dict(request["model"]), stats, model):
-                found[f"run {run.name}"] = (say("training {name}, after step {step:,}", name=run.name, step=step), run)
+                results[f"run {run.name}"] = (
+                    say("training {name}, after step {step:,}", name=run.name, step=step),
+                    run,
+                )
     for card in models.available().values():
         if card.corpus == choice.corpus and not card.is_imported and _fits(card.config, stats, model):
-            found[f"model {card.name}"] = (card.title, card)
-    return found
+            results[f"model {card.name}"] = (card.title, card)
+    return results
 
 
 def _fits(config: ModelConfig, stats: "CorpusStats", asked: ModelConfig) -> bool:

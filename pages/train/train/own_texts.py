@@ -48,12 +48,12 @@ def folder() -> Path:
 
 def available() -> dict[str, OwnText]:
     """Return the texts that are here by the names of their folders, the newest first."""
-    found = {
+    results = {
         path.parent.name: OwnText(path=path, time=path.stat().st_mtime)
         for path in folder().glob("[!.]*/[!.]*")
         if path.exists() and owners.is_mine(path.parent)
     }
-    return dict(sorted(found.items(), key=lambda item: -item[1].time))
+    return dict(sorted(results.items(), key=lambda item: -item[1].time))
 
 
 def titles(texts: dict[str, OwnText]) -> dict[str, str]:

@@ -21,29 +21,29 @@ NEW = ""  # in place of a run's name: the next one
 
 def page() -> None:
     """Draw the page: what is to be trained, or a training that was begun."""
-    found = runs.available()
+    result = runs.available()
     if run_state.ENDED.value is None:
         run_state.ENDED.set([])
     ended = run_state.ENDED.value  # a list that stays the same: a script may end at any other write
-    ended += runs.ended_since_last_visit(found)
+    ended += runs.ended_since_last_visit(result)
     name = run_state.current().run
-    if name and name not in found:
+    if name and name not in result:
         run_state.NOTE.set(say("There is no training “{name}”; start a new one or choose another.", name=name))
         run_state.choose_run(NEW)
     elif not name and not run_state.IS_HERE.value and not run_state.NEW_CHOSEN.value:
-        _come_back(found, ended)
+        _come_back(result, ended)
     run_state.IS_HERE.set(True)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
         prose.heading(say("Train"), say(LEAD))
-    if found:
+    if result:
         with right:
-            choose(found)
+            choose(result)
     if note := run_state.NOTE.pop():
         prose.info(note)
-    _offer(found, ended)
+    _offer(result, ended)
     if run_state.current().run:
-        watch.page(found[run_state.current().run])
+        watch.page(result[run_state.current().run])
     else:
         runs.launcher().warm_up()
         _import_what_watching_takes()

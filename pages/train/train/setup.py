@@ -76,12 +76,12 @@ def page() -> None:
     if stats is None:
         return
     with left:
-        asked = _settings(choice, preset, stats)
-        if asked is not None:
-            _start(choice, preset, stats, asked, warnings)
-    if asked is not None:
+        request = _settings(choice, preset, stats)
+        if request is not None:
+            _start(choice, preset, stats, request, warnings)
+    if request is not None:
         with right:
-            batch_view.show(choice, stats, asked.model, asked.training)
+            batch_view.show(choice, stats, request.model, request.training)
 
 
 def _corpus() -> Choice | None:
@@ -338,12 +338,12 @@ def _is_refused(
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
     from transformer_core.corpora.checks import check
 
-    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
-    fatal = [say_message(finding.sentence) for finding in found if finding.is_fatal]
-    told = [say_message(finding.sentence) for finding in found if not finding.is_fatal and not choice.is_made_here]
+    result = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
+    fatal = [say_message(finding.sentence) for finding in result if finding.is_fatal]
+    reports = [say_message(finding.sentence) for finding in result if not finding.is_fatal and not choice.is_made_here]
     if fatal:
         prose.warning(" ".join(fatal))
     with warnings:
-        for sentence in told:
+        for sentence in reports:
             prose.warning(sentence)
     return bool(fatal)

@@ -31,10 +31,10 @@ def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
         make: makes it; what it raises is raised, and nothing is kept.
     """
     kept = Kept(key)
-    made: _Made[Value] | None = kept.value
+    result: _Made[Value] | None = kept.value
     start = perf_counter()
-    if made is not None and made.source == source and start < made.until:
-        return made.value
+    if result is not None and result.source == source and start < result.until:
+        return result.value
     value = make()
     end = perf_counter()
     rest = min(_LONGEST, (end - start) / _SHARE)

@@ -191,7 +191,7 @@ def _heads_over_time(run: Run) -> None:
     from headlight.figures.curves.heads_over_time import heads_over_time
 
     try:
-        history, found = throttled("train-history", _seen_of(run), lambda: _history(run))
+        history, result = throttled("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
         prose.caption(say("The head measurements cannot be read: {error}.", error=error))
         return
@@ -221,7 +221,7 @@ def _heads_over_time(run: Run) -> None:
             chosen=chosen,
             appearances=[
                 ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
-                for a in found
+                for a in result
                 if a.measure == measure
             ],
             n_steps=run.n_steps,
@@ -236,7 +236,7 @@ def _heads_over_time(run: Run) -> None:
         key=run_state.HEADS_FIGURE,
         height=figure.layout.height,
     )
-    _appeared([say_message(appearance.in_words()) for appearance in found])
+    _appeared([say_message(appearance.in_words()) for appearance in result])
 
 
 def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":

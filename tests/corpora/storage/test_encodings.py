@@ -48,15 +48,15 @@ def test_a_mark_says_what_the_rest_is(text: str, codec: str, is_big: bool, block
     }[codec, is_big]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
-        found = read(mark + text.encode(f"{codec}-{'be' if is_big else 'le'}"))
-    assert found == (with_plain_breaks(text), codec, f"a.txt was {codec.upper()} and is stored as UTF-8.")
+        actual = read(mark + text.encode(f"{codec}-{'be' if is_big else 'le'}"))
+    assert actual == (with_plain_breaks(text), codec, f"a.txt was {codec.upper()} and is stored as UTF-8.")
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
 def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, block: int):
     monkeypatch.setattr(module, "_BLOCK", block)
-    found, used, remark = read(FRENCH.encode("cp1252"))
-    assert (found, used) == (FRENCH, "cp1252")
+    actual, used, remark = read(FRENCH.encode("cp1252"))
+    assert (actual, used) == (FRENCH, "cp1252")
     assert remark == "a.txt was not UTF-8 and was read as Windows-1252 (Latin-1); it is stored as UTF-8."
 
 

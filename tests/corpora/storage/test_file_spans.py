@@ -69,9 +69,9 @@ def test_every_text_is_found_whatever_the_blocks(folder: Path, text: str, divisi
         patch.setattr(file_spans, "_BLOCK", block)
         train, held_out = read(some_files(folder, text), division)
     expected = Counter(raw.strip() for raw in by_hand(text, division))
-    found = Counter(raw.strip() for raw in train)
+    actual = Counter(raw.strip() for raw in train)
     assert len(held_out) == 1
-    assert found + Counter({held_out[0].strip(): expected[held_out[0].strip()]}) == expected
+    assert actual + Counter({held_out[0].strip(): expected[held_out[0].strip()]}) == expected
 
 
 def found_spans(files: TextFiles, division: Division, block: int) -> NDArray[np.int64]:
@@ -140,5 +140,5 @@ def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytes
     files = some_files(folder, "one\ntwo\nthree\nfour\nfive\n")
     first = divided(files, "lines")
     monkeypatch.setattr(file_spans, "_span_blocks", None)  # so nothing can be searched
-    for found, expected in zip(divided(files, "lines"), first, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for actual, expected in zip(divided(files, "lines"), first, strict=True):
+        np.testing.assert_array_equal(actual, expected)

@@ -109,10 +109,10 @@ def test_millions_of_lines_shorter_than_words_are_one_running_text(tmp_path: Pat
 def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
     lines = ["The cat, surprisingly, slept.", "蓝色的鱼在游泳", "...", "one", "a bird sings"]
     corpora = [open_corpus(written(tmp_path, "a.txt", f"{line}\n{line}!")) for line in lines]
-    found = [corpus.fill_in_examples for corpus in corpora]
+    results = [corpus.fill_in_examples for corpus in corpora]
     with_gaps = [{f"{text}{end}" for end in ("", "!")} for text in ("The cat, ____, slept.", "a bird ____")]
-    assert found[0][0] in with_gaps[0] and found[4][0] in with_gaps[1]
-    assert found[1:4] == [(), (), ()]
+    assert results[0][0] in with_gaps[0] and results[4][0] in with_gaps[1]
+    assert results[1:4] == [(), (), ()]
     assert open_corpus(written(tmp_path, "a.tsv", ROWS)).fill_in_examples == ()
 
 
@@ -163,8 +163,8 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     path = written(tmp_path, "a.tsv", "one\tun\nno pair\ntwo\tdeux\tnote\nthree\t\nfour\tquatre\t\tx\n")
     corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
-    said = str(corpus.description)
-    assert "not pairs: 2." in said and "2 of 5 lines have more" in said
+    text = str(corpus.description)
+    assert "not pairs: 2." in text and "2 of 5 lines have more" in text
     with pytest.raises(CorpusError, match=r"is not a table; skip_bad_lines only applies to JSON"):
         open_corpus(written(tmp_path, "c.txt", "one\ntwo\n"), CorpusReading(skip_bad_lines=True))
 

@@ -73,13 +73,13 @@ def test_a_decoder_is_measured_on_all_windows_from_the_beginning(
     for start in range(0, len(tokens) - 1, max_seq_len):
         targets = tokens[start + 1 : start + 1 + max_seq_len]
         expected[tuple(tokens[start : start + len(targets)]), tuple(targets)] += 1
-    found: Counter[Any] = Counter()
+    actual: Counter[Any] = Counter()
     for row, targets in epoch_of(for_a_decoder(parts[1], tokenizer, max_seq_len=max_seq_len)):
         n = sum(target != IGNORED for target in targets)
         assert set(targets[n:]) <= {IGNORED}
-        found[tuple(row[:n]), tuple(targets[:n])] += 1
-    assert found == expected
-    assert sum(len(targets) for _, targets in found.elements()) == len(tokens) - 1
+        actual[tuple(row[:n]), tuple(targets[:n])] += 1
+    assert actual == expected
+    assert sum(len(targets) for _, targets in actual.elements()) == len(tokens) - 1
 
 
 def test_one_window_in_sixteen_begins_with_bos_where_a_model_learns_and_none_where_it_is_measured(
@@ -105,14 +105,14 @@ def test_an_encoder_guesses_in_windows_with_both_ends(
         tuple(tokens[start : min(start + max_seq_len - 2, len(tokens) - 1)])
         for start in range(1, len(tokens) - 1, max_seq_len - 2)
     )
-    found: Counter[Any] = Counter()
+    actual: Counter[Any] = Counter()
     for row, targets in epoch_of(for_an_encoder(parts[1], tokenizer, max_seq_len=max_seq_len)):
         end = row.index(EOS)
         assert row[0] == BOS and targets[0] == targets[end] == IGNORED
         assert len(row) <= max_seq_len
         pairs = zip(row[1:end], targets[1:end], strict=True)
-        found[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
-    assert found == expected
+        actual[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
+    assert actual == expected
 
 
 @given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.booleans())

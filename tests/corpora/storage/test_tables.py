@@ -94,9 +94,9 @@ def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
     assert items(unusual, text_column="inhalt") == {Text(row[1]) for row in rows}
     assert items(unusual, source_column="titel", target_column="autor") == {Pair(row[0], "x") for row in rows}
     assert Pair("titel", " inhalt ") in items(unusual, source_column="1", target_column="2")
-    asked = written(tmp_path, name, [("label", "name", "title"), *rows])
+    request = written(tmp_path, name, [("label", "name", "title"), *rows])
     with pytest.raises(CorpusError, match="has the columns label, name, title; choose text_column, or source_column"):
-        items(asked)
+        items(request)
 
 
 def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
@@ -121,9 +121,9 @@ def test_bad_lines_are_counted_and_shown(tmp_path: Path):
         load_corpus(str(tmp_path / "a.tsv"))
     lines = refused.value.lines
     assert (lines.n_lines, lines.n_bad, lines.n_wider) == (7, 4, 1)
-    found = [(bad.line, bad.problem, bad.text) for bad in lines.first_bad]
-    assert found[:2] == [(4, "one_column", "alone"), (6, "no_source", "\tb")]
-    assert found[2:] == [(7, "no_target", "a\t"), (9, "one_column", f"{'x' * 60} ...")] and N_SHOWN > 3
+    results = [(bad.line, bad.problem, bad.text) for bad in lines.first_bad]
+    assert results[:2] == [(4, "one_column", "alone"), (6, "no_source", "\tb")]
+    assert results[2:] == [(7, "no_target", "a\t"), (9, "one_column", f"{'x' * 60} ...")] and N_SHOWN > 3
     deep = "[" * 100_000 + "]" * 100_000
     (tmp_path / "b.jsonl").write_text(f'{{"text": "a"}}\n{{"text": {deep}}}\n{{"text": \n{{"text": "b"}}\n[1', "utf-8")
     with pytest.raises(BadLinesError, match=r"3 of 5 .*line 2 is nested too deeply; line 3 is not valid JSON; line 5"):
@@ -240,5 +240,5 @@ def test_short_lines_cost_no_more_memory_than_long_ones(tmp_path: Path):
         path.write_text(f"8{between.join('7' * 1_500_000)}", encoding="utf-8")
     environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURE, str(tmp_path / "texts"), *map(str, given)]
-    found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    assert int(re.findall(r"\d+", found.stdout)[0]) < 100e6
+    actual = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    assert int(re.findall(r"\d+", actual.stdout)[0]) < 100e6

@@ -61,9 +61,9 @@ def test_texts(tokenizer: Tokenizer, texts: list[str], together: int):
 
 @pytest.mark.usefixtures("keep_all")
 def test_what_is_kept_is_the_same_and_is_not_made_again(tokenizer: Tokenizer):
-    items, told = [Text(text) for text in TEXTS], []
-    stores = [tokenize(items, tokenizer, on_progress=lambda done, of: told.append((done, of))) for _ in range(2)]
-    assert told == [(len(TEXTS), len(TEXTS))]
+    items, actual = [Text(text) for text in TEXTS], []
+    stores = [tokenize(items, tokenizer, on_progress=lambda done, of: actual.append((done, of))) for _ in range(2)]
+    assert actual == [(len(TEXTS), len(TEXTS))]
     for store in stores:
         assert rows_of(store) == one_by_one(TEXTS, tokenizer)
 

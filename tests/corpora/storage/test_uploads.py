@@ -216,7 +216,7 @@ def test_a_large_file_takes_little_memory(tmp_path: Path):
     (tmp_path / "large.txt").write_text("\n\n".join(f"{i} {words}" for i in range(500)), encoding="utf-16")
     environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURE, str(tmp_path / "large.txt"), str(tmp_path / "texts")]
-    found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    size, taking_in, using = map(int, found.stdout.split())
+    actual = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    size, taking_in, using = map(int, actual.stdout.split())
     assert size > 30e6
     assert taking_in < 10e6 and using < 20e6

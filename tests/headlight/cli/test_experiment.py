@@ -18,12 +18,12 @@ def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path, cap
     assert first.err == ""
     assert "step 1 of 20, loss in nats:   look_ahead 3." in first.out
     assert "after step 20, on the validation set:" in first.out
-    found = ExperimentDirectory.open(tmp_path / "first")
-    status = found.standing()
+    actual = ExperimentDirectory.open(tmp_path / "first")
+    status = actual.standing()
     assert status is not None
     assert (status.state, status.step) == ("finished", 20)
 
-    words = shlex.split(found.request.command)
+    words = shlex.split(actual.request.command)
     assert words[:3] == ["python", "-m", "transformer_core"]
     _, out, _ = Command(tmp_path / "log", *words[3:], "--folder", str(tmp_path / "second"), "--queue").wait()
     assert out.splitlines()[-3:] == first.out.splitlines()[-3:]

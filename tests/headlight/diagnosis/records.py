@@ -76,7 +76,7 @@ class Told(NamedTuple):
 
 def diagnose(case: Case) -> list[Told]:
     """All findings, in English."""
-    return [Told(*(str(getattr(found, name)) for name in Told._fields)) for found in diagnosis.diagnose(case)]
+    return [Told(*(str(getattr(actual, name)) for name in Told._fields)) for actual in diagnosis.diagnose(case)]
 
 
 def kinds(case: Case) -> list[str]:
@@ -85,6 +85,6 @@ def kinds(case: Case) -> list[str]:
 
 def the(kind: str, case: Case) -> Told:
     """The finding of a kind, which must be there."""
-    found = diagnose(case)
-    assert kind in [finding.kind for finding in found]
-    return next(finding for finding in found if finding.kind == kind)
+    actual = diagnose(case)
+    assert kind in [finding.kind for finding in actual]
+    return next(finding for finding in actual if finding.kind == kind)

@@ -34,8 +34,8 @@ def test_a_low_loss_and_wrong_outputs_are_no_leak():
 
 
 def test_answers_that_are_missed_when_they_are_hidden_are_one():
-    found = the("target_leakage", leaking(0.99, 0.2, 0.1))
-    assert (found.title, found.severity) == ("Possible target leakage", "problem")
+    actual = the("target_leakage", leaking(0.99, 0.2, 0.1))
+    assert (actual.title, actual.severity) == ("Possible target leakage", "problem")
     assert kinds(leaking(0.99, 0.2, 0.1)) == ["target_leakage"]
     assert "target_leakage" not in kinds(leaking(0.99, 0.2, 0.95))  # it writes as well without them
 

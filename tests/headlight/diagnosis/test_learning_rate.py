@@ -9,9 +9,9 @@ from tests.headlight.diagnosis.records import STEPS, a_case, diagnose, falling, 
 
 def test_a_loss_that_rises_again():
     run = a_case(logged(lambda step: 4.0 - step / 200 if step < 400 else 2.0 + (step - 400) / 300))
-    found = the("learning_rate_too_high", run)
-    assert found.severity == "problem"
-    assert "has risen to" in found.evidence
+    actual = the("learning_rate_too_high", run)
+    assert actual.severity == "problem"
+    assert "has risen to" in actual.evidence
     assert not {"undertrained", "plateau", "learning_rate_too_low"} & {*kinds(run)}
 
 
@@ -39,8 +39,8 @@ def test_harder_batches_are_none_where_the_held_out_loss_is_lower_than_ever():
 
 def test_a_rate_far_above_the_usual_explains_why_little_is_learnt():
     stuck = [*logged(falling(3.0, half_life=40), rate=8 * 0.4 / 64), measured(STEPS, 3.0)]
-    found = the("learning_rate_too_high", a_case(stuck, learning_rate_factor=4.0))
-    assert found.advice.startswith("Learning rate: try 0.5 (now 4)")  # 0.4 / 64 * sqrt(64 * 100)
+    actual = the("learning_rate_too_high", a_case(stuck, learning_rate_factor=4.0))
+    assert actual.advice.startswith("Learning rate: try 0.5 (now 4)")  # 0.4 / 64 * sqrt(64 * 100)
     good = [*logged(falling(0.5), rate=8 * 0.4 / 64), measured(STEPS, 0.5)]
     assert kinds(a_case(good)) == ["well"]
 
@@ -54,14 +54,14 @@ def test_a_rate_that_is_a_little_low_is_advice_at_most(ratio: float, is_told: bo
 
 def test_a_rate_far_below_the_usual_explains_it_too():
     slow = [*logged(lambda step: 4.6 - step / 2500, rate=0.4 / 64 / 100), measured(STEPS, 4.2)]
-    found = diagnose(a_case(slow, learning_rate_factor=0.005))
-    assert [finding.kind for finding in found] == ["learning_rate_too_low", "unigram_baseline"]
-    assert found[0].advice == "Learning rate: try 0.5 (now 0.005)."
+    actual = diagnose(a_case(slow, learning_rate_factor=0.005))
+    assert [finding.kind for finding in actual] == ["learning_rate_too_low", "unigram_baseline"]
+    assert actual[0].advice == "Learning rate: try 0.5 (now 0.005)."
 
 
 def test_a_warmup_that_outlasts_the_training():
     low = 0.25 * 0.4 / 64  # a quarter of the usual rate: as far as such a warm-up comes
     slow = a_case([*logged(lambda step: 4.6 - step / 2500, rate=low), measured(STEPS, 4.2)], warmup_steps=4000)
-    found = the("learning_rate_too_low", slow)
-    assert found.advice == "Warm-up: try 100 steps, 10% of the training."
+    actual = the("learning_rate_too_low", slow)
+    assert actual.advice == "Warm-up: try 100 steps, 10% of the training."
     assert "learning_rate_too_low" not in kinds(replace(slow, warmup_steps=400))

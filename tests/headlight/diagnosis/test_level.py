@@ -27,10 +27,10 @@ def test_the_level_is_named(loss: float, kind: str):
 
 
 def test_the_numbers_are_told():
-    found = the("bigram_baseline", standing_at(3.0))
-    assert found.severity == "note"  # the best that some data allow
+    actual = the("bigram_baseline", standing_at(3.0))
+    assert actual.severity == "note"  # the best that some data allow
     assert the("unigram_baseline", standing_at(3.95)).severity == "problem"
-    assert "3.00 nats at step 1,000" in found.evidence and "4.00 nats, the bigram baseline 2.50" in found.evidence
+    assert "3.00 nats at step 1,000" in actual.evidence and "4.00 nats, the bigram baseline 2.50" in actual.evidence
 
 
 def test_where_a_table_of_pairs_knows_no_more_than_frequencies_there_is_no_level_between():
@@ -52,20 +52,22 @@ def test_without_entropies_only_an_even_guess_is_known():
 def test_a_smoothed_training_loss_is_told_without_its_smoothing():
     """At a smoothing of 0.1 among 100 tokens, nobody comes below 0.78: 1.3 is a good loss, of 0.94 nats at most."""
     run = a_case(logged(falling(1.3, half_life=40)), label_smoothing=0.1, steps=3000)
-    found = the("nothing_unusual", run)
-    assert "at most 0.9" in found.evidence and "without label smoothing" in found.evidence  # (1.3 - 0.1 log 100) / 0.9
+    actual = the("nothing_unusual", run)
+    assert (
+        "at most 0.9" in actual.evidence and "without label smoothing" in actual.evidence
+    )  # (1.3 - 0.1 log 100) / 0.9
 
 
 def test_what_judges_outputs_goes_before_the_loss():
     log = logged(falling(1.0, half_life=40))
-    for judged, said in (
+    for judged, message in (
         ({"exact_match": 0.95, "accuracy": 0.99}, "95% exact match"),
         ({"coherent": 0.9}, "“coherent”"),
         ({"determined_accuracy": 0.9}, "tokens that the text determines"),
     ):
         run = a_case([*log, measured(STEPS, 1.0, **judged)])
         assert kinds(run) == ["well"]
-        assert said in the("well", run).evidence
+        assert message in the("well", run).evidence
     assert "well" not in kinds(a_case([*log, measured(STEPS, 1.0, exact_match=0.3)]))
 
 

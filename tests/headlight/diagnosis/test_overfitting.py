@@ -7,10 +7,10 @@ from tests.headlight.diagnosis.records import STEPS, a_case, diagnose, falling, 
 
 def test_a_held_out_loss_that_rises_while_the_training_loss_falls():
     run = a_case([*logged(falling(0.1)), measured(250, 1.9), measured(500, 2.2), measured(1000, 2.6)])
-    (found,) = diagnose(run)
-    assert (found.kind, found.severity) == ("overfitting", "problem")
-    assert found.evidence.startswith("Held-out loss was lowest at step 250 (1.90 nats) and is now 0.70 nats higher")
-    assert found.advice.startswith("Steps: stop at about 250; Dropout: try 0.1 (now 0)")
+    (actual,) = diagnose(run)
+    assert (actual.kind, actual.severity) == ("overfitting", "problem")
+    assert actual.evidence.startswith("Held-out loss was lowest at step 250 (1.90 nats) and is now 0.70 nats higher")
+    assert actual.advice.startswith("Steps: stop at about 250; Dropout: try 0.1 (now 0)")
 
 
 def test_a_little_rise_is_none():
@@ -42,8 +42,8 @@ def test_the_training_loss_has_fallen_since_the_best_measurement_not_before_it()
 def test_with_outputs_as_right_as_ever_a_rise_is_a_remark():
     log = logged(falling(0.1))
     sure = [measured(250, 1.0, exact_match=0.9), measured(1000, 1.4, exact_match=0.95)]
-    found = diagnose(a_case([*log, *sure]))
-    assert [(finding.kind, finding.severity) for finding in found] == [("overfitting", "note"), ("well", "fine")]
+    actual = diagnose(a_case([*log, *sure]))
+    assert [(finding.kind, finding.severity) for finding in actual] == [("overfitting", "note"), ("well", "fine")]
 
 
 def test_one_measurement_far_above_the_training_loss():

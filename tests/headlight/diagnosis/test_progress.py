@@ -17,15 +17,15 @@ from transformer_core.training.loop import train
 
 
 def test_nothing_is_judged_before_there_is_anything():
-    (found,) = diagnose(a_case([]))
-    assert (found.kind, found.severity) == ("too_early", "note")
+    (actual,) = diagnose(a_case([]))
+    assert (actual.kind, actual.severity) == ("too_early", "note")
 
 
 @pytest.mark.parametrize("until", [1, 100])
 def test_the_warmup_is_not_judged(until: int):
-    (found,) = diagnose(a_case(logged(falling(0.5), until=until)))
-    assert found.kind == "too_early"
-    assert found.evidence.startswith(f"Step {until} of 1,000, during the warm-up")
+    (actual,) = diagnose(a_case(logged(falling(0.5), until=until)))
+    assert actual.kind == "too_early"
+    assert actual.evidence.startswith(f"Step {until} of 1,000, during the warm-up")
 
 
 def test_after_the_warmup_it_is_judged():
@@ -48,8 +48,8 @@ def test_a_loss_that_still_falls():
 
 def test_a_loss_that_stands_still():
     stuck = a_case([*logged(falling(2.8, half_life=40)), measured(500, 2.8), measured(1000, 2.8)])
-    found = the("plateau", stuck)
-    assert found.severity == "note"
+    actual = the("plateau", stuck)
+    assert actual.severity == "note"
     frequencies = a_case([*logged(falling(4.0, half_life=40)), measured(500, 4.0), measured(1000, 4.0)])
     assert the("plateau", frequencies).severity == "problem"
     early = a_case([*logged(falling(2.8, half_life=40), until=400), measured(400, 2.8)])
@@ -58,21 +58,21 @@ def test_a_loss_that_stands_still():
 
 def test_single_tokens_right_and_outputs_wrong():
     run = a_case([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=0.92, exact_match=0.35)])
-    found = the("exposure_gap", run)
-    assert "92%" in found.evidence and "35%" in found.evidence
+    actual = the("exposure_gap", run)
+    assert "92%" in actual.evidence and "35%" in actual.evidence
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, None])
 def test_a_number_that_ran_away_is_told_alone(loss: float | None):
-    (found,) = diagnose(a_case([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
-    assert (found.kind, found.severity, found.title) == ("failed", "problem", "Training diverged")
-    assert "step 210" in found.evidence
+    (actual,) = diagnose(a_case([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
+    assert (actual.kind, actual.severity, actual.title) == ("failed", "problem", "Training diverged")
+    assert "step 210" in actual.evidence
 
 
 def test_another_failure_is_no_divergence():
-    (found,) = diagnose(a_case(logged(falling(2.0), until=200), failure=Message("the disk is full.")))
-    assert (found.title, found.evidence) == ("Training failed", "the disk is full.")
-    assert "Learning rate" not in found.advice
+    (actual,) = diagnose(a_case(logged(falling(2.0), until=200), failure=Message("the disk is full.")))
+    assert (actual.title, actual.evidence) == ("Training failed", "the disk is full.")
+    assert "Learning rate" not in actual.advice
 
 
 @pytest.mark.parametrize("broken", ["weight", "gradient", "loss"])
@@ -91,16 +91,16 @@ def test_a_divergence_is_known_by_what_the_training_loop_says(broken: str):
                 parameter.fill_(math.nan) if broken == "weight" else parameter.mul_(100)
     with pytest.raises(RunError) as error:
         deque(steps, maxlen=0)
-    (found,) = diagnose(a_case(logged(falling(2.0), until=1), failure=error.value.message))
-    assert found.title == "Training diverged"
-    assert found.advice.startswith("Learning rate: try 0.17 (now 0.5)")
+    (actual,) = diagnose(a_case(logged(falling(2.0), until=1), failure=error.value.message))
+    assert actual.title == "Training diverged"
+    assert actual.advice.startswith("Learning rate: try 0.17 (now 0.5)")
 
 
 @pytest.mark.parametrize("until, title", [(20, "Too early to tell"), (200, "Stopped while still improving")])
 def test_who_stopped_a_training_is_told_to_go_on(until: int, title: str):
-    (found,) = diagnose(a_case(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
-    assert (found.title, found.severity) == (title, "note")
-    assert found.advice == "Resume the run: 1,000 steps are planned."
+    (actual,) = diagnose(a_case(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
+    assert (actual.title, actual.severity) == (title, "note")
+    assert actual.advice == "Resume the run: 1,000 steps are planned."
 
 
 def test_much_dropout_is_named_first():

@@ -12,13 +12,13 @@ WITHOUT_FAULT = {"well", "nothing_unusual", "undertrained", "plateau", "exposure
 
 
 def check(name: str, case: Case) -> None:
-    found = diagnose(case)
-    kinds = {finding.kind for finding in found}
+    actual = diagnose(case)
+    kinds = {finding.kind for finding in actual}
     if name in BROKEN:
-        assert BROKEN[name][1] in kinds, found
+        assert BROKEN[name][1] in kinds, actual
     else:
-        assert kinds <= WITHOUT_FAULT, found
-        assert "problem" not in [finding.severity for finding in found], found
+        assert kinds <= WITHOUT_FAULT, actual
+        assert "problem" not in [finding.severity for finding in actual], actual
 
 
 def test_every_training_is_recorded():

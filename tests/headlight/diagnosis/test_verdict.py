@@ -37,11 +37,11 @@ def check(found: list[Finding]) -> None:
     assert all(finding.kind in kinds for finding in found)
     ranks = [severities.index(finding.severity) for finding in found]
     assert ranks == sorted(ranks)
-    told = {finding.kind for finding in found}
-    assert len(told) == len(found)
+    reports = {finding.kind for finding in found}
+    assert len(reports) == len(found)
     for contrary in CONTRARY:
-        assert not any({*pair} <= told for pair in combinations(contrary, 2)), told
-    assert ("well" in told) <= (found[0].severity != "problem")
+        assert not any({*pair} <= reports for pair in combinations(contrary, 2)), reports
+    assert ("well" in reports) <= (found[0].severity != "problem")
     for finding in found:
         json.dumps(asdict(finding), allow_nan=False)
         for sentence in (str(finding.evidence), str(finding.advice)):

@@ -53,9 +53,9 @@ def trained(
     network = build(ModelConfig(vocab_size=tokenizer.vocab_size, **shape | (model or {})))
     prepare(network)
     numbers: dict[str, Any] = {"learning_rate_factor": 0.3, "label_smoothing": 0.0, "schedule": "cosine"}
-    asked = TrainingConfig(steps=steps, **{"batch_size": 32, "warmup_steps": 20} | numbers | training)
+    request = TrainingConfig(steps=steps, **{"batch_size": 32, "warmup_steps": 20} | numbers | training)
 
-    def batches_of(items: Any, batch_size: int = asked.batch_size) -> Batches:
+    def batches_of(items: Any, batch_size: int = request.batch_size) -> Batches:
         return batches_for(items, tokenizer, kind, max_seq_len=48, batch_size=batch_size, seed=0)
 
     n_seen = 0
@@ -70,7 +70,7 @@ def trained(
     failure = NO_MESSAGE
     held_out = corpus.held_out[:64]
     try:
-        for record in train(network, fed(), asked):
+        for record in train(network, fed(), request):
             if record.step % LOG_EVERY == 0:
                 metrics.append({name: value for name, value in asdict(record).items() if name in LOGGED})
             if record.step % MEASURE_EVERY == 0 or record.step == steps:
@@ -91,9 +91,9 @@ def trained(
         steps=steps,
         vocab_size=tokenizer.vocab_size,
         d_model=network.config.d_model,
-        warmup_steps=asked.warmup_steps,
-        learning_rate_factor=asked.learning_rate_factor,
-        label_smoothing=asked.label_smoothing,
+        warmup_steps=request.warmup_steps,
+        learning_rate_factor=request.learning_rate_factor,
+        label_smoothing=request.label_smoothing,
         dropout=network.config.dropout,
         n_training_tokens=known.n_counted,
         tokens_seen=n_seen,

@@ -70,18 +70,18 @@ def test_the_command_says_all():
 
 def test_what_was_created_is_found(tmp_path: Path):
     mine = ExperimentDirectory.create(tmp_path / "experiment", MASKS)
-    found = ExperimentDirectory.open(tmp_path / "experiment")
-    assert found.request == MASKS
+    actual = ExperimentDirectory.open(tmp_path / "experiment")
+    assert actual.request == MASKS
     mine.write_status("running", step=7)
     mine.metrics.append({"step": 7, "loss": {"look_ahead": 1.5}})
     with (tmp_path / "experiment" / "metrics.jsonl").open("a") as file:
         file.write('{"step": 8, "lo')  # torn
-    assert found.metrics.read() == [{"step": 7, "loss": {"look_ahead": 1.5}}]
+    assert actual.metrics.read() == [{"step": 7, "loss": {"look_ahead": 1.5}}]
     assert not mine.is_asked_to_stop()
     commands.ask(tmp_path / "experiment", "stop")
     assert mine.is_asked_to_stop()
     mine.release()  # as the system does when a process is killed
-    status = found.standing()
+    status = actual.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 7)
     assert "start it again" in str(status.reason)

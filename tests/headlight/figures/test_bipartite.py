@@ -20,29 +20,29 @@ CURVE = re.compile(r"M0,(\d+)C0\.5,(\d+),0\.5,(\d+),1,(\d+)")
 
 def lines(figure: Figure, hue: str = HUES[0]) -> dict[tuple[int, int], float]:
     """By query and key: how opaque the curve is, which leaves and reaches its tokens level."""
-    found: dict[tuple[int, int], float] = {}
+    results: dict[tuple[int, int], float] = {}
     for shape in figure.layout.shapes:
         if shape.line.color != hue:
             continue
         assert not CURVE.sub("", shape.path)
         for start, level, other_level, end in CURVE.findall(shape.path):
             assert (start, other_level) == (level, end)
-            found[int(start), int(end)] = shape.opacity
-    return found
+            results[int(start), int(end)] = shape.opacity
+    return results
 
 
 def test_a_line_for_each_weight_that_is_large_enough():
     pattern = np.array([[0.9, 0.05, 0.05, 0.0], [0.3, 0.3, 0.3, 0.1], [0.019, 0.0, 0.001, 0.98]])
-    found = lines(bipartite_lines([pattern], GRID))
-    assert set(found) == {(q, k) for q, k in np.ndindex(3, 4) if pattern[q, k] >= 0.005}
+    actual = lines(bipartite_lines([pattern], GRID))
+    assert set(actual) == {(q, k) for q, k in np.ndindex(3, 4) if pattern[q, k] >= 0.005}
 
 
 def test_the_stronger_the_more_opaque_and_strong_lines_lie_on_top():
     pattern = np.minimum(a_pattern(6, 6) ** 2 * 20, 1)
     figure = bipartite_lines([pattern], TokenGrid("abcdef", "ghijkl"))
-    found = lines(figure)
-    order = sorted(found, key=lambda cell: pattern[cell])
-    assert (np.diff([found[cell] for cell in order]) >= 0).all()
+    actual = lines(figure)
+    order = sorted(actual, key=lambda cell: pattern[cell])
+    assert (np.diff([actual[cell] for cell in order]) >= 0).all()
     opacities = [shape.opacity for shape in figure.layout.shapes]
     assert opacities == sorted(opacities) and 0 < opacities[0] <= opacities[-1] <= 1
 

@@ -185,8 +185,8 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(REFUSALS)), ids=[said for said, _ in REFUSALS])
+@pytest.mark.parametrize("case", range(len(REFUSALS)), ids=[text for text, _ in REFUSALS])
 def test_what_does_not_fit_is_refused_with_what_there_is(case: int):
-    said, draw = REFUSALS[case]
-    with pytest.raises(ValueError, match=said):
+    text, draw = REFUSALS[case]
+    with pytest.raises(ValueError, match=text):
         draw()

@@ -42,9 +42,9 @@ def test_numbers_by_hand():
 
 @given(st.floats(1e-6, 1.0, exclude_min=True))
 def test_a_power_of_ten_is_told_as_a_weight_of_two_digits(weight: float):
-    (told,) = QUANTITIES["log"].written([weight], 2)
-    if told != BELOW:
-        assert "e" not in told
-        assert math.isclose(float(told), weight, rel_tol=0.05)
+    (text,) = QUANTITIES["log"].written([weight], 2)
+    if text != BELOW:
+        assert "e" not in text
+        assert math.isclose(float(text), weight, rel_tol=0.05)
     else:
         assert weight <= 1e-6

@@ -65,8 +65,8 @@ def test_the_same_inputs_with_other_labels_are_another_corpus(tmp_path: Path):
     write_program(tmp_path / "c", Program(source="copied = map(lambda token: token, tokens)", vocab=("a",), max_len=10))
     few = program_corpus(f"program:{tmp_path / 'c'}")  # a fifth of all the inputs that there are is held out
     assert (len(few.train), len(few.held_out)) == (8, 2)
-    found = [program_corpus("program:reverse", seed=seed).fingerprint for seed in (0, 0, 1)]
-    assert found[0] == found[1] != found[2]
+    results = [program_corpus("program:reverse", seed=seed).fingerprint for seed in (0, 0, 1)]
+    assert results[0] == results[1] != results[2]
 
 
 def test_the_folder_of_a_compiled_model_has_the_same_task(tmp_path: Path):
@@ -84,10 +84,10 @@ def test_what_there_is_not_is_said(tmp_path: Path):
     with pytest.raises(CorpusError, match="tokens of its program"):
         load_corpus("program:reverse", reading=CorpusReading(tokens="character"))
     two = "of_two = aggregate(select(tokens, tokens, lambda key, query: True), indices)"
-    for program, said in (
+    for program, message in (
         (Program(source=two), "no model can be trained"),
         (Program(source=EXAMPLES["shift"].source, vocab=("A",)), "“A” cannot be a token"),
     ):
         write_program(tmp_path / "mine", program)
-        with pytest.raises(ProgramError, match=said):
+        with pytest.raises(ProgramError, match=message):
             load_corpus(f"program:{tmp_path / 'mine'}")

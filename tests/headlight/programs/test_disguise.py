@@ -167,6 +167,6 @@ REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_what_cannot_be_disguised_is_refused(case: str):
-    said, disguise = REFUSALS[case]
-    with pytest.raises(ConfigError, match=said):
+    text, disguise = REFUSALS[case]
+    with pytest.raises(ConfigError, match=text):
         disguise()

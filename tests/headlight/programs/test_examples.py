@@ -22,8 +22,8 @@ N = 100  # random inputs
 
 
 def induction(tokens: Tokens) -> Tokens:
-    found = [[tokens[j + 1] for j in range(i) if tokens[j] == token] for i, token in enumerate(tokens)]
-    return [followers[-1] if followers else "?" for followers in found]
+    results = [[tokens[j + 1] for j in range(i) if tokens[j] == token] for i, token in enumerate(tokens)]
+    return [followers[-1] if followers else "?" for followers in results]
 
 
 def most_frequent(tokens: Tokens) -> str:

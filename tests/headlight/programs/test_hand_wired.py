@@ -183,5 +183,5 @@ def test_one_of_two_equal_keys_can_be_knocked_out_at_no_cost(stem: str):
 def test_after_the_softmax_each_key_counts_half():
     copied = 4 * torch.nn.functional.one_hot(TWICE[:, 1], 12).float()
     for cells, share in (((), 1), ((A,), 0.5), ((B,), 0.5), ((A, B), 0)):
-        found = written(tc.zero(cells=cells), name("pattern", 0))
-        torch.testing.assert_close(found, share * copied, rtol=1e-5, atol=1e-6)
+        actual = written(tc.zero(cells=cells), name("pattern", 0))
+        torch.testing.assert_close(actual, share * copied, rtol=1e-5, atol=1e-6)

@@ -24,13 +24,13 @@ def test_roles_of_examples():
 def test_an_induction_head_compares_with_the_previous_token_and_with_nothing_else_that_is_previous():
     """Of the inputs a, b: the token before, its opposite, and the token after."""
     opposite = 'other = map(lambda token: "b" if token == "a" else "a", tokens)'
-    found = []
+    results = []
     for values, back in (("tokens", "query - 1"), ("other", "query - 1"), ("tokens", "query + 1")):
         before = f"before = aggregate(select(indices, indices, lambda key, query: key == {back}), {values}, '?')"
         count = "n = selector_width(select(before, tokens, lambda key, query: key == query))"
         program = Program(source="\n".join([opposite, before, count]), vocab=("a", "b"), max_len=4)
-        found.append([kind for kind, *_ in kinds(program).values()][-1])
-    assert found == ["induction", "other", "other"]
+        results.append([kind for kind, *_ in kinds(program).values()][-1])
+    assert results == ["induction", "other", "other"]
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_an_induction_head_compares_with_the_previous_token_and_with_nothing_els
 )
 def test_offsets(predicate: str, is_causal: bool, expected: tuple[str, int | None]):
     source = f"n = selector_width(select(indices, indices, lambda key, query: {predicate}))"
-    (found,) = kinds(Program(source=source, is_causal=is_causal)).values()
-    assert found[:2] == expected
+    (actual,) = kinds(Program(source=source, is_causal=is_causal)).values()
+    assert actual[:2] == expected

@@ -138,15 +138,15 @@ def test_what_takes_too_long_is_refused_before_it_is_computed(source: str, n_tok
 
 def test_a_program_that_nobody_waits_for_is_called_off(monkeypatch: pytest.MonkeyPatch):
     """What calls it off is no Exception, and passes all that looks for faults of the program."""
-    asked: list[None] = []
+    arguments: list[None] = []
 
     def end_it() -> None:
-        asked.append(None)
-        if len(asked) == 50:
+        arguments.append(None)
+        if len(arguments) == 50:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(cancellation, "_checks", [])
     cancellation.add_cancellation_check(end_it)
     with pytest.raises(KeyboardInterrupt):
         value_sets(Program(source="s = map(lambda a, b: a == b, tokens, tokens)"), [*"abcdefghijklmnop"], 5)
-    assert len(asked) == 50
+    assert len(arguments) == 50

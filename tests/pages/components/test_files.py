@@ -37,9 +37,9 @@ def test_what_a_module_asks_for_is_there(client: TestClient):
         assert answer.headers["content-type"].startswith("text/javascript")
         assert "immutable" in answer.headers["cache-control"]
         for script, style in IMPORTED.findall(answer.text):
-            asked = client.get(urlsplit(str(client.base_url.join(address).join(script or style))).path)
-            assert asked.status_code == 200, (path, script or style)
-            assert asked.headers["content-type"].startswith("text/css" if style else "text/javascript")
+            request = client.get(urlsplit(str(client.base_url.join(address).join(script or style))).path)
+            assert request.status_code == 200, (path, script or style)
+            assert request.headers["content-type"].startswith("text/css" if style else "text/javascript")
 
 
 def test_only_modules_and_styles_have_an_address(client: TestClient):
@@ -57,10 +57,10 @@ def test_each_language_has_its_words(client: TestClient):
     ((language, words, forms),) = re.findall(pattern, text)
     assert json.loads(language) == "de"
     german = messages("de")
-    assert all(german[english] == said for english, said in json.loads(words).items())
-    said = re.findall(r'\bsay\("([^"]+)"', "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.js")))
-    assert len(said) > 50
-    assert {text for text in said if text in german} <= json.loads(words).keys()
+    assert all(german[english] == actual for english, actual in json.loads(words).items())
+    actual = re.findall(r'\bsay\("([^"]+)"', "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.js")))
+    assert len(actual) > 50
+    assert {text for text in actual if text in german} <= json.loads(words).keys()
     counted = json.loads(forms)["1 token is more probable"]
     assert counted == {"one": "1 Token ist wahrscheinlicher", "other": "{n} Token sind wahrscheinlicher"}
 

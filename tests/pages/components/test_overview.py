@@ -45,9 +45,9 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def test_what_is_kept_for_all_readers_is_said_in_the_language_of_each():
     add_catalogues(CATALOGUES[0])
-    for language, said in (("de", "„a“ → „b“ 0.50"), ("en", "“a” → “b” 0.50")):
+    for language, message in (("de", "„a“ → „b“ 0.50"), ("en", "“a” → “b” 0.50")):
         with speaking(language):
-            assert [group["strongest"] for group in overview()[0]["groups"]] == [[[said, said]]] * 2
+            assert [group["strongest"] for group in overview()[0]["groups"]] == [[[message, message]]] * 2
 
 
 def test_by_default_layers_are_rows_and_nothing_is_marked():
@@ -65,8 +65,8 @@ def test_a_measure_is_said_for_every_head_and_null_where_it_does_not_apply():
     )
     pinned = [PinnedHead(attention="encoder", layer=0, head=0, hue="#C75F12")]
     header, _ = overview(measure=measure, order="descending", pinned=pinned, on_pinned=lambda: None, only=["encoder"])
-    told = {"values": {"encoder": [[1.5, None]], "cross": [[None, None]]}, "ends": [0.0, 3.25]}
-    assert header["measure"] == words | told
+    payload = {"values": {"encoder": [[1.5, None]], "cross": [[None, None]]}, "ends": [0.0, 3.25]}
+    assert header["measure"] == words | payload
     assert header["order"] == "descending"
     assert header["pinned"] == [{"attention": "encoder", "layer": 0, "head": 0, "hue": "#C75F12"}]
     assert (header["canPin"], header["only"]) == (True, ["encoder"])

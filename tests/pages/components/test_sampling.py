@@ -55,34 +55,34 @@ def reckoned() -> Mapping[str, list[dict[str, Any]]]:
     """For each kind of logits, and each setting: probabilities by token, and the rest that is known of them."""
     node = shutil.which("node", path=str(ROOT / ".venv" / "bin")) or shutil.which("node")
     assert node is not None
-    asked, orders = [], {}
+    request, orders = [], {}
     for kind in KINDS:
         logits = logits_of(kind).numpy()
         orders[kind] = np.argsort(logits, kind="stable")[::-1]
         scores = base64.b64encode(logits[orders[kind]].tobytes()).decode()
-        asked.append([scores, [{name: getattr(sampling, name) for name in NAMES} for sampling in SETTINGS]])
+        request.append([scores, [{name: getattr(sampling, name) for name in NAMES} for sampling in SETTINGS]])
     command = [node, "--input-type=module", "--eval", SCRIPT]
-    ran = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True)
+    ran = subprocess.run(command, input=json.dumps(request), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     answers = dict(zip(orders, json.loads(ran.stdout), strict=True))
     for kind, answer in answers.items():
-        for found in answer:
-            shares = np.frombuffer(base64.b64decode(found["shares"]))
-            found["by_token"] = np.empty_like(shares)
-            found["by_token"][orders[kind]] = shares
+        for actual in answer:
+            shares = np.frombuffer(base64.b64decode(actual["shares"]))
+            actual["by_token"] = np.empty_like(shares)
+            actual["by_token"][orders[kind]] = shares
     return answers
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_browser_leaves_what_next_log_probs_leaves(reckoned: Mapping[str, list[dict[str, Any]]], kind: str):
     logits = logits_of(kind)
-    for sampling, found in zip(SETTINGS, reckoned[kind], strict=True):
+    for sampling, actual in zip(SETTINGS, reckoned[kind], strict=True):
         wanted = next_log_probs(logits, (), sampling)
         probs = wanted.double().exp().numpy()
-        assert found["end"] - found["first"] == int(wanted.isfinite().sum()), sampling
-        np.testing.assert_array_equal(found["by_token"] > 0, probs > 0, err_msg=str(sampling))
-        np.testing.assert_allclose(found["by_token"], probs, rtol=2e-4, atol=1e-30, err_msg=str(sampling))
+        assert actual["end"] - actual["first"] == int(wanted.isfinite().sum()), sampling
+        np.testing.assert_array_equal(actual["by_token"] > 0, probs > 0, err_msg=str(sampling))
+        np.testing.assert_allclose(actual["by_token"], probs, rtol=2e-4, atol=1e-30, err_msg=str(sampling))
         some = probs[probs > 0]
-        assert found["entropy"] == pytest.approx(-float((some * np.log(some)).sum()), abs=1e-4), sampling
+        assert actual["entropy"] == pytest.approx(-float((some * np.log(some)).sum()), abs=1e-4), sampling
         without_filters = next_log_probs(logits, (), Sampling(temperature=sampling.temperature)).double().exp()
-        assert found["held"] == pytest.approx(float(without_filters[wanted.isfinite()].sum()), abs=1e-5), sampling
+        assert actual["held"] == pytest.approx(float(without_filters[wanted.isfinite()].sum()), abs=1e-5), sampling

@@ -32,17 +32,17 @@ def test_every_head_has_its_picture_and_its_strongest_cell(name: str):
         pattern, mask = (of[group["attention"]] for of in (model_run.patterns, model_run.masks))
         assert (group["layers"], group["heads"], group["queries"], group["keys"]) == pattern.shape
         wanted = np.where(mask[:, None], np.rint(253 * pattern), 255)
-        found = np.frombuffer(levels, np.uint8, count=pattern.size, offset=first).reshape(pattern.shape)
-        assert np.abs(found - wanted).max() <= 1 and ((found == 255) == (wanted == 255)).all()
+        actual = np.frombuffer(levels, np.uint8, count=pattern.size, offset=first).reshape(pattern.shape)
+        assert np.abs(actual - wanted).max() <= 1 and ((actual == 255) == (wanted == 255)).all()
         first += pattern.size
         queries, keys = model_run.labels(group["attention"])
         chooses = mask.sum(axis=2) > 1  # [layer, query]: who may look at one key alone has no choice
         for layer, head in np.ndindex(pattern.shape[:2]):
             among = np.where(chooses[layer, :, None], pattern[layer, head], -1.0)
             query, key = np.unravel_index(among.argmax(), among.shape)
-            said = group["strongest"][layer][head]
-            assert [part.strip("\u2068\u2069") for part in said[:2]] == [queries[query][:30], keys[key][:30]]
-            assert said[2] == pytest.approx(among.max(), abs=1e-6)
+            text = group["strongest"][layer][head]
+            assert [part.strip("\u2068\u2069") for part in text[:2]] == [queries[query][:30], keys[key][:30]]
+            assert text[2] == pytest.approx(among.max(), abs=1e-6)
     assert first == len(levels)
 
 
@@ -67,9 +67,9 @@ def test_a_layer_with_a_window_is_drawn_with_its_own_mask():
 def test_the_measures_know_whose_tokens_are_no_text(name: str):
     source = source_of(name)
     model_run = readings.read(source, TEXTS[name])
-    found = overviews.measures(source, TEXTS[name], None)
-    assert [*found] == [*model_run.attention_maps]
-    for attention, of_heads in found.items():
+    actual = overviews.measures(source, TEXTS[name], None)
+    assert [*actual] == [*model_run.attention_maps]
+    for attention, of_heads in actual.items():
         pattern = model_run.patterns[attention]
         assert {*of_heads} <= {*MEASURES} and all(values.shape == pattern.shape[:2] for values in of_heads.values())
         is_special = np.array(model_run.special["source" if attention in ("encoder", "cross") else "target"])

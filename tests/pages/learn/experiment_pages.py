@@ -33,11 +33,13 @@ def make(place: Path, request: ExperimentRequest) -> Path:
 
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Let the app find its runs in an empty place and start nothing; return what it would have started."""
-    asked: list[list[str]] = []
+    actual: list[list[str]] = []
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append([run.name, *arguments]))
-    return asked
+    monkeypatch.setattr(
+        Launcher, "start", lambda self, run, arguments, **options: actual.append([run.name, *arguments])
+    )
+    return actual
 
 
 def opened(open_app: OpenApp, page: str, **parameters: str) -> AppTest:

@@ -67,8 +67,8 @@ def test_only_a_name_of_the_pages_own_experiments_finds_one_and_a_damaged_one_sa
     with pytest.raises(ValueError, match="the format is positions-"):
         experiment_runs.POSITIONS.read("masks-20260101-120000")
     (place / "masks-20260101-120000" / "experiment.json").write_text("{")
-    found = experiment_runs.find("masks-20260101-120000")
-    assert found is not None and (found.state, found.request) == ("failed", None) and "damaged" in str(found.reason)
+    actual = experiment_runs.find("masks-20260101-120000")
+    assert actual is not None and (actual.state, actual.request) == ("failed", None) and "damaged" in str(actual.reason)
 
 
 def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.MonkeyPatch):
@@ -82,10 +82,10 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
     experiment_runs.stop(experiment_runs.at_work()[1])
     assert commands.waiting(waiting[1].path) == ["stop"]
     waiting[0].write_status("finished", step=20)
-    asked: list[list[str]] = []
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, waits: asked.append([run.name, *arguments]))
+    actual: list[list[str]] = []
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, waits: actual.append([run.name, *arguments]))
     experiment_runs.start(request("positions"))
-    ((name, *arguments),) = asked
+    ((name, *arguments),) = actual
     assert name.startswith("positions-") and experiment_runs.POSITIONS.value == name
     assert arguments == [*request("positions").arguments, "--folder", str(place / name), "--queue"]
     for directory in waiting:
@@ -110,8 +110,10 @@ def test_an_experiment_that_a_process_is_about_to_make_is_no_run(place: Path):
         runs.launcher().start(path, ["experiment", "masks", "--steps", "1", "--folder", str(path)])  # which is refused
         assert runs.available() == {}
         deadline = time.monotonic() + 300
-        while (found := experiment_runs.find(path.name)) and found.state == "starting" and time.monotonic() < deadline:
+        while (
+            (actual := experiment_runs.find(path.name)) and actual.state == "starting" and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
-        assert found and found.state == "failed" and "steps must be a whole number" in str(found.reason)
+        assert actual and actual.state == "failed" and "steps must be a whole number" in str(actual.reason)
     finally:
         runs.launcher().close()

@@ -18,8 +18,10 @@ ARRAYS = {"values": np.arange(6.0).reshape(2, 3), "labels": np.array(["é", "<b>
 
 
 def files(**more: Any) -> dict[str, bytes]:
-    made = export.files(name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state=VIEW, **more)
-    return dict(made)
+    result = export.files(
+        name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state=VIEW, **more
+    )
+    return dict(result)
 
 
 @pytest.fixture
@@ -38,21 +40,21 @@ def model_told(path: str) -> dict[str, Any]:
 
 
 def test_four_files_hold_the_table_the_arrays_the_lines_and_the_view():
-    made = files()
-    assert [*made] == ["a-b.csv", "a-b.npz", "redraw.py", "state.json"]
-    assert made["a-b.csv"].decode() == "row,é\n"
-    with np.load(io.BytesIO(made["a-b.npz"]), allow_pickle=False) as arrays:
+    result = files()
+    assert [*result] == ["a-b.csv", "a-b.npz", "redraw.py", "state.json"]
+    assert result["a-b.csv"].decode() == "row,é\n"
+    with np.load(io.BytesIO(result["a-b.npz"]), allow_pickle=False) as arrays:
         assert {name: arrays[name].tolist() for name in arrays.files} == {
             name: of.tolist() for name, of in ARRAYS.items()
         }
-    assert made["redraw.py"].decode().splitlines()[1:] == ["print(1)"]
-    told = json.loads(made["state.json"])
+    assert result["redraw.py"].decode().splitlines()[1:] == ["print(1)"]
+    text = json.loads(result["state.json"])
     assert (
-        told["view"] == {"text": "Zürich", "second-text": "Bern", "head": "0"}
-        and "model" not in told
-        and "Zürich" in made["state.json"].decode()
+        text["view"] == {"text": "Zürich", "second-text": "Bern", "head": "0"}
+        and "model" not in text
+        and "Zürich" in result["state.json"].decode()
     )
-    assert told["versions"]["torch"] == version("torch")
+    assert text["versions"]["torch"] == version("torch")
 
 
 def test_a_model_is_told_by_its_weights_and_the_seed_of_its_training_as_far_as_its_folder_says(model: Path):

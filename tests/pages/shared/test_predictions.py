@@ -38,7 +38,7 @@ def bare() -> Iterator[Bare]:
 
 
 @pytest.mark.parametrize(
-    ("made", "guess", "is_right", "told"),
+    ("result", "guess", "is_right", "text"),
     [
         (FALLS, 1, True, "Correct: “chat” changes most, from 0.80 to 0.30. You predicted 0.60 (70% sure)."),
         (FALLS, 3, False, "“le (3)” changes most, to 0.60; it goes from 0.500 to 0.500. “chat” changes most"),
@@ -49,21 +49,21 @@ def bare() -> Iterator[Bare]:
     ],
 )
 def test_right_is_the_output_that_changes_most_and_that_is_said(
-    made: Edit, guess: int | None, is_right: bool, told: str
+    result: Edit, guess: int | None, is_right: bool, text: str
 ):
-    prediction = judge(made, guess, None if guess is None else 0.6, 70)
+    prediction = judge(result, guess, None if guess is None else 0.6, 70)
     assert (prediction.guess, prediction.is_right) == (guess, is_right)
-    assert prediction.error == (None if guess is None else pytest.approx(0.6 - float(made.after[guess])))
+    assert prediction.error == (None if guess is None else pytest.approx(0.6 - float(result.after[guess])))
     assert Prediction.from_payload(prediction.payload()) == prediction
-    message = verdict(made, prediction)
-    assert told in str(message)
+    message = verdict(result, prediction)
+    assert text in str(message)
     with speaking("de"):
         say_message(message)  # all values have their places
 
 
 def test_each_of_several_that_change_equally_is_right():
-    made = Edit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.75, 0.5, 0.5]))
-    assert [judge(made, guess, 0.5, 50).is_right for guess in range(4)] == [True, True, False, False]
+    result = Edit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.75, 0.5, 0.5]))
+    assert [judge(result, guess, 0.5, 50).is_right for guess in range(4)] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_the_brier_score_is_half_of_briers_sum_over_both_outcomes():
 def test_bins_hold_their_lower_end_and_the_last_one_both():
     confidences = [0.5, 0.55, 0.6, 0.75, 0.9, 0.95, 1.0, 0.0, 0.05, 0.1]
     are_right = [True, False, True, False, True, True, False, False, True, False]
-    found = [(one.confidence, one.share_right, one.n) for one in calibration_bins(confidences, are_right)]
-    assert found == [
+    results = [(one.confidence, one.share_right, one.n) for one in calibration_bins(confidences, are_right)]
+    assert results == [
         (pytest.approx(0.025), 0.5, 2),
         (0.1, 0.0, 1),
         (pytest.approx(0.525), 0.5, 2),
@@ -224,13 +224,13 @@ def test_the_numbers_are_those_of_the_predictions_and_few_are_called_few(bare: B
     predict(1, 50, is_right=True, error=None)
     calibration.show()
     brier = (3 * 0.2**2 + 0.8**2 + 0.5**2) / 5
-    for told in (
+    for text in (
         "5 predictions are too few",
         "4 of 5",
         f"{brier:.3f}",
         ">Mean absolute error of the probability</span>0.38<",
     ):
-        assert told in bare.words
+        assert text in bare.words
     figure = bare.figures["predict-calibration-figure"]
     (bins,) = [trace for trace in figure.figure.data if trace.mode == "lines+markers"]
     np.testing.assert_allclose([bins.x, bins.y], [[0.5, 0.8], [1.0, 0.75]])

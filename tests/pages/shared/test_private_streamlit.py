@@ -37,8 +37,8 @@ def test_one_file_alone_imports_what_is_private():
 
 def test_the_parts_of_a_page_are_called_as_styles_and_components_call_them():
     ours = [path for kind in ("*.py", "*.js", "*.css") for path in (ROOT / "pages").rglob(kind)]
-    told = "".join(path.read_text(encoding="utf-8") for path in ours)
-    named = {*re.findall(r"data-testid[\^$*]?=\W*(st\w+)", told)}
+    text = "".join(path.read_text(encoding="utf-8") for path in ours)
+    named = {*re.findall(r"data-testid[\^$*]?=\W*(st\w+)", text)}
     theirs = "".join(path.read_text(encoding="utf-8") for path in STATIC.rglob("*.js"))
     assert len(named) > 20 and not {name for name in named if not re.search(rf"[\"'`]{name}", theirs)}
 

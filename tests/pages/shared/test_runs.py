@@ -46,9 +46,9 @@ def test_the_newest_run_is_first_and_what_is_no_run_is_left_out(folder: Path):
         os.utime(folder / name / "run.json", (time_made, time_made))
     (folder / "notes.txt").write_text("no run")
     (folder / "empty").mkdir()
-    found = runs.available()
-    assert [*found] == ["new", "a", "b", "old"], "those of one moment by their names"
-    assert [run.path for run in found.values()] == [folder / name for name in found]
+    actual = runs.available()
+    assert [*actual] == ["new", "a", "b", "old"], "those of one moment by their names"
+    assert [run.path for run in actual.values()] == [folder / name for name in actual]
 
 
 def test_only_the_name_of_a_run_finds_one(folder: Path):

@@ -65,12 +65,12 @@ def open_film(
 @pytest.fixture
 def analyse(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], AppTest]:
     """Lets an analysis be done by this process, which has loaded torch, and the page be drawn again."""
-    asked: dict[Path, Sequence[str]] = {}
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.update({run: arguments}))
+    actual: dict[Path, Sequence[str]] = {}
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: actual.update({run: arguments}))
 
     def analyse(app: AppTest) -> AppTest:
-        while asked:
-            assert main(asked.popitem()[1]) == 0
+        while actual:
+            assert main(actual.popitem()[1]) == 0
             app.run()
         assert not app.exception
         return app

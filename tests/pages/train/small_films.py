@@ -60,15 +60,15 @@ def save_run(
     )
     directory = RunDirectory(folder, request)
     directory.create()
-    made = [tc.build(config, seed=100 * seed + step).eval() for step in steps]
-    directory.film.begin(made[0], tokenizer, {"examples": EXAMPLES[architecture]})
-    for step, model in zip(steps, made, strict=True):
+    results = [tc.build(config, seed=100 * seed + step).eval() for step in steps]
+    directory.film.begin(results[0], tokenizer, {"examples": EXAMPLES[architecture]})
+    for step, model in zip(steps, results, strict=True):
         directory.film.add(step, model)
         directory.film.heads.append(HeadHistory.to_record(step, _measures(config, step)))
         directory.metrics.append({"step": step, "loss": 4.0 - step / 20})
     directory.write_status("finished", step=60)
     directory.release()
-    return made
+    return results
 
 
 def with_heads_turned(model: tc.Transformer, by: int) -> tc.Transformer:

@@ -11,11 +11,17 @@ from transformer_core.training.run.commands import Command, ask, clear, take, wa
 
 
 def test_what_is_asked_is_taken_once_and_in_order(tmp_path: Path):
-    asked = [Command("step", 3.0), Command("learning-rate", 0.5), Command("pause"), Command("look"), Command("resume")]
-    for command in asked:  # faster than the clock of the file system ticks
+    arguments = [
+        Command("step", 3.0),
+        Command("learning-rate", 0.5),
+        Command("pause"),
+        Command("look"),
+        Command("resume"),
+    ]
+    for command in arguments:  # faster than the clock of the file system ticks
         ask(tmp_path, *command)
     assert waiting(tmp_path) == ["pause", "resume", "step", "look", "learning-rate"]
-    assert take(tmp_path) == asked
+    assert take(tmp_path) == arguments
     assert list((tmp_path / "commands").iterdir()) == []
 
 

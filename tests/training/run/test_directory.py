@@ -74,13 +74,13 @@ def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: Run
     assert sorted(path.name for path in run.iterdir()) == [".lock", ".reserve", "run.json", "status.json"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
-    for place, said in (
+    for place, message in (
         (directory.path, "already contains a run; resume it with --resume"),
         (tmp_path / "other", "is not empty"),
         (tmp_path / "other" / "thesis.txt", "is a file"),
         (tmp_path / "other" / "thesis.txt" / "run", "cannot be written"),
     ):
-        with pytest.raises(RunError, match=said):
+        with pytest.raises(RunError, match=message):
             RunDirectory(place, request_).create()
 
 

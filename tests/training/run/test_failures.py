@@ -36,9 +36,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterato
 def test_too_little_memory(directory: RunDirectory):
     for error in SHORT_OF_MEMORY:
         assert is_short_of_memory(error)
-        told = str(explained(error, directory, step=7))
-        assert told.startswith("there is not enough memory for step 8. The checkpoint of step 5 is intact. Start a new")
-        assert "batch_size (now 6)" in told and "(accumulate, now 3)" in told
+        text = str(explained(error, directory, step=7))
+        assert text.startswith("there is not enough memory for step 8. The checkpoint of step 5 is intact. Start a new")
+        assert "batch_size (now 6)" in text and "(accumulate, now 3)" in text
 
 
 def test_what_the_system_says(directory: RunDirectory):
@@ -49,8 +49,8 @@ def test_what_the_system_says(directory: RunDirectory):
         assert isinstance(failure, RunError)
         full = f"{directory.path} cannot be written: the disk is full. The checkpoint of step 5 is intact; free some"
         assert str(failure).startswith(full)
-    told = str(explained(PermissionError(errno.EACCES, "Permission denied"), directory, step=7))
-    assert "cannot be written: Permission denied. The checkpoint of step 5 is intact" in told
+    text = str(explained(PermissionError(errno.EACCES, "Permission denied"), directory, step=7))
+    assert "cannot be written: Permission denied. The checkpoint of step 5 is intact" in text
 
 
 def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_path: Path):

@@ -34,10 +34,10 @@ def test_a_continuation_is_drawn_and_the_same_each_time():
     tokenizer = train_tokenizer(TEXTS, kind="character")
     model = random_decoder(tokenizer)
     ids = tokenizer.encode("the c", bos=True)
-    found = continuation(model, tokenizer, "the c")
-    assert found == continuation(model, tokenizer, "the c")
-    assert found == tokenizer.continuation(naive(model, ids, 58, crc32(b"the c")), len(ids))
-    assert found != tokenizer.decode(greedy_decode(model, torch.tensor([ids])).tokens[0].tolist()[len(ids) :])
+    actual = continuation(model, tokenizer, "the c")
+    assert actual == continuation(model, tokenizer, "the c")
+    assert actual == tokenizer.continuation(naive(model, ids, 58, crc32(b"the c")), len(ids))
+    assert actual != tokenizer.decode(greedy_decode(model, torch.tensor([ids])).tokens[0].tolist()[len(ids) :])
 
 
 def test_of_a_long_prompt_the_end_is_read():
@@ -45,5 +45,5 @@ def test_of_a_long_prompt_the_end_is_read():
     model = random_decoder(tokenizer, max_seq_len=8)
     prompt = "the cat sees the dog a bird sings the cat sees the dog a bird"
     ids = [tokenizer.bos_id, *tokenizer.encode(prompt)[-4:]]
-    found = continuation(model, tokenizer, prompt)
-    assert found == tokenizer.continuation(naive(model, ids, 3, crc32(prompt.encode())), len(ids))
+    actual = continuation(model, tokenizer, prompt)
+    assert actual == tokenizer.continuation(naive(model, ids, 3, crc32(prompt.encode())), len(ids))

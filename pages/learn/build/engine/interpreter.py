@@ -222,15 +222,15 @@ class _Run(Evaluator[Value]):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         index = tuple(self._index(part) for part in parts)
         try:
-            found = x[index]
+            result = x[index]
         except IndexError:
             raise LineError(
                 "{code} is outside the array, which has shape {shape}",
                 code=excerpt(node),
                 shape=shape_in_words(x),
             ) from None
-        self._budget.take(np.shape(found))
-        return plain(np.asarray(found))
+        self._budget.take(np.shape(result))
+        return plain(np.asarray(result))
 
     def _index(self, part: ast.expr) -> Any:
         """Return an index: a whole number, a slice, None or ....

@@ -140,10 +140,10 @@ def _of_shape(step: Step, result: np.ndarray, expected: np.ndarray, known: tuple
     wanted = shape_in_words(expected)
     if not result.ndim:
         return (Message(A_NUMBER, wanted=wanted), *known)
-    told = Message(SHAPE, shape=shape_in_words(result), wanted=wanted, axes=", ".join(step.axes))
+    text = Message(SHAPE, shape=shape_in_words(result), wanted=wanted, axes=", ".join(step.axes))
     if not known and is_close(result.T, expected):
         known = (Message(TRANSPOSED),)
-    return (told, *known)
+    return (text, *known)
 
 
 def _of_numbers(result: np.ndarray, expected: np.ndarray) -> tuple[Message, ...]:

@@ -172,9 +172,9 @@ def product(budget: Budget, input: Value, other: Value) -> Value:
 def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
     """Return the sum that the subscripts describe, such as "qd,kd->qk"."""
     text = subscripts.replace(" ", "") if isinstance(subscripts, str) else ""
-    found = re.fullmatch(r"([a-zA-Z]*(?:,[a-zA-Z]*)*)->([a-zA-Z]*)", text)
+    match = re.fullmatch(r"([a-zA-Z]*(?:,[a-zA-Z]*)*)->([a-zA-Z]*)", text)
     arrays = [array(one) for one in operands]
-    names, kept = (found[1].split(","), found[2]) if found else ([], "")
+    names, kept = (match[1].split(","), match[2]) if match else ([], "")
     fits = [*map(len, names)] == [one.ndim for one in arrays] and {*kept} <= {*"".join(names)}
     if not fits or not 0 < len(names) <= MOST_OPERANDS or len({*kept}) < len(kept):
         raise LineError('the subscripts must name each dimension of the arrays, as in "qd,kd->qk"')

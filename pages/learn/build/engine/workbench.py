@@ -150,21 +150,21 @@ class Workbench:
             for step in self.steps[:N_PROJECTIONS]:
                 known[step.name] = run(step.line, step.name, known)
             solved.append(known)
-        found = {letter: _stacked(solved, letter.lower()) for letter in "QKV"}
-        found |= {} if inputs.bias is None else {"biases": inputs.bias}
-        return found | {"W_O": inputs.W_O, "b_O": inputs.b_O}
+        results = {letter: _stacked(solved, letter.lower()) for letter in "QKV"}
+        results |= {} if inputs.bias is None else {"biases": inputs.bias}
+        return results | {"W_O": inputs.W_O, "b_O": inputs.b_O}
 
     def _of_head(self, head: int) -> dict[str, Any]:
         """Return the variables that line 1 begins with, for one head."""
         inputs = self.inputs
-        found: dict[str, Any] = {"x": inputs.x}
-        found |= {} if inputs.memory is None else {"memory": inputs.memory}
+        results: dict[str, Any] = {"x": inputs.x}
+        results |= {} if inputs.memory is None else {"memory": inputs.memory}
         for letter in "QKV":
-            found[f"W_{letter}"] = getattr(inputs, f"W_{letter}")[head]
-            found[f"b_{letter}"] = getattr(inputs, f"b_{letter}")[head]
-        found |= {} if inputs.rotate is None else {"rotate": self._rotate}
-        found |= {"mask": inputs.mask, "d_k": inputs.d_head, "n_heads": inputs.n_heads, "n_queries": len(inputs.x)}
-        return found | ({} if inputs.bias is None else {"bias": inputs.bias[head]})
+            results[f"W_{letter}"] = getattr(inputs, f"W_{letter}")[head]
+            results[f"b_{letter}"] = getattr(inputs, f"b_{letter}")[head]
+        results |= {} if inputs.rotate is None else {"rotate": self._rotate}
+        results |= {"mask": inputs.mask, "d_k": inputs.d_head, "n_heads": inputs.n_heads, "n_queries": len(inputs.x)}
+        return results | ({} if inputs.bias is None else {"bias": inputs.bias[head]})
 
     def _rotate(self, x: np.ndarray) -> np.ndarray:
         """Turn the rows of queries or keys by their positions.

@@ -52,8 +52,8 @@ def begin_anew() -> None:
 
 def of(when: "When") -> "Answers":
     """Return the answers to a test, in the order in which they were given."""
-    found: Answers = (_GIVEN.value or {}).get((seed(), when), {})
-    return found
+    result: Answers = (_GIVEN.value or {}).get((seed(), when), {})
+    return result
 
 
 def give(when: "When", name: str, given: str | None) -> None:
@@ -114,11 +114,11 @@ def restore(kept: object) -> None:
     for name, value in items:
         if name == SEED and not own and type(value) is int and 0 <= value < N_SEEDS:
             _SEED.set(value)
-        elif (found := _TEST.fullmatch(name)) and isinstance(value, dict):
-            of_seed: int = int(found[1])
-            when: When = "before" if found[2] == "before" else "after"
-            asked = questions(of_seed, when)
-            answers = {one: _answer(value[one], item) for one, item in asked.items() if one in value}
+        elif (match := _TEST.fullmatch(name)) and isinstance(value, dict):
+            of_seed: int = int(match[1])
+            when: When = "before" if match[2] == "before" else "after"
+            request = questions(of_seed, when)
+            answers = {one: _answer(value[one], item) for one, item in request.items() if one in value}
             _add(of_seed, when, {one: answer for one, answer in answers.items() if answer is not None})
 
 

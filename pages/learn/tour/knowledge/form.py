@@ -88,12 +88,12 @@ def _waiting(first_lesson: str) -> None:
 def _question(when: "When") -> None:
     from pages.learn.tour.lesson_engine.knowledge.sheet import questions
 
-    asked, name = questions(answers.seed(), when), answers.next_question(when)
+    request, name = questions(answers.seed(), when), answers.next_question(when)
     assert name is not None, "a test that is not done has a question"
     answers.show(when, name)
-    item, key = asked[name], f"tour-test-{when}-{name}"
+    item, key = request[name], f"tour-test-{when}-{name}"
     with st.container(key=f"hl-tour-question-test-{when}", gap="small"):
-        number = say("Question {number} of {n}", number=len(answers.of(when)) + 1, n=len(asked))
+        number = say("Question {number} of {n}", number=len(answers.of(when)) + 1, n=len(request))
         prose.html("<p class='hl-tour-kicker'>{}</p><p class='hl-tour-asked'>{}</p>", number, say_message(item.ask))
         if item.choices:
             for place, choice in enumerate(item.choices):

@@ -75,11 +75,11 @@ def _table(done: "list[When]") -> None:
 
 def _cell(item: "Item", answer: "Answer") -> prose.Markup:
     verdict = item.judge(answer.given)
-    told = say("no answer") if answer.given is None else item.words(answer.given)
+    text = say("no answer") if answer.given is None else item.words(answer.given)
     if not verdict.is_right:
-        told = say("{given}; correct: {right}", given=told, right=verdict.right)
+        text = say("{given}; correct: {right}", given=text, right=verdict.right)
     sign, word = ("✓", say("right")) if verdict.is_right else ("✗", say("wrong"))
     return prose.markup(
         "<td data-right='{}'><b><span role='img' aria-label='{}'>{}</span> {}</b><small>{}</small></td>",
-        *(verdict.is_right, word, sign, told, say_message(item.ask)),
+        *(verdict.is_right, word, sign, text, say_message(item.ask)),
     )

@@ -37,7 +37,6 @@ def draw_head(data: FigureData) -> Plot:
         values = _given_only(values, data)
     rows, columns = (values.axes[place].shown for place in (0, 1))
     mask = _mask(data, values)
-    key = data.given.get("key")
     named = say("Attention pattern: {head}", head=who(data))
     if quantity == "scores":
         named = say("Scores before the softmax: {head}", head=who(data))
@@ -48,7 +47,7 @@ def draw_head(data: FigureData) -> Plot:
             columns,
             query_name=_name("query", data, 0),
             key_name=_name("key", data, 1),
-            marked=(data.query, None if key is None else _place(data, values, key)),
+            marked=(data.query, _key(data, values)),
             height=min(_AROUND + _ROW * len(rows), HEIGHT),
         ),
         quantity=quantity,
@@ -75,15 +74,15 @@ def draw_heads(data: FigureData) -> Plot:
     attention = ATTENTIONS[data.attention]
     layer = data.given.get("layer")
     layers = range(attention.n_layers(run.model.config)) if layer is None else [layer]
-    found = [data.quantity("pattern", data.attention, number) for number in layers]
-    patterns = np.stack([values.array for values in found])  # [layer, head, query, key]
+    results = [data.quantity("pattern", data.attention, number) for number in layers]
+    patterns = np.stack([values.array for values in results])  # [layer, head, query, key]
     title = say(attention.title)
     shown = say("All heads: {attention}", attention=say(attention.inline))
     if layer is not None:
         shown = say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
     masks = [
         _mask(data, Values(array=values.array[0], axes=values.axes[1:]), layer=number)
-        for number, values in zip(layers, found, strict=True)
+        for number, values in zip(layers, results, strict=True)
     ]
     figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=data.titled(shown), width=560)
     rows = [
@@ -242,9 +241,9 @@ def _mask(data: FigureData, values: Values, layer: int | None = None) -> np.ndar
     return mask if is_as_computed else np.ones(values.array.shape, dtype=bool)
 
 
-def _place(data: FigureData, values: Values, key: str | float) -> int:
+def _key(data: FigureData, values: Values) -> int | None:
     with data.at("key"):
-        return values.axes[1].place("key", key)
+        return values.axes[1].place("key", data.given["key"]) if "key" in data.given else None
 
 
 def _numbered(labels: tuple[str, ...], values: np.ndarray) -> list[tuple[object, ...]]:

@@ -7,7 +7,7 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.hues import WARM
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, csv_of
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.language import localized, say
@@ -19,13 +19,13 @@ _NARROW = 340  # px, beside the text in a narrow window: slanted labels leave ro
 
 def draw_distributions(data: FigureData) -> Plot:
     """Draw what is right beside what the untrained and the trained model say."""
-    made = data.evidence.six_words(data.given.get("smoothing", 0.0), steps=STEPS if data.is_trained else 0)
-    panels = {say("target"): made.target, say("untrained"): made.untrained}
+    result = data.evidence.six_words(data.given.get("smoothing", 0.0), steps=STEPS if data.is_trained else 0)
+    panels = {say("target"): result.target, say("untrained"): result.untrained}
     if data.is_trained:
-        panels[say("trained")] = made.trained
+        panels[say("trained")] = result.trained
     figure = number_panels(
         panels,
-        TokenGrid(made.to_say, WORDS, query_name=say("target"), key_name=say("word"), width=_NARROW),
+        TokenGrid(result.to_say, WORDS, query_name=say("target"), key_name=say("word"), width=_NARROW),
         title=data.titled(say("“i am a student <eos>”: target and predictions")),
         limits=(0.0, 1.0),
         stacked=True,
@@ -33,19 +33,14 @@ def draw_distributions(data: FigureData) -> Plot:
     rows = [
         (name, right, *map(float, row))
         for name, panel in panels.items()
-        for right, row in zip(made.to_say, panel, strict=True)
+        for right, row in zip(result.to_say, panel, strict=True)
     ]
     return Plot.of(figure, ("what", "to say", *WORDS), rows)
 
 
 def draw_loss(data: FigureData) -> Plot:
     """Draw the loss of the six words' training."""
-    made = data.evidence.six_words(data.given.get("smoothing", 0.0))
-    return loss_figure(made.losses, data=data)
-
-
-def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
-    """Draw the losses so far."""
+    losses = data.evidence.six_words(data.given.get("smoothing", 0.0)).losses
     steps = np.arange(1, len(losses) + 1)
     figure = line_figure(
         steps,
@@ -58,9 +53,7 @@ def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
         levels={say("random guessing: ln 6"): float(np.log(len(WORDS)))},
         height=280,
     )
-    return Plot(
-        figure=figure, csv=csv_of(("step", "loss in nats"), [*zip(steps.tolist(), losses.tolist(), strict=True)])
-    )
+    return Plot.of(figure, ("step", "loss in nats"), zip(steps.tolist(), losses.tolist(), strict=True))
 
 
 def draw_smoothing(data: FigureData) -> Plot:

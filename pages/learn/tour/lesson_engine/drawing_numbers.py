@@ -158,7 +158,7 @@ def draw_positions(data: FigureData) -> Plot:
     layout = data.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
     with_numbers = data.given.get("numbers", width <= 12)
-    told = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
+    text = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
     figure = number_panels(
         {"": table},
         TokenGrid(
@@ -169,7 +169,7 @@ def draw_positions(data: FigureData) -> Plot:
             width=560,
             height=430 if n > 12 else None,
         ),
-        title=data.titled(say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=told)),
+        title=data.titled(say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=text)),
         diverging=True,
         limits=(-1.0, 1.0),
         decimals=4 if width <= 8 else 2,
@@ -213,10 +213,10 @@ def draw_beams(data: FigureData) -> Table:
     """Tell what a beam search considers behind so many tokens."""
     n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
     with data.at(""):
-        found = searched(data.run, n_beams, n_tokens)
+        result = searched(data.run, n_beams, n_tokens)
     fates = {"kept": say("kept"), "ended": say("finished"), "dropped": say("dropped")}
-    written = min(int(data.moved.get("written", 1)), len(found.levels))
-    level = found.levels[written - 1]
+    written = min(int(data.moved.get("written", 1)), len(result.levels))
+    level = result.levels[written - 1]
     return Table(
         title=data.titled(
             say_number(
@@ -228,7 +228,7 @@ def draw_beams(data: FigureData) -> Table:
         ),
         columns=(say("text"), say("log-probability, nats"), say("status")),
         rows=tuple((f"… {one.words}", plain_number(one.log_prob, 2), fates[one.fate]) for one in level),
-        marked=next((place for place, one in enumerate(level) if found.words.startswith(one.words)), None),
+        marked=next((place for place, one in enumerate(level) if result.words.startswith(one.words)), None),
     )
 
 

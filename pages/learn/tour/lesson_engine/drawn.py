@@ -84,14 +84,14 @@ class FigureData:
         """Return a parameter: of the figure, else of the lesson; None where neither says."""
         if name in self.given:
             return self.given[name]
-        found = getattr(self.lesson, name, None)
-        return 0 if found is None and name in ("layer", "head") else found
+        result = getattr(self.lesson, name, None)
+        return 0 if result is None and name in ("layer", "head") else result
 
     @property
     def attention(self) -> str:
         """The attention that is meant; that of the lesson, or the model's last."""
-        found: str = self.parameter("attention") or [*self.run.sides][-1]
-        return found
+        result: str = self.parameter("attention") or [*self.run.sides][-1]
+        return result
 
     def ask(self, source: str, *, parameter: str = "") -> Values:
         """Return numbers of the model.
@@ -104,12 +104,12 @@ class FigureData:
             LessonError: it asks for what is not there, or gives no numbers.
         """
         with self.at(parameter):
-            found = self.evidence.ask(source)
-            if not isinstance(found, Values):
+            result = self.evidence.ask(source)
+            if not isinstance(result, Values):
                 raise ExpressionError(
-                    "a figure needs numbers, but “{source}” is {what}", source=source, what=in_words(found)
+                    "a figure needs numbers, but “{source}” is {what}", source=source, what=in_words(result)
                 )
-            return found
+            return result
 
     def quantity(self, name: str, *parts: str | float, parameter: str = "layer") -> Values:
         """Return a quantity of the run that is drawn.
@@ -118,9 +118,9 @@ class FigureData:
             LessonError: the model does not have it; the line is that of a parameter.
         """
         with self.at(parameter):
-            found = self.evidence.quantity(name, parts, self.of)
-            assert isinstance(found, Values), "figures draw quantities that are numbers"
-            return found
+            result = self.evidence.quantity(name, parts, self.of)
+            assert isinstance(result, Values), "figures draw quantities that are numbers"
+            return result
 
     def of_head(self, name: str) -> Values:
         """Return a quantity of the figure's head.

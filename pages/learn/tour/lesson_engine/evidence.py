@@ -78,11 +78,7 @@ class Evidence:
         return quantity(run, name, parts)
 
     def ask(self, source: str) -> Result:
-        """Return the value of an expression.
-
-        Raises:
-            ExpressionError: it is not one, or has no value for this model and text.
-        """
+        """Return the value of an expression; raises as `parse` and `answer` do."""
         return self.answer(parse(source))
 
     def answer(self, expression: ast.expr) -> Result:
@@ -117,11 +113,11 @@ class Evidence:
         smoothing = parts[0] if parts else 0.0
         if len(parts) > 1 or isinstance(smoothing, str) or not 0 <= smoothing < 1:
             raise ExpressionError("{name} takes the label smoothing, at least 0 and below 1: {name}[0.1]", name=name)
-        made = self.six_words(smoothing, is_right=is_right, steps=STEPS if name in TRAINED else 0)
+        result = self.six_words(smoothing, is_right=is_right, steps=STEPS if name in TRAINED else 0)
         if name == "translation":
-            return " ".join(made.written)
+            return " ".join(result.written)
         if name == "loss":
-            return Values(array=made.losses, axes=(Axis(name="step", size=len(made.losses)),))
-        pos = Axis(name="pos", size=len(made.reads), labels=made.reads, names={WRITING: made.to_say})
-        arrays = {"untrained": made.untrained, "trained": made.trained, "aim": made.target}
+            return Values(array=result.losses, axes=(Axis(name="step", size=len(result.losses)),))
+        pos = Axis(name="pos", size=len(result.reads), labels=result.reads, names={WRITING: result.to_say})
+        arrays = {"untrained": result.untrained, "trained": result.trained, "aim": result.target}
         return Values(array=arrays[name], axes=(pos, Axis(name="vocab", size=len(WORDS), labels=WORDS)))

@@ -60,11 +60,11 @@ def parse(source: str) -> ast.expr:
         return GRAMMAR.parse(source)
     except ExpressionError:
         for former, new in _FORMER.items():
-            if found := former.search(source):
+            if match := former.search(source):
                 raise ExpressionError(
                     "“{old}” is the syntax of earlier versions; write {new}",
-                    old=found[0],
-                    new=new.format(*found.groups()),
+                    old=match[0],
+                    new=new.format(*match.groups()),
                 ) from None
         raise
 
@@ -94,15 +94,15 @@ def quantity_of(node: ast.AST) -> tuple[str, Parts, str] | None:
         case ast.Attribute(ast.Name(run), name) if run in RUNS:
             return name, (), run
         case ast.Subscript(ast.Name() | ast.Attribute() as of, parts):
-            found = quantity_of(of)
-            return found and (found[0], _parts(parts), found[2])
+            result = quantity_of(of)
+            return result and (result[0], _parts(parts), result[2])
     return None
 
 
 def quantities_in(node: ast.AST) -> Iterator[str]:
     """Yield the names of all quantities and functions in an expression."""
-    if found := quantity_of(node):
-        yield found[0]
+    if result := quantity_of(node):
+        yield result[0]
     else:
         for part in ast.iter_child_nodes(node):
             yield from quantities_in(part)
@@ -173,8 +173,8 @@ class _Evaluation(Evaluator[Result]):
 
     def other(self, node: ast.expr) -> Result:
         """Return a quantity, a selection, or the value of a function."""
-        if found := quantity_of(node):
-            return self._quantity(*found)
+        if result := quantity_of(node):
+            return self._quantity(*result)
         match node:
             case ast.Call(ast.Attribute(of, "at"), [], [_, *_] as places) if all(place.arg for place in places):
                 values = _numbers(self.value(of), "at")
@@ -204,16 +204,16 @@ class _Evaluation(Evaluator[Result]):
 
 
 def _parts(parts: ast.expr) -> Parts:
-    found: list[str | float] = []
+    results: list[str | float] = []
     for part in parts.elts if isinstance(parts, ast.Tuple) else [parts]:
         match part:
             case ast.Name(value) | ast.Constant(str() as value):
-                found.append(value)
+                results.append(value)
             case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-                found.append(float(value))
+                results.append(float(value))
             case _:
                 raise ExpressionError("brackets must contain names and numbers, not {code}", code=excerpt(part))
-    return tuple(found)
+    return tuple(results)
 
 
 def _numbers(value: Result, sign: str) -> Values:

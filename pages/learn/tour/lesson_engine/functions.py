@@ -66,10 +66,10 @@ def call(name: str, given: Sequence[Result], over: str = "") -> Result:
 
 
 def _numbers(name: str, given: Sequence[Result], n: int) -> list[Values]:
-    found = [value for value in given if isinstance(value, Values)]
-    if len(found) != len(given) or len(given) != n:
+    results = [value for value in given if isinstance(value, Values)]
+    if len(results) != len(given) or len(given) != n:
         raise ExpressionError("wrong number of arguments for “{name}”; expected {n}", name=name, n=n)
-    return found
+    return results
 
 
 def _best(name: str, values: Values) -> Result:

@@ -1,4 +1,4 @@
-"""How the quantities of a run are got: each function takes the run and what stands in the quantity's brackets."""
+"""Getters of the quantities of a run: each takes its arguments, the run, and the parts in the quantity's brackets."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,44 +16,30 @@ from transformer_core.model.positions import sinusoidal_table
 Get = Callable[[Run, Parts], Result]
 
 
-def of_head(stem: str, rows: str, columns: str) -> Get:
-    """Return a getter of an attention's site: of a layer [head, row, column], of a head [row, column]."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        attention, layer, *head = parts
-        array = run.sites[attention_site(run, attention, layer, stem)]
-        sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
-        rows_axis = run.axis(rows, sides[rows])
-        if columns in sides:
-            columns_axis = run.axis(columns, sides[columns])
-        else:
-            columns_axis = Axis(name=columns, size=array.shape[-1])
-        values = Values(array=array, axes=(Axis(name="head", size=len(array)), rows_axis, columns_axis))
-        return values.at("head", head[0]) if head else values
-
-    return get
+def of_head(stem: str, rows: str, columns: str, run: Run, parts: Parts) -> Result:
+    """Return an attention's site: of a layer [head, row, column], of a head [row, column]."""
+    attention, layer, *head = parts
+    array = run.sites[attention_site(run, attention, layer, stem)]
+    sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
+    rows_axis = run.axis(rows, sides[rows])
+    columns_axis = run.axis(columns, sides[columns]) if columns in sides else Axis(name=columns, size=array.shape[-1])
+    values = Values(array=array, axes=(Axis(name="head", size=len(array)), rows_axis, columns_axis))
+    return values.at("head", head[0]) if head else values
 
 
-def of_attention(stem: str) -> Get:
-    """Return a getter of what an attention adds to the residual stream [pos, d_model]."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        attention, layer = parts
-        return _on_stream(run, run.sites[attention_site(run, attention, layer, stem)], run.sides[str(attention)][0])
-
-    return get
+def of_attention(stem: str, run: Run, parts: Parts) -> Result:
+    """Return what an attention adds to the residual stream [pos, d_model]."""
+    attention, layer = parts
+    return _on_stream(run, run.sites[attention_site(run, attention, layer, stem)], run.sides[str(attention)][0])
 
 
-def of_stack(stem: str, width: str = "d_model") -> Get:
-    """Return a getter of a site of a stack, or of one of its layers [pos, width]."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        stack, *layer = parts
-        side = _side(run, stack)
-        block = f"blocks.{name_of(layer[0])}." if layer else ""
-        return _on_stream(run, _captured(run, f"{stack}.{block}{stem}"), side, width)
-
-    return get
+def of_stack(stem: str, run: Run, parts: Parts) -> Result:
+    """Return a site of a stack, or of one of its layers [pos, d_model], or [pos, d_ff]."""
+    stack, *layer = parts
+    side = _side(run, stack)
+    block = f"blocks.{name_of(layer[0])}." if layer else ""
+    width = "d_ff" if stem.startswith("mlp.") else "d_model"
+    return _on_stream(run, _captured(run, f"{stack}.{block}{stem}"), side, width)
 
 
 def mask(run: Run, parts: Parts) -> Result:
@@ -64,20 +50,16 @@ def mask(run: Run, parts: Parts) -> Result:
     return Values(array=array[0], axes=(run.axis("query", queries), run.axis("key", keys)))
 
 
-def normalized(*, is_plain: bool) -> Get:
-    """Return a getter of a normalization's output, or what it was before its weights and biases."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        stack, layer, norm = parts
-        side = _side(run, stack)
-        name = f"{stack}.blocks.{name_of(layer)}.{norm}"
-        array = _captured(run, f"{name}.hook_normalized")
-        if is_plain:
-            weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
-            array = (array - weights.get("bias", 0)) / weights["weight"]
-        return _on_stream(run, array, side)
-
-    return get
+def normalized(is_plain: bool, run: Run, parts: Parts) -> Result:
+    """Return a normalization's output, or what it was before its weights and biases."""
+    stack, layer, norm = parts
+    side = _side(run, stack)
+    name = f"{stack}.blocks.{name_of(layer)}.{norm}"
+    array = _captured(run, f"{name}.hook_normalized")
+    if is_plain:
+        weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
+        array = (array - weights.get("bias", 0)) / weights["weight"]
+    return _on_stream(run, array, side)
 
 
 def logits(run: Run, parts: Parts) -> Result:
@@ -133,10 +115,10 @@ def of_card(run: Run, parts: Parts) -> Result:
     """
     group, name = map(str, parts)
     facts = run.card.get(group)
-    found = facts.get(name) if isinstance(facts, Mapping) else None
-    if not isinstance(found, int | float):
+    result = facts.get(name) if isinstance(facts, Mapping) else None
+    if not isinstance(result, int | float):
         raise ExpressionError("the card of this model has no number “{name}” in “{group}”", name=name, group=group)
-    return number(found)
+    return number(result)
 
 
 def embedding(run: Run, parts: Parts) -> Result:
@@ -169,9 +151,9 @@ def n_tokens(run: Run, parts: Parts) -> Result:
     return number(len(getattr(run.model_run, str(side))))
 
 
-def number_of(field: str) -> Get:
-    """Return a getter of a number of the configuration."""
-    return lambda run, parts: number(getattr(run.model.config, field))
+def number_of(field: str, run: Run, parts: Parts) -> Result:
+    """Return a number of the configuration."""
+    return number(getattr(run.model.config, field))
 
 
 def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -> Values:
@@ -208,7 +190,7 @@ def _side(run: Run, stack: str | float) -> str:
     """
     stacks = {"encoder": run.model.encoder, "decoder": run.model.decoder}
     if stacks.get(str(stack)) is None:
-        there = ", ".join(name for name, found in stacks.items() if found is not None)
+        there = ", ".join(name for name, result in stacks.items() if result is not None)
         raise ExpressionError("this model has no stack “{name}”, only {there}", name=stack, there=there)
     return "source" if stack == "encoder" else "target"
 

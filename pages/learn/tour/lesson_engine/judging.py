@@ -54,9 +54,9 @@ def right_choice(question: Question, evidence: Evidence) -> Choice:
     """
     right = [choice for choice in question.choices if _is_right(choice, question, evidence)]
     if len(right) != 1:
-        told = ", ".join(f"“{choice.text}”" for choice in right)
+        text = ", ".join(f"“{choice.text}”" for choice in right)
         if right:
-            what = [Message("several choices are correct for this model: {choices}", choices=told)]
+            what = [Message("several choices are correct for this model: {choices}", choices=text)]
         else:
             what = [Message("none of the choices is correct for this model")]
         if not right and question.answer is not None:
@@ -71,18 +71,18 @@ def check(claims: Check, evidence: Evidence) -> None:
     Raises:
         LessonError: it does not; the message tells both sides.
     """
-    for asked in claims.holds:
-        result = _result(asked, evidence)
+    for request in claims.holds:
+        result = _result(request, evidence)
         if not isinstance(result, bool):
             raise LessonError(
-                "a check must be a comparison, such as a == b; this is {what}", what=in_words(result), line=asked.line
+                "a check must be a comparison, such as a == b; this is {what}", what=in_words(result), line=request.line
             )
         if not result:
             raise LessonError(
                 "this does not hold: {source}{sides}",
-                source=asked.source,
-                sides=_sides(asked, evidence),
-                line=asked.line,
+                source=request.source,
+                sides=_sides(request, evidence),
+                line=request.line,
             )
 
 
@@ -101,8 +101,8 @@ def prose(text: Prose, evidence: Evidence) -> str:
 
 def needs_training(text: Prose) -> bool:
     """Return whether numbers in some paragraphs come from the six words' training."""
-    told = (piece.asked.expression for piece in text.pieces if isinstance(piece, Told))
-    return any(name in TRAINED for expression in told for name in quantities_in(expression))
+    result = (piece.asked.expression for piece in text.pieces if isinstance(piece, Told))
+    return any(name in TRAINED for expression in result for name in quantities_in(expression))
 
 
 def _told(told: Told, evidence: Evidence) -> str:

@@ -61,7 +61,7 @@ def pronouns(run: Run, parts: Parts) -> Result:
         HeadlightError: a model that does not translate such pairs.
     """
     heads, agreement = _experiment(run)
-    found = {
+    results = {
         "pairs": heads.n_measured,
         "right": heads.share_right,
         "all_heads": heads.everything.lower,
@@ -74,11 +74,11 @@ def pronouns(run: Run, parts: Parts) -> Result:
         "exact": agreement.exact,
     }
     (name,) = parts
-    if name not in found:
+    if name not in results:
         raise ExpressionError(
-            "the experiment has no number “{name}”, only {there}", name=f"{name}", there=", ".join(found)
+            "the experiment has no number “{name}”, only {there}", name=f"{name}", there=", ".join(results)
         )
-    return number(found[str(name)])
+    return number(results[str(name)])
 
 
 def _experiment(run: Run) -> Experiment:

@@ -1,13 +1,11 @@
 """Greedy decoding and beam search for lessons, with the candidates of each step."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts
-from pages.learn.tour.lesson_engine.getters import Get
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.value import Result
+from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.inputs import tensor_of
@@ -43,18 +41,23 @@ def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
     Raises:
         ConfigError: a model without a decoder, or more tokens than fit into its context.
     """
-    found: Searched = run.once(("searched", n_beams, n_tokens), lambda: _search(run, n_beams, n_tokens))
-    return found
+    result: Searched = run.once(("searched", n_beams, n_tokens), lambda: _search(run, n_beams, n_tokens))
+    return result
 
 
-def decoded(result: Callable[[Searched], Result]) -> Get:
-    """Return a getter of a result of decoding: beams, tokens; tokens alone: greedy."""
+def text(run: Run, parts: Parts) -> Result:
+    """Return the text found by decoding: beams, tokens; tokens alone: greedy."""
+    return _decoded(run, parts).words
 
-    def get(run: Run, parts: Parts) -> Result:
-        *beams, n_tokens = map(_whole, parts)
-        return result(searched(run, beams[0] if beams else 1, n_tokens))
 
-    return get
+def log_prob(run: Run, parts: Parts) -> Result:
+    """Return the log-probability of that text, nats."""
+    return number(_decoded(run, parts).log_prob)
+
+
+def _decoded(run: Run, parts: Parts) -> Searched:
+    *beams, n_tokens = map(_whole, parts)
+    return searched(run, beams[0] if beams else 1, n_tokens)
 
 
 def _whole(part: str | float) -> int:
@@ -68,15 +71,15 @@ def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
     if run.model.config.architecture == "decoder_only":
         given = given[: run.model_run.n_given]
     tree = DecodingTree(run.model, tensor_of(given, run.model))
-    found = search_beams(tree, n_beams=n_beams, max_new_tokens=n_tokens)
+    result = search_beams(tree, n_beams=n_beams, max_new_tokens=n_tokens)
     levels = tuple(
         tuple(
             Beginning(words=_words(run, tree, one.parent, one.token), log_prob=one.total, fate=one.fate)
             for one in level
         )
-        for level in found.levels
+        for level in result.levels
     )
-    best = found.finished[0]
+    best = result.finished[0]
     return Searched(words=_words(run, tree, best.parent, best.token), log_prob=best.total, levels=levels)
 
 

@@ -100,7 +100,7 @@ def train_six_words(
     model = build(config_of_six_words(), seed=seed).train()
     pairs = [(_ids(source, SOURCE_WORDS), _ids(target, WORDS)) for source, target in SENTENCES]
     optimizer = Adam(model, TrainingConfig(steps=max(steps, 1), batch_size=len(pairs), warmup_steps=WARMUP_STEPS))
-    said = _said(model, *pairs[0], is_shifted=is_shifted)
+    text = _said(model, *pairs[0], is_shifted=is_shifted)
     losses = []
     for step in range(1, steps + 1):
         of_sentences = [
@@ -125,7 +125,7 @@ def train_six_words(
         to_say=_words(tgt[0]),
         losses=np.array(losses),
         target=np.stack([smoothed_target(right, smoothing=smoothing) for right in tgt[0].tolist()]),
-        untrained=said,
+        untrained=text,
         trained=_said(model, src, tgt, is_shifted=is_shifted),
         written=_words(greedy_decode(model, src, max_new_tokens=7).tokens[0, 1:]),
     )

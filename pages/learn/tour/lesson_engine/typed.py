@@ -23,10 +23,10 @@ def readings_typed(given: str) -> list[float]:
     Returns:
         One or two numbers; none where it is no number.
     """
-    found = [] if (number := _decimal_typed(given)) is None else [number]
+    result = [] if (number := _decimal_typed(given)) is None else [number]
     if len(given) <= MOST_LETTERS and _GROUPED.fullmatch(given.strip()):
-        found.append(float(re.sub(r"\D", "", given)))
-    return found
+        result.append(float(re.sub(r"\D", "", given)))
+    return result
 
 
 def number_typed(given: str) -> float | None:

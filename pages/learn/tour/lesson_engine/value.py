@@ -40,15 +40,15 @@ class Axis:
         """
         if isinstance(where, str):
             labels = self.labels if name == self.name else self.names[name]
-            found = [place for place, label in enumerate(labels) if label == where]
-            if len(found) == 1:
-                return found[0]
-            if found:
-                places = ", ".join(map(str, found))
+            results = [place for place, label in enumerate(labels) if label == where]
+            if len(results) == 1:
+                return results[0]
+            if results:
+                places = ", ".join(map(str, results))
                 raise ExpressionError(
                     "“{label}” appears {n} times; use its position instead: {places}",
                     label=where,
-                    n=len(found),
+                    n=len(results),
                     places=places,
                 )
             there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("indices")

@@ -73,9 +73,9 @@ def reaches(config: tc.ModelConfig, box: Box) -> bool:
 
 
 def downstream(arrows: Sequence[Arrow], name: str) -> set[str]:
-    found: set[str] = set()
+    results: set[str] = set()
     open_ends = {name}
     while open_ends:
-        open_ends = {arrow.end for arrow in arrows if arrow.start in open_ends} - found
-        found |= open_ends
-    return found
+        open_ends = {arrow.end for arrow in arrows if arrow.start in open_ends} - results
+        results |= open_ends
+    return results

@@ -21,13 +21,13 @@ def test_shapes_are_those_of_a_forward_and_every_hook_point_has_one(variation: s
     config, plan = model.config, blueprint_of(model.config)
     with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*random_inputs(model))
-    told: set[str] = set()
+    reports: set[str] = set()
     for box in plan.boxes.values():
         numbers = sizes(config, box, batch=3, lengths=lengths_of(config))
         for stage in stages(config, box):
             if stage.is_hook_point:
                 assert tuple(acts[stage.site].shape) == in_numbers(stage.axes, numbers), stage
-                told.add(stage.site)
+                reports.add(stage.site)
             else:
                 assert all(size > 0 for size in in_numbers(stage.axes, numbers))
-    assert told == set(site_names(model))
+    assert reports == set(site_names(model))

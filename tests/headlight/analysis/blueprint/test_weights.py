@@ -10,11 +10,11 @@ def test_weights_are_the_models_own_each_at_one_box(variation: str):
     model = varied_model(variation)
     config = model.config
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    found = all_weights(config)
-    assert sorted(weight.name for weight in found) == sorted(parameters)
-    assert all(weight.shape == tuple(parameters[weight.name].shape) for weight in found)
+    actual = all_weights(config)
+    assert sorted(weight.name for weight in actual) == sorted(parameters)
+    assert all(weight.shape == tuple(parameters[weight.name].shape) for weight in actual)
     assert n_parameters(config) == sum(p.numel() for p in model.parameters())
     assert n_parameters(config) == sum(parameters_by_part(config).values())
-    for weight in found:
+    for weight in actual:
         if weight.shared_with:
             assert parameters[weight.name] is parameters[weight.shared_with] and weight.n_parameters == 0

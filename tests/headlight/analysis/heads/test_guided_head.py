@@ -64,15 +64,15 @@ def share_wrong_by_loop(model: tc.Transformer, tokenizer: tc.Tokenizer, corpus: 
 def test_they_are_those_of_models_with_weights_of_zero(tokenizer: tc.Tokenizer, corpus: Corpus):
     model = model_for(tokenizer)
     judged = [pair for pair in corpus.held_out if "b" in pair.source]
-    found = shares_wrong(model, tokenizer, corpus, judged)
-    assert found.shape == (2, 3)
+    actual = shares_wrong(model, tokenizer, corpus, judged)
+    assert actual.shape == (2, 3)
     by_loop = {
         (layer, head): share_wrong_by_loop(model_for(tokenizer, without=(layer, head)), tokenizer, corpus)
         for layer in range(2)
         for head in range(3)
     }
     assert len({*by_loop.values()}) > 1, "the heads must differ for this test to tell anything"
-    assert {place: found[place] for place in by_loop} == pytest.approx(by_loop)
+    assert {place: actual[place] for place in by_loop} == pytest.approx(by_loop)
 
     facts = guidance_facts(model, tokenizer, corpus, TRAINING)
     others = [wrong for place, wrong in by_loop.items() if place != (1, 2)]

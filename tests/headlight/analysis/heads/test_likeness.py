@@ -33,11 +33,11 @@ def activations(*widths: int, n_positions: int = 9, seed: int = 0) -> list[np.nd
 
 def distances_by_loops(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> np.ndarray:
     queries = [query for query in range(len(mask)) if mask[query].sum() > 1]
-    found = np.zeros((len(a), len(b)))
+    actual = np.zeros((len(a), len(b)))
     for i, j in itertools.product(range(len(a)), range(len(b))):
         rows = [(a[i, query].astype(float), b[j, query].astype(float)) for query in queries]
-        found[i, j] = np.mean([distance.jensenshannon(*row, base=2) for row in rows])
-    return found
+        actual[i, j] = np.mean([distance.jensenshannon(*row, base=2) for row in rows])
+    return actual
 
 
 def cka_by_kernels(x: np.ndarray, y: np.ndarray) -> float:
@@ -71,10 +71,10 @@ def test_cka_is_that_of_centred_kernels_in_whichever_form(n_positions: int):
     """Of these widths, nine positions are taken by Gram matrices, sixty by features."""
     xs = activations(30, 50, 10, n_positions=n_positions)
     ys = activations(40, 20, n_positions=n_positions, seed=1)
-    found = cka_matrix(xs, ys)
+    actual = cka_matrix(xs, ys)
     for i, j in itertools.product(range(3), range(2)):
         expected = cka_by_kernels(xs[i], ys[j]) if n_positions > 1 else 0.0
-        assert found[i, j] == pytest.approx(expected, abs=1e-9)
+        assert actual[i, j] == pytest.approx(expected, abs=1e-9)
     np.testing.assert_allclose(cka_matrix(xs), cka_matrix(xs, xs), atol=1e-12)
     np.testing.assert_allclose(cka_matrix(xs).diagonal(), n_positions > 1)
 
@@ -99,11 +99,11 @@ def test_cka_does_not_see_turns_scales_and_shifts_and_knows_what_is_constant():
 
 def test_the_map_shows_points_of_a_plane_where_they_are():
     points = np.random.default_rng(0).normal(size=(7, 2)) * [3, 1]
-    found = head_map(distance.squareform(distance.pdist(points)))
-    np.testing.assert_allclose(distance.pdist(found.points), distance.pdist(points), atol=1e-9)
-    np.testing.assert_allclose(found.points.mean(axis=0), 0, atol=1e-9)
-    assert found.kept == pytest.approx(1)
-    assert (found.points[np.abs(found.points).argmax(axis=0), [0, 1]] > 0).all()
+    actual = head_map(distance.squareform(distance.pdist(points)))
+    np.testing.assert_allclose(distance.pdist(actual.points), distance.pdist(points), atol=1e-9)
+    np.testing.assert_allclose(actual.points.mean(axis=0), 0, atol=1e-9)
+    assert actual.kept == pytest.approx(1)
+    assert (actual.points[np.abs(actual.points).argmax(axis=0), [0, 1]] > 0).all()
 
 
 def test_the_map_says_what_a_plane_does_not_show():
@@ -111,8 +111,8 @@ def test_the_map_says_what_a_plane_does_not_show():
     points = np.random.default_rng(1).normal(size=(9, 4)) * [4, 3, 2, 1]
     axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     variances = axes.S**2
-    found = head_map(distance.squareform(distance.pdist(points)))
-    assert found.kept == pytest.approx(variances[:2].sum() / variances.sum())
+    actual = head_map(distance.squareform(distance.pdist(points)))
+    assert actual.kept == pytest.approx(variances[:2].sum() / variances.sum())
 
 
 def test_groups_by_hand():

@@ -26,7 +26,7 @@ def test_measures_are_those_of_loops(shape: tuple[int, int]):
     weights = np.random.default_rng(0).gamma(0.4, size=shape) * mask
     pattern = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
     queries, keys = [f"q{i}" for i in range(shape[0])], [f"k{i}" for i in range(shape[1])]
-    found = HeadOnText.of("a text", pattern, mask, queries, keys)
+    actual = HeadOnText.of("a text", pattern, mask, queries, keys)
     entropies, distances, shares, best = [], [], [], (0.0, 0, 0)
     for query in range(1, shape[0]):  # the first has no choice
         row = pattern[query].tolist()
@@ -34,12 +34,12 @@ def test_measures_are_those_of_loops(shape: tuple[int, int]):
         distances.append(sum(w * abs(query - key) for key, w in enumerate(row)))
         shares.append(row[0])
         best = max(best, *((w, query, key) for key, w in enumerate(row)))
-    assert found.entropy == pytest.approx(statistics.mean(entropies))
-    assert found.distance == pytest.approx(statistics.mean(distances))
-    assert found.share_on_first == pytest.approx(statistics.mean(shares))
-    assert (found.strongest_weight, found.strongest.query, found.strongest.key) == best
-    assert found.strongest_labels == (f"q{best[1]}", f"k{best[2]}")
-    assert found.n_tokens == shape[1] and found.text == "a text"
+    assert actual.entropy == pytest.approx(statistics.mean(entropies))
+    assert actual.distance == pytest.approx(statistics.mean(distances))
+    assert actual.share_on_first == pytest.approx(statistics.mean(shares))
+    assert (actual.strongest_weight, actual.strongest.query, actual.strongest.key) == best
+    assert actual.strongest_labels == (f"q{best[1]}", f"k{best[2]}")
+    assert actual.n_tokens == shape[1] and actual.text == "a text"
 
 
 def test_a_head_in_a_model_run(make: Callable[..., Made]):

@@ -19,7 +19,7 @@ def patterns(shape: tuple[int, ...], seed: int = 0, mask: np.ndarray | None = No
 def by_loops(a: list[np.ndarray], b: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
     n_layers, n_heads = a[0].shape[:2]
     heads = list(itertools.product(range(n_layers), range(n_heads)))
-    found = np.zeros((len(heads), len(heads)))
+    actual = np.zeros((len(heads), len(heads)))
     for i, j in itertools.product(range(len(heads)), repeat=2):
         values = [
             1 - jensenshannon(one[heads[i]][query].astype(float), other[heads[j]][query].astype(float), base=2) ** 2
@@ -27,8 +27,8 @@ def by_loops(a: list[np.ndarray], b: list[np.ndarray], masks: list[np.ndarray]) 
             for query in range(mask.shape[0])
             if mask[query].sum() > 1
         ]
-        found[i, j] = sum(values) / len(values)
-    return found
+        actual[i, j] = sum(values) / len(values)
+    return actual
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -67,13 +67,13 @@ def shares_by_loops(
     """Each share of one head on one text whose tokens stand in an order: `pattern` and `mask` as lists of rows."""
     is_self = name != "cross"
     asking = case.side("source" if name == "encoder" else "target")
-    asked = case.side("target" if name == "decoder" else "source")
+    request = case.side("target" if name == "decoder" else "source")
     on_query, on_key = orders
-    found: dict[str, list[float]] = {"previous": [], "induction": [], "aligned": []}
+    results: dict[str, list[float]] = {"previous": [], "induction": [], "aligned": []}
     distances, evens = [], []
     standing = [asking[i] for i in on_query]
     for query in range(len(asking)):
-        allowed = [key for key in range(len(asked)) if mask[query][key]]
+        allowed = [key for key in range(len(request)) if mask[query][key]]
         truth: dict[str, list[int]] = {"previous": [], "induction": [], "aligned": []}
         repeated = is_self and standing[query] not in special
         sources: Sequence[int] = ()
@@ -88,13 +88,13 @@ def shares_by_loops(
                 truth["aligned"].append(key)
         for measure, keys in truth.items():
             if keys:
-                found[measure].append(sum(pattern[query][key] for key in keys))
+                results[measure].append(sum(pattern[query][key] for key in keys))
         if len(allowed) >= 2:
-            diagonal = round(on_query[query] * (len(asked) - 1) / max(len(asking) - 1, 1))
+            diagonal = round(on_query[query] * (len(request) - 1) / max(len(asking) - 1, 1))
             far = max(abs(on_key[key] - diagonal) for key in allowed)
             distances.append(1 - sum(pattern[query][key] * abs(on_key[key] - diagonal) / far for key in allowed))
             evens.append(1 - sum(abs(on_key[key] - diagonal) / far for key in allowed) / len(allowed))
-    shares = {measure: sum(v) / len(v) if v else None for measure, v in found.items()}
+    shares = {measure: sum(v) / len(v) if v else None for measure, v in results.items()}
     if distances:
         even = sum(evens) / len(evens)
         shares["diagonality"] = (sum(distances) / len(distances) - even) / (1 - even)
@@ -140,17 +140,17 @@ def test_one_batch_gives_what_loops_over_single_texts_give(tokenizer: tc.Tokeniz
             pattern = act[attention.site(one.layer)][0, one.head].tolist()
             mask = act[attention.site(one.layer, "hook_mask")][0, 0].tolist()
             asking = orders_of(case.side(attention.queries_from), special, n_shuffles=N_SHUFFLES)
-            asked = asking
+            request = asking
             if one.attention == "cross":
-                asked = orders_of(case.side("source"), special, n_shuffles=N_SHUFFLES, seed=1)
+                request = orders_of(case.side("source"), special, n_shuffles=N_SHUFFLES, seed=1)
             for i, in_order in enumerate(in_orders):
-                orders = (asking[i].tolist(), asked[i].tolist())
+                orders = (asking[i].tolist(), request[i].tolist())
                 in_order.append(shares_by_loops(pattern, mask, case, one.attention, orders, special))
             entropies.append(entropies_by_loops(pattern, mask))
         assert one.entropy == pytest.approx(mean([e and e[0] for e in entropies]), abs=1e-5)
         assert one.relative_entropy == pytest.approx(mean([e and e[1] for e in entropies]), abs=1e-5)
         for measure in ("diagonality", "previous", "induction", "aligned"):
-            values = [mean([found[measure] for found in in_order]) for in_order in in_orders]
+            values = [mean([actual[measure] for actual in in_order]) for in_order in in_orders]
             share = getattr(one, measure)
             by_chance = [min(1, max(0, value)) for value in values[1:] if value is not None]
             if values[0] is None or not by_chance:

@@ -34,13 +34,13 @@ def test_outputs_and_states_are_those_of_the_sites(variation: str):
             np.testing.assert_allclose(written.sum(axis=0) + bias.numpy(), attn_out, atol=1e-5)
     n_layers = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
     assert list(states) == [stack for stack, n in n_layers.items() if n]
-    for stack, found in states.items():
+    for stack, actual in states.items():
         sites = [
             f"{stack}.blocks.0.hook_resid_pre",
             *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n_layers[stack])),
         ]
-        assert len(found) == len(sites) and found.dtype == np.float32
-        for state, site in zip(found, sites, strict=True):
+        assert len(actual) == len(sites) and actual.dtype == np.float32
+        for state, site in zip(actual, sites, strict=True):
             np.testing.assert_allclose(state, acts[site][0].numpy(), atol=1e-5)
 
 

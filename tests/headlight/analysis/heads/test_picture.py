@@ -32,24 +32,24 @@ class Written:
     """An attention whose numbers are made up, all written out: what a picture asks of `AttentionMaps`."""
 
     def __init__(self, mask: np.ndarray, *, is_short: bool = True, seed: int = 0) -> None:
-        made = np.random.default_rng(seed)
+        result = np.random.default_rng(seed)
         n_queries, n_keys = mask.shape[-2:]
         self.shape, self._mask, self.is_short = (
             (2, 3, n_queries, n_keys),
             np.broadcast_to(mask, (2, n_queries, n_keys)),
             is_short,
         )
-        self.all_scores = np.where(self._mask[:, None], made.normal(size=self.shape), -np.inf).astype(np.float32)
+        self.all_scores = np.where(self._mask[:, None], result.normal(size=self.shape), -np.inf).astype(np.float32)
         weights = np.exp(self.all_scores)
         self.patterns = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
-        self.value_norms, self.written_norms = made.uniform(0.5, 2, size=(2, 2, 3, n_keys)).astype(np.float32)
+        self.value_norms, self.written_norms = result.uniform(0.5, 2, size=(2, 2, 3, n_keys)).astype(np.float32)
         self.sinks = np.arange(n_keys) == SINK
         self.n_asked = 0  # cells of single heads
 
     def pattern(self, layer: int, head: int, queries: slice = slice(None), keys: slice = slice(None)) -> np.ndarray:
-        asked = self.patterns[layer, head, queries, keys]
-        self.n_asked += asked.size
-        return asked
+        request = self.patterns[layer, head, queries, keys]
+        self.n_asked += request.size
+        return request
 
     def scores(self, layer: int, head: int, queries: slice = slice(None), keys: slice = slice(None)) -> np.ndarray:
         return self.all_scores[layer, head, queries, keys]
@@ -201,8 +201,8 @@ def test_places_lead_there_and_back(hidden: tuple[Hidden, ...], in_words: bool, 
     for of_all, side, name in ((whole.queries, shown.queries, "query"), (whole.keys, shown.keys, "key")):
         places = range(side.first, side.first + len(side.tokens))
         for place, tokens in zip(places, side.tokens, strict=True):
-            asked = {"query": None, "key": None, name: place}
-            (token,) = (found for found in shown.token_of(**asked) if found is not None)
+            arguments = {"query": None, "key": None, name: place}
+            (token,) = (actual for actual in shown.token_of(**arguments) if actual is not None)
             assert token == tokens.start and side.place(token) == place
             for token in tokens:
                 assert side.place(token) == place == of_all.place(token)  # a window counts as the whole text does
@@ -290,11 +290,11 @@ def test_of_a_long_text_only_what_is_shown_is_computed():
 def test_a_cell_of_words_in_every_head_is_that_of_their_pictures():
     shown = seen(in_words=True)
     queries, keys = shown.queries.tokens[4], shown.keys.tokens[2]
-    found = cell_in_all_heads(CAUSAL, queries, keys)
+    actual = cell_in_all_heads(CAUSAL, queries, keys)
     for layer, head in np.ndindex(2, 3):
         sums = [sum(float(CAUSAL.patterns[layer, head, q, k]) for k in (2, 3, 4)) for q in (6, 7)]
-        assert found[layer, head] == pytest.approx(sum(sums) / 2, rel=1e-5)
-    assert found[1, 2] == pytest.approx(float(shown.values[4, 2]), rel=1e-6)
+        assert actual[layer, head] == pytest.approx(sum(sums) / 2, rel=1e-5)
+    assert actual[1, 2] == pytest.approx(float(shown.values[4, 2]), rel=1e-6)
 
 
 def test_the_numbers_that_are_kept_are_never_handed_out():

@@ -49,11 +49,11 @@ def test_a_decoder_cell_by_cell(tokenizer: tc.Tokenizer):
         previous.append(sum(float(cells[q, q - 1]) for q in queries) / len(queries))
         first.append(sum(float(cells[q, 0]) for q in queries) / len(queries))
         near += [float(cells[q, q - 3 : q + 1].sum()) for q in range(4, len(ids))]  # none in the second text
-    found = of(scores, "decoder", 1, 2)
+    actual = of(scores, "decoder", 1, 2)
     # unit t is token t + 1: it is said at place t, and unit s is key s + 1
     aligned = float(patterns[0][5, 2] + patterns[0][6, 3] + patterns[0][7, 4]) / 3
     expected = [aligned, sum(previous) / 2, sum(first) / 2, sum(near) / 5]
-    assert [found.aligned, found.previous, found.first, found.near] == pytest.approx(expected, rel=1e-4)
+    assert [actual.aligned, actual.previous, actual.first, actual.near] == pytest.approx(expected, rel=1e-4)
 
 
 @torch.no_grad()

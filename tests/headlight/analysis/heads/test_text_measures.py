@@ -34,8 +34,8 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
         ids, keys = (np.array(case.side(side)) for side in (sides.queries_from, sides.keys_from))
         n_queries, n_keys = maps.shape[2:]
         special = np.isin(keys, [each for each in (tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id) if each])
-        found = measure_text(maps, special, attention=attention, ids=ids)
-        assert list(found) == [name for name, measure in MEASURES.items() if measure.applies(attention)]
+        actual = measure_text(maps, special, attention=attention, ids=ids)
+        assert list(actual) == [name for name, measure in MEASURES.items() if measure.applies(attention)]
         distances = np.abs(np.arange(n_queries)[:, None] - np.arange(n_keys))
         for layer, head in np.ndindex(maps.shape[:2]):
             mask = maps.mask(layer)
@@ -46,7 +46,7 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
                 "first": (np.arange(n_keys) == 0, has_other & mask[:, 0]),
                 "special": (special, has_choice & mask[:, special].any(axis=1)),
             }
-            for measure, values in found.items():
+            for measure, values in actual.items():
                 if measure in sums:
                     cells, rows = sums[measure]
                     shares = (maps.full()[layer, head] * cells).sum(axis=1)[rows]
@@ -68,5 +68,5 @@ def test_what_came_behind_is_that_of_the_habits_some_rows_at_a_time(ids: list[in
 
 
 def test_where_there_is_nothing_to_measure_there_is_no_number():
-    found = TextMeasures(2, 7, np.zeros(7, dtype=bool), is_self=True).finished()
-    assert "induction" not in found and all(np.isnan(values).all() for values in found.values())
+    actual = TextMeasures(2, 7, np.zeros(7, dtype=bool), is_self=True).finished()
+    assert "induction" not in actual and all(np.isnan(values).all() for values in actual.values())

@@ -46,7 +46,7 @@ def test_every_number_is_that_of_whole_forwards(architecture: Architecture, make
     model, tokenizer = make(architecture)
     base = read_base(model, tokenizer, TEXT_OF[architecture], **ROOM)
     stack, hooks = stack_for(model.config), hooks_for(model.config)
-    found = consequences(model, tokenizer, base, stack)
+    actual = consequences(model, tokenizer, base, stack)
 
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
     stems = ("*.hook_pattern", "*.hook_resid_pre", "*.hook_resid_post", "*.hook_mask")
@@ -57,20 +57,20 @@ def test_every_number_is_that_of_whole_forwards(architecture: Architecture, make
     with tc.intervene(model, hooks):
         free = run_text(model, tokenizer, TEXT_OF[architecture], **ROOM)
 
-    assert len(found.labels) == len(base.tokens) == len(found.pairs) > 0
-    assert (base.free_output, free_output(model, tokenizer, base, found)) == (base.run.output, free.output)
+    assert len(actual.labels) == len(base.tokens) == len(actual.pairs) > 0
+    assert (base.free_output, free_output(model, tokenizer, base, actual)) == (base.run.output, free.output)
     for i, token in enumerate(base.tokens):
         p, q = (each[i].softmax(dim=-1).numpy() for each in (logits_before, logits_after))
-        assert found.effect.before[i] == pytest.approx(np.log(p[token]), abs=1e-5)
-        assert found.effect.change[i] == pytest.approx(np.log(q[token] / p[token]), abs=1e-5)
-        assert found.effect.kl[i] == pytest.approx(sum(p * np.log(p / q)), abs=1e-5)
-        one, other = found.pairs[i]
+        assert actual.effect.before[i] == pytest.approx(np.log(p[token]), abs=1e-5)
+        assert actual.effect.change[i] == pytest.approx(np.log(q[token] / p[token]), abs=1e-5)
+        assert actual.effect.kl[i] == pytest.approx(sum(p * np.log(p / q)), abs=1e-5)
+        one, other = actual.pairs[i]
         writable = [each for each in range(len(p)) if each not in (token, model.config.suppressed_token_id)]
         assert (one, other) == (token, max(writable, key=lambda each: p[each]))
         differences = [float(each[i, one] - each[i, other]) for each in (logits_before, logits_after)]
-        assert found.logit_differences[:, i] == pytest.approx(differences, abs=1e-4)
-        assert found.ranks[:, i].tolist() == [int((each > each[token]).sum()) for each in (p, q)]
-        for candidates, each in zip(found.candidates[:, i], (p, q), strict=True):
+        assert actual.logit_differences[:, i] == pytest.approx(differences, abs=1e-4)
+        assert actual.ranks[:, i].tolist() == [int((each > each[token]).sum()) for each in (p, q)]
+        for candidates, each in zip(actual.candidates[:, i], (p, q), strict=True):
             writable = [token for token in range(len(each)) if token != model.config.suppressed_token_id]
             assert candidates.tolist() == sorted(writable, key=lambda token: -each[token])[:10]
     for name, attention in attentions_of(model.config).items():
@@ -83,13 +83,13 @@ def test_every_number_is_that_of_whole_forwards(architecture: Architecture, make
                     if mask[query].sum() >= 2
                 ]
                 expected = np.mean(distances) if distances else 0.0
-                assert found.head_changes[name][layer, head] == pytest.approx(expected, abs=1e-4)
-    for stack_name in found.residual_changes:
+                assert actual.head_changes[name][layer, head] == pytest.approx(expected, abs=1e-4)
+    for stack_name in actual.residual_changes:
         blocks = [site for site in before if site.startswith(stack_name) and site.endswith(("resid_pre", "resid_post"))]
         for depth, site in enumerate([blocks[0], *(each for each in blocks if each.endswith("resid_post"))]):
             change = (after[site] - before[site])[0].norm(dim=-1) / before[site][0].norm(dim=-1)
-            np.testing.assert_allclose(found.residual_changes[stack_name][depth], change.numpy(), atol=1e-5)
-    assert found.effect.kl.max() > 1e-4
+            np.testing.assert_allclose(actual.residual_changes[stack_name][depth], change.numpy(), atol=1e-5)
+    assert actual.effect.kl.max() > 1e-4
 
 
 def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callable[..., Made]):
@@ -105,23 +105,24 @@ def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callab
     assert base.tokens == base.outputs.tokens == (*ids[1:], int(written[0][-1]))
     typed = tokenizer.labels_for(TEXT, "decoder_only")
     assert base.outputs.labels == (*typed[1:], *tokenizer.labels(base.tokens[-1:])) and base.free_output == ""
-    found = consequences(model, tokenizer, base, stack)
+    actual = consequences(model, tokenizer, base, stack)
     assert (
-        found.best.tolist() == [each.tolist() for each in written] and free_output(model, tokenizer, base, found) == ""
+        actual.best.tolist() == [each.tolist() for each in written]
+        and free_output(model, tokenizer, base, actual) == ""
     )
-    token, other = found.pairs[-1]
+    token, other = actual.pairs[-1]
     differences = [float(each[-1, token] - each[-1, other]) for each in logits]
-    assert found.logit_differences[:, -1] == pytest.approx(differences, abs=1e-4)
+    assert actual.logit_differences[:, -1] == pytest.approx(differences, abs=1e-4)
     assert base.metric().position == len(ids) - 1
 
 
 def test_chosen_tokens_take_the_place_of_the_runner_up(make: Callable[..., Made]):
     model, tokenizer = make("encoder_decoder")
     base = read_base(model, tokenizer, TEXT, **ROOM)
-    found = consequences(model, tokenizer, base, Stack(), pairs={1: (5, 7)})
-    assert found.pairs[1] == (5, 7) and found.pairs[0] == (base.tokens[0], base.runners_up[0])
+    actual = consequences(model, tokenizer, base, Stack(), pairs={1: (5, 7)})
+    assert actual.pairs[1] == (5, 7) and actual.pairs[0] == (base.tokens[0], base.runners_up[0])
     log_probs = base.forced.log_probs[1]
-    assert found.logit_differences[0, 1] == pytest.approx(float(log_probs[5] - log_probs[7]), abs=1e-5)
+    assert actual.logit_differences[0, 1] == pytest.approx(float(log_probs[5] - log_probs[7]), abs=1e-5)
     with pytest.raises(ConfigError, match="token id 999 is not in the vocabulary"):
         consequences(model, tokenizer, base, Stack(), pairs={0: (5, 999)})
     with pytest.raises(ConfigError, match="there is no output token 40; there are"):
@@ -135,9 +136,9 @@ def test_a_typed_target_is_forced_and_what_the_model_writes_stands_beside_it(mak
     model, tokenizer = make("encoder_decoder")
     base = read_base(model, tokenizer, TEXT, target="The dog sees.", **ROOM)
     assert base.tokens == tuple(tokenizer.encode("The dog sees.", eos=True))
-    found = consequences(model, tokenizer, base, Stack())
+    actual = consequences(model, tokenizer, base, Stack())
     alone = run_text(model, tokenizer, TEXT, **ROOM).output
-    assert alone == base.free_output == free_output(model, tokenizer, base, found)
+    assert alone == base.free_output == free_output(model, tokenizer, base, actual)
 
 
 def test_a_model_without_a_last_layer_is_refused():
@@ -149,9 +150,9 @@ def test_a_model_without_a_last_layer_is_refused():
 
 def test_what_stays_the_same_has_no_effect():
     log_probs = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]).log()  # one token is impossible in both
-    found = effect(log_probs, log_probs, None)
-    assert found.change.tolist() == [0, 0] and found.kl.tolist() == [0, 0]
-    assert found.before == pytest.approx(np.log([0.5, 0.5]))
+    actual = effect(log_probs, log_probs, None)
+    assert actual.change.tolist() == [0, 0] and actual.kl.tolist() == [0, 0]
+    assert actual.before == pytest.approx(np.log([0.5, 0.5]))
 
 
 def test_relative_changes():

@@ -52,8 +52,8 @@ class Writing:
         return 1 if self.model.config.has_encoder else self.base.run.n_given
 
     def output(self, stack: Stack) -> str:
-        found = consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources)
-        return free_output(self.model, self.tokenizer, self.base, found, sources=self.sources)
+        actual = consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources)
+        return free_output(self.model, self.tokenizer, self.base, actual, sources=self.sources)
 
     @torch.no_grad()
     def output_by_hand(self, stack: Stack) -> tuple[str, int | None, bool]:
@@ -112,11 +112,11 @@ def entries(made: Writing) -> list[Entry]:
 @pytest.mark.parametrize("variation", WRITING)
 def test_it_is_what_a_plain_loop_writes(variation: str):
     """A third of the edits with each variation, turn about, and several together."""
-    made, places = writing(variation), set[int | None]()
-    singly = [Stack(entries=(entry,)) for entry in entries(made)[WRITING.index(variation) % 3 :: 3]]
-    for stack in [*singly, Stack(entries=(*entries(made)[1:3], *entries(made)[8:]))]:
-        output, place, _ = made.output_by_hand(stack)
-        assert made.output(stack) == output, stack
+    result, places = writing(variation), set[int | None]()
+    singly = [Stack(entries=(entry,)) for entry in entries(result)[WRITING.index(variation) % 3 :: 3]]
+    for stack in [*singly, Stack(entries=(*entries(result)[1:3], *entries(result)[8:]))]:
+        output, place, _ = result.output_by_hand(stack)
+        assert result.output(stack) == output, stack
         places.add(place)
     assert len(places) > 1  # some change nothing that is written, others something early or late
 
@@ -126,13 +126,13 @@ def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
     """Each token that is written is once the one that ends an output, so nothing may come after the changed token."""
     ends = set()
     for eos_id in {*writing(variation).base.tokens, of_wave}:
-        made = Writing(variation, eos_id)
-        middle = made.n_given - 1 + len(made.base.tokens) // 2
+        result = Writing(variation, eos_id)
+        middle = result.n_given - 1 + len(result.base.tokens) // 2
         here = Component(kind="resid_post", attention="decoder", layer=1, positions=(middle,))
         changes = Ablation(component=here, method="constant", constant=WAVE)
-        for entry in (entries(made)[0], entries(made)[-1], changes):
+        for entry in (entries(result)[0], entries(result)[-1], changes):
             stack = Stack(entries=(entry,))
-            output, place, is_complete = made.output_by_hand(stack)
-            assert made.output(stack) == output, (eos_id, stack)
-            ends.add((made.base.run.is_complete, is_complete, place is None))
+            output, place, is_complete = result.output_by_hand(stack)
+            assert result.output(stack) == output, (eos_id, stack)
+            ends.add((result.base.run.is_complete, is_complete, place is None))
     assert {(True, True, True), (True, False, False), (False, True, False)} <= ends

@@ -31,15 +31,15 @@ def test_it_computes_the_same_bits_as_the_context_and_the_model_stays(loaded, n_
     stack = Stack(entries=STACK.entries[-n_entries:])
     before = run_text(model, tokenizer, TEXT)
     changed = with_interventions(model, tokenizer, stack, TEXT)
-    found = run_text(changed, tokenizer, TEXT)
+    actual = run_text(changed, tokenizer, TEXT)
     with prepare(model, tokenizer, stack, run=before).active():
         expected = run_text(model, tokenizer, TEXT)
     after = run_text(model, tokenizer, TEXT)
-    assert found.output == expected.output and before.output == after.output
+    assert actual.output == expected.output and before.output == after.output
     for name in before.patterns:
-        assert (found.patterns[name] == expected.patterns[name]).all()
+        assert (actual.patterns[name] == expected.patterns[name]).all()
         assert (before.patterns[name] == after.patterns[name]).all()
-    pairs = [(found.patterns[name], of) for name, of in before.patterns.items()]
+    pairs = [(actual.patterns[name], of) for name, of in before.patterns.items()]
     assert any(one.shape != other.shape or (one != other).any() for one, other in pairs)
 
 

@@ -30,17 +30,17 @@ def test_it_is_what_the_model_does_in_training(make, architecture: Architecture)
         logits = trained(*inputs)[0, list(text.judged)]
     place: dict[str, Any] = {"attention": attention, "layer": layer, "head": head}
     state = torch.get_rng_state()
-    found = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
+    actual = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
     assert torch.equal(state, torch.get_rng_state())  # others' random numbers go on as they would
     expected = logits.softmax(dim=-1).gather(-1, torch.tensor(text.expected)[:, None])[:, 0]
-    np.testing.assert_allclose(found.now.probability, expected, atol=1e-6)
-    np.testing.assert_allclose(found.pattern, acts[site][0, head], atol=1e-6)
+    np.testing.assert_allclose(actual.now.probability, expected, atol=1e-6)
+    np.testing.assert_allclose(actual.pattern, acts[site][0, head], atol=1e-6)
     with torch.inference_mode(), tc.capture(model, site.replace("pattern", "v")) as values:
         model(*inputs)
     v = values[site.replace("pattern", "v")][0, head].numpy()
-    np.testing.assert_allclose(found.dropped_pattern @ v, acts[site.replace("pattern", "z")][0, head], atol=1e-5)
-    np.testing.assert_allclose(np.unique(found.keep), [0, 1 / 0.7], rtol=1e-4)
-    assert found.moved.max() > 1e-3 and len(found.moved) == len(text.judged)
+    np.testing.assert_allclose(actual.dropped_pattern @ v, acts[site.replace("pattern", "z")][0, head], atol=1e-5)
+    np.testing.assert_allclose(np.unique(actual.keep), [0, 1 / 0.7], rtol=1e-4)
+    assert actual.moved.max() > 1e-3 and len(actual.moved) == len(text.judged)
     again = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
-    np.testing.assert_array_equal(again.keep, found.keep)
-    assert (run_dropout(model, tokenizer, text, **place, probability=0.3, seed=8).keep != found.keep).any()
+    np.testing.assert_array_equal(again.keep, actual.keep)
+    assert (run_dropout(model, tokenizer, text, **place, probability=0.3, seed=8).keep != actual.keep).any()

@@ -21,7 +21,7 @@ def test_against_a_naive_loop(make, architecture: str, preset: str):
     side = [*inputs][-1]
     attention = "encoder" if side == "source" else "decoder"
     choice = MaskChoice(preset=preset, size=2, attention=attention)
-    found = leak(
+    actual = leak(
         model,
         [*inputs.values()],
         (2,) * len(inputs[side]),
@@ -38,40 +38,40 @@ def test_against_a_naive_loop(make, architecture: str, preset: str):
                 ]
             )
     before, _ = masked_by_hand.run(model, inputs, masks)
-    np.testing.assert_array_equal(found.before, before.argmax(axis=1))
+    np.testing.assert_array_equal(actual.before, before.argmax(axis=1))
     for place in range(n):
         changed = list(inputs[side])
         changed[place] = 2
         after, _ = masked_by_hand.run(model, {**inputs, side: changed}, masks)
-        np.testing.assert_allclose(found.moved[:, place], np.abs(after - before).max(axis=1), atol=2e-4)
-        np.testing.assert_array_equal(found.after[:, place], after.argmax(axis=1))
+        np.testing.assert_allclose(actual.moved[:, place], np.abs(after - before).max(axis=1), atol=2e-4)
+        np.testing.assert_array_equal(actual.after[:, place], after.argmax(axis=1))
 
 
 @each_variation
 def test_with_its_own_masks_no_decoder_leaks_a_single_bit(variation: str):
     model = varied_model(variation)
     inputs = [tokens[0].tolist() for tokens in random_inputs(model, (7,), (7,))]
-    found = leak(model, inputs, other_tokens(inputs[-1]))
+    actual = leak(model, inputs, other_tokens(inputs[-1]))
     if model.config.has_decoder:
-        assert found.n_leaks == 0 and found.most_leaked == 0
-        assert (found.from_later == 0).all() and len(found.from_later) == 21
+        assert actual.n_leaks == 0 and actual.most_leaked == 0
+        assert (actual.from_later == 0).all() and len(actual.from_later) == 21
     else:
-        assert found.n_leaks > 0
-    assert (np.diag(found.moved) > 0).all()
+        assert actual.n_leaks > 0
+    assert (np.diag(actual.moved) > 0).all()
 
 
 def test_without_look_ahead_it_leaks_and_the_change_is_told():
     model = varied_model("the paper's")
     inputs = [tokens[0].tolist() for tokens in random_inputs(model, (4,), (5,))]
     edits = MaskChoice(preset="none", attention="decoder").interventions(model.config, n_source=None, n_target=None)
-    found = leak(model, inputs, other_tokens(inputs[-1]), edits)
-    assert found.n_leaks == 10 and found.most_leaked == found.from_later.max() > 0
-    change = found.change(3)
+    actual = leak(model, inputs, other_tokens(inputs[-1]), edits)
+    assert actual.n_leaks == 10 and actual.most_leaked == actual.from_later.max() > 0
+    change = actual.change(3)
     assert (change.n_before, change.n_from_it) == (3, 2)
-    assert change.most_before == found.moved[:3, 3].max() and change.most_from_it == found.moved[3:, 3].max()
+    assert change.most_before == actual.moved[:3, 3].max() and change.most_from_it == actual.moved[3:, 3].max()
     for place in range(5):
         is_named = place in [at for at, _, _ in change.turned]
-        assert is_named == (found.before[place] != found.after[place, 3])
+        assert is_named == (actual.before[place] != actual.after[place, 3])
 
 
 def test_other_tokens_differ_and_come_from_the_text():

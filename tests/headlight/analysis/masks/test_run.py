@@ -52,15 +52,15 @@ def test_edits_are_what_plain_python_makes_of_them(make, architecture: str, atte
     np.testing.assert_allclose(outcome.head.pattern, patterns[attention, look_at, 1], atol=1e-5)
     assert outcome.head.empty_rows == tuple(np.flatnonzero(~masks[attention, look_at].any(axis=1)))
     assert row in outcome.head.empty_rows and (outcome.head.pattern[row] == 0).all()
-    asked = list(text.judged)
-    np.testing.assert_allclose(outcome.moved, np.abs(after - before)[asked].max(axis=1), atol=2e-4)
-    for said, logits in ((outcome.before, before), (outcome.now, after)):
-        expected = masked_by_hand.softmax(logits)[asked, text.expected]
-        np.testing.assert_allclose(said.probability, expected, atol=1e-5)
-        assert said.mean_probability == pytest.approx(float(np.exp(np.log(expected).mean())), rel=1e-3)
-        likely = logits[asked].copy()
+    arguments = list(text.judged)
+    np.testing.assert_allclose(outcome.moved, np.abs(after - before)[arguments].max(axis=1), atol=2e-4)
+    for message, logits in ((outcome.before, before), (outcome.now, after)):
+        expected = masked_by_hand.softmax(logits)[arguments, text.expected]
+        np.testing.assert_allclose(message.probability, expected, atol=1e-5)
+        assert message.mean_probability == pytest.approx(float(np.exp(np.log(expected).mean())), rel=1e-3)
+        likely = logits[arguments].copy()
         likely[:, 0] = -np.inf  # padding is nothing to say
-        assert said.best == tuple(likely.argmax(axis=1).tolist())
+        assert message.best == tuple(likely.argmax(axis=1).tolist())
     np.testing.assert_array_equal(outcome.head.without(choice.turned), outcome.head_before.allowed)
 
 
@@ -99,11 +99,11 @@ def test_all_masks_at_once_and_all_presets(make):
     for name, mask in masks.items():
         np.testing.assert_array_equal(mask, expected[name, 0])
     for attention in masks:
-        found = preset_masks(model, tokenizer, text, attention)
-        assert set(found) == set(presets_of(model.config))
-        np.testing.assert_array_equal(found["own"], expected[attention, 0])
-        np.testing.assert_array_equal(found["flipped"], ~expected[attention, 0])
-        assert found["none"].all()
+        actual = preset_masks(model, tokenizer, text, attention)
+        assert set(actual) == set(presets_of(model.config))
+        np.testing.assert_array_equal(actual["own"], expected[attention, 0])
+        np.testing.assert_array_equal(actual["flipped"], ~expected[attention, 0])
+        assert actual["none"].all()
 
 
 @pytest.mark.parametrize(

@@ -8,25 +8,25 @@ from headlight.analysis.positions.tables import fixed_table, rotary_config
 
 
 def test_sinusoidal_products_depend_on_the_distance_alone_and_begin_at_half_the_width():
-    found = by_distance(table_products(fixed_table("sinusoidal_halves", 40, 32).values))
-    assert found.spread < 1e-5
-    assert found.mean[0] == pytest.approx(16)
-    assert found.mean[0] == found.mean.max()
+    actual = by_distance(table_products(fixed_table("sinusoidal_halves", 40, 32).values))
+    assert actual.spread < 1e-5
+    assert actual.mean[0] == pytest.approx(16)
+    assert actual.mean[0] == actual.mean.max()
 
 
 @pytest.mark.parametrize("encoding", ["rotary_halves", "rotary_interleaved"])
 def test_turned_products_are_the_mean_of_turned_unit_numbers(encoding):
-    found = turned_products(rotary_config(encoding, 8), 12)
+    actual = turned_products(rotary_config(encoding, 8), 12)
     speeds = 10_000.0 ** (-np.arange(0, 8, 2) / 8)
     angles = speeds * (np.arange(12)[:, None] - np.arange(12))[..., None]
-    np.testing.assert_allclose(found, np.cos(angles).mean(axis=-1), atol=1e-6)
-    assert by_distance(found).spread < 1e-6
+    np.testing.assert_allclose(actual, np.cos(angles).mean(axis=-1), atol=1e-6)
+    assert by_distance(actual).spread < 1e-6
 
 
 def test_by_distance_takes_each_pair_above_the_diagonal():
     products = np.array([[1.0, 2.0, 7.0], [2.0, 3.0, 6.0], [7.0, 6.0, 5.0]])
-    found = by_distance(products)
-    np.testing.assert_array_equal(found.mean, [3, 4, 7])
-    np.testing.assert_array_equal(found.least, [1, 2, 7])
-    np.testing.assert_array_equal(found.most, [5, 6, 7])
-    assert found.spread == 4
+    actual = by_distance(products)
+    np.testing.assert_array_equal(actual.mean, [3, 4, 7])
+    np.testing.assert_array_equal(actual.least, [1, 2, 7])
+    np.testing.assert_array_equal(actual.most, [5, 6, 7])
+    assert actual.spread == 4

@@ -12,12 +12,14 @@ from transformer_core.errors import ConfigError
 @pytest.mark.parametrize("k", [0, 1, 7, 40])
 def test_every_row_is_turned_onto_the_row_k_places_on(encoding, k: int):
     table = fixed_table(encoding, 64, 16)
-    found = shift(table, k)
-    assert found.turned.max() < 5e-7 and len(found.turned) == 64 - k
-    np.testing.assert_allclose(found.matrix @ found.matrix.T, np.eye(16), atol=1e-6)
-    np.testing.assert_allclose(found.unturned, np.abs(table.values[k:] - table.values[: 64 - k]).max(axis=1), atol=1e-7)
+    actual = shift(table, k)
+    assert actual.turned.max() < 5e-7 and len(actual.turned) == 64 - k
+    np.testing.assert_allclose(actual.matrix @ actual.matrix.T, np.eye(16), atol=1e-6)
+    np.testing.assert_allclose(
+        actual.unturned, np.abs(table.values[k:] - table.values[: 64 - k]).max(axis=1), atol=1e-7
+    )
     if k:
-        assert found.unturned.min() > 1000 * found.turned.max()
+        assert actual.unturned.min() > 1000 * actual.turned.max()
 
 
 def test_a_table_that_is_no_such_table_is_found_out():
@@ -25,8 +27,8 @@ def test_a_table_that_is_no_such_table_is_found_out():
     table = fixed_table("sinusoidal_halves", 20, 8)
     values = table.values.copy()
     values[11, 3] += 0.25
-    found = shift(PositionTable(values=values, columns=table.columns), 3)
-    assert set(np.flatnonzero(found.turned > 0.1)) == {8, 11}
+    actual = shift(PositionTable(values=values, columns=table.columns), 3)
+    assert set(np.flatnonzero(actual.turned > 0.1)) == {8, 11}
 
 
 def test_what_cannot_be_is_said():

@@ -46,10 +46,10 @@ def test_a_learned_table_is_the_models_own():
     model = shaken_model(odd_config(positions="learned"))
     encoder, decoder = both_stacks(model)
     for name, stack in (("encoder", encoder), ("decoder", decoder)):
-        found = learned_table(model, name)
-        np.testing.assert_array_equal(found.values, stack.pos_embed.table.detach().numpy())
-        assert found.columns == ()
-    assert spread_dimensions(found) == (0, 12, 24, 36)
+        actual = learned_table(model, name)
+        np.testing.assert_array_equal(actual.values, stack.pos_embed.table.detach().numpy())
+        assert actual.columns == ()
+    assert spread_dimensions(actual) == (0, 12, 24, 36)
 
 
 def test_what_cannot_be_is_said():

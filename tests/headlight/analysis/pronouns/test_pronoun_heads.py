@@ -91,19 +91,19 @@ def by_trying_all(score: Score) -> list[Heads]:
     [any_of((A,)), any_of((B,), (C,)), any_of((A, C)), any_of((A, B), (C, D)), any_of((A, B, D)), any_of((A, B, C, D))],
 )
 def test_the_smallest_set_is_one_of_those_found_by_trying_all(score: Score):
-    found = smallest_set(HEADS, score, at_least=0.9, most_sets=70)
-    assert found is not None
+    actual = smallest_set(HEADS, score, at_least=0.9, most_sets=70)
+    assert actual is not None
     expected = by_trying_all(score)
-    assert found.heads in expected
-    assert list(found.equally_small) == expected
-    assert found.n_checked == len(found.heads)
+    assert actual.heads in expected
+    assert list(actual.equally_small) == expected
+    assert actual.n_checked == len(actual.heads)
 
 
 def test_what_is_not_tried_in_full_is_not_said_to_be_the_smallest():
     score = any_of((A, B, C))
-    found = smallest_set(HEADS, score, at_least=0.9, most_sets=28)  # all sets of two, not all of three
-    assert found is not None
-    assert (found.heads, found.n_checked, found.equally_small) == ((A, B, C), 2, ())
+    actual = smallest_set(HEADS, score, at_least=0.9, most_sets=28)  # all sets of two, not all of three
+    assert actual is not None
+    assert (actual.heads, actual.n_checked, actual.equally_small) == ((A, B, C), 2, ())
 
     greedy = smallest_set(HEADS, score, at_least=0.9, most_sets=0)
     assert greedy is not None

@@ -32,21 +32,23 @@ def test_it_is_what_a_run_reads_and_writes(
 ):
     model, tokenizer = make(architecture, seed=seed)
     fixed = fix_text(model, tokenizer, text, target=target, max_tokens=12)
-    said = run_text(model, tokenizer, text, target=target, max_tokens=12)
-    assert (fixed.source, fixed.output, fixed.inputs) == (said.source, said.output, said.inputs)
-    assert fixed.target == said.target and fixed.left_out == said.left_out and bool(fixed.left_out) == (text == LONG)
+    actual = run_text(model, tokenizer, text, target=target, max_tokens=12)
+    assert (fixed.source, fixed.output, fixed.inputs) == (actual.source, actual.output, actual.inputs)
+    assert (
+        fixed.target == actual.target and fixed.left_out == actual.left_out and bool(fixed.left_out) == (text == LONG)
+    )
     seen = watch(model, fixed.inputs)
-    for name, patterns in said.patterns.items():
+    for name, patterns in actual.patterns.items():
         np.testing.assert_array_equal(seen.patterns[name], patterns)
     with torch.inference_mode():
         log_probs = model(*(torch.tensor([ids]) for ids in fixed.inputs)).log_softmax(-1)[0]
     judged = [float(log_probs[at, token]) for at, token in zip(fixed.judged, fixed.expected, strict=True)]
     if architecture == "encoder_only":
-        assert fixed.judged == tuple(blank.position for blank in said.blanks)
-        best = [blank.candidates[0].probability for blank in said.blanks]
+        assert fixed.judged == tuple(blank.position for blank in actual.blanks)
+        best = [blank.candidates[0].probability for blank in actual.blanks]
         np.testing.assert_allclose(np.exp(judged), best, atol=1e-6)
     else:
         first = fixed.judged[0]
         assert fixed.judged == tuple(range(first, first + len(judged)))
         assert fixed.expected[: len(fixed.inputs[-1]) - first - 1] == fixed.inputs[-1][first + 1 :]
-        assert np.exp(np.mean(judged)) == pytest.approx(said.mean_probability, abs=1e-6)
+        assert np.exp(np.mean(judged)) == pytest.approx(actual.mean_probability, abs=1e-6)

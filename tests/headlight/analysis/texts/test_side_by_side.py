@@ -66,11 +66,11 @@ def test_what_can_be_compared():
 def test_the_queries_with_a_choice_are_those_of_the_heads_own_layers():
     """In layer 0 each token sees itself alone: nothing could change there; among all heads, all queries count."""
     a, b = (Patterns(2, 3, 5, seed=seed, narrow=0) for seed in (1, 2))
-    found = changes(a, b, shared(CAT, DOG))
+    actual = changes(a, b, shared(CAT, DOG))
     for head in range(3):
         rows = [jensenshannon(a.weights[1, head, q], b.weights[1, head, q], base=2) for q in range(5)]
-        assert found[1, head] == pytest.approx(np.mean(rows), abs=1e-6)
-    assert not found[0].any()
+        assert actual[1, head] == pytest.approx(np.mean(rows), abs=1e-6)
+    assert not actual[0].any()
     pair = aligned_head(a, b, shared(CAT, DOG), (0, 0), (1, 2))
     assert (pair.mask_a == np.eye(5)).all() and pair.mask_b.all()
     both = [*a.weights.reshape(6, 5, 5), *b.weights.reshape(6, 5, 5)]
@@ -99,10 +99,10 @@ def test_models_of_other_shapes_are_refused_calmly():
 def test_distances_by_writing_come_from_cka_on_paired_positions():
     random = np.random.default_rng(7)
     a, b = random.normal(size=(2, 2, 5, 4)), random.normal(size=(1, 3, 6, 8))
-    found = distances_by_writing(a, b, align_tokens(CAT, LONG))
+    actual = distances_by_writing(a, b, align_tokens(CAT, LONG))
     kept = [0, 2, 3, 4, 5]
-    assert found[1, 4] == pytest.approx(sqrt(1 - cka_matrix([a[0, 1]], [b[0, 0][kept]]).item()))
-    np.testing.assert_allclose(found.diagonal(), 0)
+    assert actual[1, 4] == pytest.approx(sqrt(1 - cka_matrix([a[0, 1]], [b[0, 0][kept]]).item()))
+    np.testing.assert_allclose(actual.diagonal(), 0)
     turned = np.concatenate([a, a @ np.linalg.qr(random.normal(size=(4, 4)))[0] * 3 + 1])
     alone = distances_by_writing(turned, None, None)
     np.testing.assert_allclose(alone[range(4), range(4, 8)], 0, atol=1e-6)
@@ -117,9 +117,9 @@ def test_a_head_that_writes_nothing_is_like_itself_alone():
 def test_layers_are_compared_on_paired_positions():
     random = np.random.default_rng(9)
     a, b = random.normal(size=(3, 5, 4)), random.normal(size=(2, 6, 8))
-    found = layer_likeness(a, b, align_tokens(CAT, LONG))
-    assert found.shape == (3, 2)
-    assert found[2, 1] == pytest.approx(cka_matrix([a[2]], [b[1][[0, 2, 3, 4, 5]]]).item())
+    actual = layer_likeness(a, b, align_tokens(CAT, LONG))
+    assert actual.shape == (3, 2)
+    assert actual[2, 1] == pytest.approx(cka_matrix([a[2]], [b[1][[0, 2, 3, 4, 5]]]).item())
     np.testing.assert_allclose(layer_likeness(a, a, align_tokens(CAT, CAT)).diagonal(), 1)
 
 

@@ -46,9 +46,9 @@ def test_only_the_proportions_of_weights_count():
     heads, weights = patterns(4, 3, 5), np.array([1.0, 0.0, 2.0, 5.0])
     expected = sum(weight * head.astype(float) for weight, head in zip(weights, heads, strict=True)) / 8
     for scale in (1.0, 1e-9, 1e307):
-        found = combine(heads, weights * scale)
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
-        np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-5)
+        actual = combine(heads, weights * scale)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
+        np.testing.assert_allclose(actual.sum(axis=-1), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def test_a_source_is_found_as_it_is_and_what_is_held_out_is_preferred():
     )
     pairs = KnownPairs(corpus)
     assert len(pairs) == 3
-    found = pairs.find("  a b c\n")
-    assert found is not None and found.pair is PAIR and not found.is_held_out
+    actual = pairs.find("  a b c\n")
+    assert actual is not None and actual.pair is PAIR and not actual.is_held_out
     other = pairs.find("c")
     assert other is not None and other.pair == Pair("c", "d") and other.is_held_out
     assert pairs.find("A b c") is None and pairs.find("") is None

@@ -158,11 +158,11 @@ def test_an_overview_that_is_kept_is_the_same_and_counted(
     monkeypatch.setattr(attention_maps_module, "WRITTEN_OUT_BYTES", 0)  # as of a long text
     _, by_name, _ = seen
     for attention_maps in by_name.values():
-        made, n_bytes = attention_maps.overview(3), attention_maps.n_bytes
+        result, n_bytes = attention_maps.overview(3), attention_maps.n_bytes
         attention_maps.keep_overview(3)
         assert attention_maps.overview(3) is attention_maps.overview(3)
-        np.testing.assert_array_equal(attention_maps.overview(3).patterns, made.patterns)
-        assert attention_maps.n_bytes == n_bytes + made.patterns.nbytes
+        np.testing.assert_array_equal(attention_maps.overview(3).patterns, result.patterns)
+        assert attention_maps.n_bytes == n_bytes + result.patterns.nbytes
         assert attention_maps.overview(2).patterns.shape[2] == 2
 
 

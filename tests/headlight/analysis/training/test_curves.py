@@ -32,22 +32,22 @@ def test_a_log_becomes_curves():
 @pytest.mark.parametrize("reach", [0, 1, 4])
 def test_smoothed_by_loops(n: int, reach: int):
     curve = a_curve(n)
-    found = smoothed(curve, n_neighbours=reach)
+    actual = smoothed(curve, n_neighbours=reach)
     for i in range(n):
         before = min(i, reach)
         window = curve.values[i - before : i + before + 1]  # a slice ends with the curve
-        assert found.values[i] == pytest.approx(sum(window) / len(window))
-    np.testing.assert_array_equal(found.steps, curve.steps)
+        assert actual.values[i] == pytest.approx(sum(window) / len(window))
+    np.testing.assert_array_equal(actual.steps, curve.steps)
 
 
 @given(st.integers(0, 500), st.integers(2, 60), st.integers(0, 10))
 def test_thinning_keeps_ends_and_extremes(n: int, n_points: int, seed: int):
     curve = a_curve(n, seed)
-    found = thinned(curve, n_points=n_points)
-    assert len(found.steps) <= max(n_points + 2, 0)
+    actual = thinned(curve, n_points=n_points)
+    assert len(actual.steps) <= max(n_points + 2, 0)
     points = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
-    assert all(points[step] == value for step, value in zip(found.steps.tolist(), found.values.tolist(), strict=True))
-    assert (np.diff(found.steps) > 0).all()
+    assert all(points[step] == value for step, value in zip(actual.steps.tolist(), actual.values.tolist(), strict=True))
+    assert (np.diff(actual.steps) > 0).all()
     if n:
-        assert (found.steps[0], found.steps[-1]) == (curve.steps[0], curve.steps[-1])
-        assert (found.values.min(), found.values.max()) == (curve.values.min(), curve.values.max())
+        assert (actual.steps[0], actual.steps[-1]) == (curve.steps[0], curve.steps[-1])
+        assert (actual.values.min(), actual.values.max()) == (curve.values.min(), curve.values.max())

@@ -40,25 +40,25 @@ def films(make: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Mad
     """Films of three snapshots that have nothing in common, and their models."""
     films: dict[str, Made3] = {}
     for architecture in TEXT_OF:
-        film, made = Film(tmp_path_factory.mktemp("run")), [make(architecture, seed=step) for step in STEPS]
-        film.begin(*made[0], {"examples": [TEXT_OF[architecture]]})
-        for step, (model, _) in zip(STEPS, made, strict=True):
+        film, result = Film(tmp_path_factory.mktemp("run")), [make(architecture, seed=step) for step in STEPS]
+        film.begin(*result[0], {"examples": [TEXT_OF[architecture]]})
+        for step, (model, _) in zip(STEPS, result, strict=True):
             film.add(step, model)
-        films[architecture] = film, made
+        films[architecture] = film, result
     return films
 
 
 @pytest.fixture
 def to_change(films: dict[str, Made3], tmp_path: Path) -> Made3:
-    film, made = films["encoder_decoder"]
+    film, result = films["encoder_decoder"]
     copytree(film.folder, tmp_path / "film")
-    return Film(tmp_path), made
+    return Film(tmp_path), result
 
 
 @each_architecture
 def test_each_snapshot_gives_what_its_own_model_gives(films: dict[str, Made3], architecture: Architecture):
-    film, made = films[architecture]
-    fixed = fix_text(*made[-1], TEXT_OF[architecture])
+    film, result = films[architecture]
+    fixed = fix_text(*result[-1], TEXT_OF[architecture])
     snapshots = [*read_snapshots(film, STEPS, fixed)]
     for snapshot, step in zip(snapshots, STEPS, strict=True):
         assert isinstance(snapshot, SnapshotReading) and snapshot.step == step
@@ -73,18 +73,18 @@ def test_each_snapshot_gives_what_its_own_model_gives(films: dict[str, Made3], a
 
 
 def test_a_snapshot_is_found_by_the_nearest_step_and_passed_over_where_it_was_thinned_out(films: dict[str, Made3]):
-    film, made = films["decoder_only"]
-    fixed = fix_text(*made[0], "The cat")
+    film, result = films["decoder_only"]
+    fixed = fix_text(*result[0], "The cat")
     steps = (0, 1, 3, 7, 20, 21)
-    found = [m for m in read_snapshots(film, steps, fixed) if isinstance(m, SnapshotReading)]
-    reading = FilmReading.of(fixed, found[::-1])
+    results = [m for m in read_snapshots(film, steps, fixed) if isinstance(m, SnapshotReading)]
+    reading = FilmReading.of(fixed, results[::-1])
     assert reading.steps.tolist() == [*STEPS]
     assert [reading.place(step) for step in (0, 1, 2, 3, 11, 12, 20, 10**90)] == [0, 0, 1, 1, 1, 2, 2, 2]
 
 
 def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
-    film, made = films["encoder_only"]
-    fixed = fix_text(*made[0], "The cat.")
+    film, result = films["encoder_only"]
+    fixed = fix_text(*result[0], "The cat.")
     reading = FilmReading.of(fixed, [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)])
     assert reading.log_probs.shape == (3, 0)
     assert np.isnan(reading.loss).all() and np.isnan(reading.mean_probability).all()
@@ -111,9 +111,9 @@ def diverged(film: Film, config: tc.ModelConfig) -> None:
     [(truncated, "damaged or truncated"), (of_another_model, "does not match"), (diverged, "diverged")],
 )
 def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, damage: Any, words: str):
-    film, made = to_change
-    damage(film, made[0][0].config)
-    first, bad, last = read_snapshots(film, STEPS, fix_text(*made[-1], TEXTS[0]))
+    film, result = to_change
+    damage(film, result[0][0].config)
+    first, bad, last = read_snapshots(film, STEPS, fix_text(*result[-1], TEXTS[0]))
     assert isinstance(bad, DamagedSnapshot) and bad.step == 3 and words in str(bad.reason)
     assert isinstance(first, SnapshotReading) and isinstance(last, SnapshotReading)
 

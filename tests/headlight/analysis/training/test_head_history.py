@@ -94,9 +94,9 @@ def test_snapshots_are_of_the_same_heads():
 )
 @pytest.mark.parametrize("measure", HABITS)
 def test_a_habit_appears_at_the_first_of_two_snapshots_in_a_row(scores: list[float], steps: list[int], measure: str):
-    found = appearances(history_of(scores, measure=measure))
-    assert [(one.name, one.measure, one.step) for one in found] == [(CROSS, measure, step) for step in steps]
-    assert [one.is_from_start for one in found] == [step == 0 for step in steps]
+    actual = appearances(history_of(scores, measure=measure))
+    assert [(one.name, one.measure, one.step) for one in actual] == [(CROSS, measure, step) for step in steps]
+    assert [one.is_from_start for one in actual] == [step == 0 for step in steps]
 
 
 @pytest.mark.parametrize(("chance", "spread", "appears"), [(0.3, 0.05, True), (0.3, 0.06, False), (0.52, 0.0, False)])

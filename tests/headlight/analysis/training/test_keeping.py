@@ -50,13 +50,13 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
     assert [[*items] for items in measured] == [[*load_corpus("copy").held_out[:3]]]
     described = read_card(tmp_path / "kept")
     assert {name: value for name, value in described.items() if name not in ("heads", "usual")} == card
-    found = []
+    results = []
     for pair in load_corpus("copy").held_out[:4]:
         source = torch.tensor([load(tmp_path / "kept")[1].encode_for(pair.source, "encoder_decoder")])
         written = greedy_decode(model, source).tokens
         log_probs = model(source, written[:, :-1])[0].detach().log_softmax(-1).gather(-1, written[0, 1:, None])
-        found.append(float(log_probs.mean().exp()))
-    low, high = sorted(found)[:2]
+        results.append(float(log_probs.mean().exp()))
+    low, high = sorted(results)[:2]
     expected = low + 0.03 * (high - low)  # at 1 % of the way through three steps
     assert described["usual"] == {"pairs": 4, "least_probability": pytest.approx(expected, abs=2e-4)}
     (tmp_path / "other").mkdir()

@@ -36,13 +36,13 @@ def node(tree: Any) -> Node:
 def sides(tree: Any) -> list[Node]:
     """What stands between the equality signs of a formula."""
     tag, content = node(tree)
-    found: list[list[Node]] = [[]]
+    results: list[list[Node]] = [[]]
     for child in content if tag == "mrow" else ((tag, content),):
         if child == ("mo", "="):
-            found.append([])
+            results.append([])
         else:
-            found[-1].append(child)
-    return [node(("mrow", side)) for side in found]
+            results[-1].append(child)
+    return [node(("mrow", side)) for side in results]
 
 
 class Reader:
@@ -138,11 +138,11 @@ class Reader:
         return self.value(first)
 
     def arguments(self, rest: list[Node]) -> list[Number]:
-        found = [self.summed(rest)]
+        results = [self.summed(rest)]
         while (end := rest.pop(0)) == ("mo", ","):
-            found.append(self.summed(rest))
+            results.append(self.summed(rest))
         assert end == ("mo", ")"), end
-        return found
+        return results
 
 
 def values(
@@ -155,7 +155,7 @@ def values(
         AssertionError: an input is listed that the formula does not have.
     """
     reader = Reader(factors, terms, constants)
-    found = [reader.value(side) for side in sides(formula)]
+    results = [reader.value(side) for side in sides(formula)]
     for symbol, value in constants:
         written = node(symbol)
         if "∑" in repr(written):
@@ -163,4 +163,4 @@ def values(
             assert math.isclose(summed, float(value), rel_tol=1e-9), (summed, value)
         elif written != ("mrow", (("mi", "j"), ("mo", "−"), ("mi", "i"))):  # by which a trained bias is found
             assert written in reader.used, f"{written} is listed, but not in the formula"
-    return found
+    return results

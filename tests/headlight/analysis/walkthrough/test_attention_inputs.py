@@ -31,8 +31,8 @@ def test_the_papers_formula_gives_the_models_output(kind: str, attention: str, l
         with pytest.raises(SiteError):
             attention_inputs(model_of(kind), walk_through)
         return
-    found = by_numpy(attention_inputs(model_of(kind), walk_through))
-    np.testing.assert_allclose(found, walk_through.recomputed["attn_out"], rtol=1e-9, atol=1e-9)
+    actual = by_numpy(attention_inputs(model_of(kind), walk_through))
+    np.testing.assert_allclose(actual, walk_through.recomputed["attn_out"], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(

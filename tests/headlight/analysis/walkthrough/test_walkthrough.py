@@ -14,17 +14,17 @@ ANY = ("the paper's", "decoder", 1)
 
 def by_its_formula(number: Number) -> float:
     """What the formula comes to with the inputs that are listed; where it has several sides, all are the same."""
-    found = values(
+    actual = values(
         formula_tree(number.formula),
         factors=number.factors,
         terms=[vars(one) for one in number.terms],
         constants=[(formula_tree(symbol), value) for symbol, value in number.constants.items()],
     )
-    assert found == pytest.approx(found[:1] * len(found), rel=1e-9)
+    assert actual == pytest.approx(actual[:1] * len(actual), rel=1e-9)
     for one in number.terms:
         if one.b is not None:
             assert one.value == pytest.approx(one.a * one.b)
-    return found[0]
+    return actual[0]
 
 
 @each_place

@@ -18,12 +18,12 @@ def traces_of(figure: object) -> dict:
 def test_an_activation_is_drawn_with_its_lengths_and_its_spread():
     lengths = np.linalg.norm(CELLS, axis=1)
     figure = activation_figure(CELLS, ["The", "<cat>"], title="x", lengths=lengths, counts=COUNTS, edges=EDGES)
-    found = traces_of(figure)
-    np.testing.assert_array_equal(found["cells"].z, CELLS)
-    np.testing.assert_allclose(found["lengths"].x, lengths)
-    assert list(found["lengths"].y) == [0, 1] and found["lengths"].orientation == "h"
-    np.testing.assert_array_equal(found["spread"].y, COUNTS)
-    np.testing.assert_allclose(found["spread"].x, [-2, 0, 2])
+    actual = traces_of(figure)
+    np.testing.assert_array_equal(actual["cells"].z, CELLS)
+    np.testing.assert_allclose(actual["lengths"].x, lengths)
+    assert list(actual["lengths"].y) == [0, 1] and actual["lengths"].orientation == "h"
+    np.testing.assert_array_equal(actual["spread"].y, COUNTS)
+    np.testing.assert_allclose(actual["spread"].x, [-2, 0, 2])
     assert figure.layout.coloraxis3.cmin == -3 and figure.layout.coloraxis3.cmax == 3
     assert figure.layout.yaxis.range == (1.5, -0.5)  # the first position is at the top
     assert list(figure.layout.yaxis.ticktext) == ["The", "&lt;cat&gt;"]
@@ -54,7 +54,7 @@ def test_an_activation_of_many_numbers_says_what_its_cells_stand_for():
 def test_what_is_no_number_is_neutral_and_what_is_not_signed_begins_at_zero():
     cells = np.array([[0.5, np.nan]], dtype=np.float32)
     figure = activation_figure(cells, ["a"], title="x", counts=np.array([1]), edges=np.array([0.0, 0.5]))
-    found = traces_of(figure)
-    assert found[FORBIDDEN].coloraxis == "coloraxis2" and found["cells"].coloraxis == "coloraxis"
+    actual = traces_of(figure)
+    assert actual[FORBIDDEN].coloraxis == "coloraxis2" and actual["cells"].coloraxis == "coloraxis"
     with pytest.raises(ValueError, match="one edge more"):
         activation_figure(cells, ["a"], title="x", counts=np.array([1]), edges=np.array([0.0]))

@@ -25,8 +25,8 @@ def test_shares_of_each_model_add_up_to_one():
     figure = parameter_shares(models, title="Shares")
     total = sum(np.array(trace.x) for trace in figure.data)
     np.testing.assert_allclose(total, [1, 1])
-    found = traces_of(figure)
-    np.testing.assert_allclose([found["feed-forward"].x, found["positions"].x], [[0.75, 1], [0.25, 0]])
+    actual = traces_of(figure)
+    np.testing.assert_allclose([actual["feed-forward"].x, actual["positions"].x], [[0.75, 1], [0.25, 0]])
     assert len(figure.data) == 2  # parts that no model has are left out
 
 
@@ -35,9 +35,9 @@ def test_costs_are_drawn_over_the_length():
     curves = {"attention": np.array([0, 200, 20_000]), "rest": np.array([5, 50, 500])}
     hues = [*COST_HUES.values()][:2]
     figure = cost_curves(lengths, curves, hues=hues, title="x", unit="multiply-adds", marks={"here": 10, "far": 5000})
-    found = traces_of(figure)
-    assert np.isnan(found["attention"].y[0]) and found["attention"].y[2] == 20_000
-    assert found["rest"].customdata[1] == "rest: 50 multiply-adds"
+    actual = traces_of(figure)
+    assert np.isnan(actual["attention"].y[0]) and actual["attention"].y[2] == 20_000
+    assert actual["rest"].customdata[1] == "rest: 50 multiply-adds"
     assert [shape.x0 for shape in figure.layout.shapes] == [10]  # what lies beyond the axis is not marked
     low, high = 10 ** np.array(figure.layout.yaxis.range)
     assert 2.5 < low < 5 and 20_000 < high < 40_000

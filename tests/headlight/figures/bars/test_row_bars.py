@@ -18,8 +18,8 @@ def figure(values: np.ndarray = ROW, grid: TokenGrid = GRID, **more: Any) -> Fig
 
 
 def bars(drawn: Figure) -> Bar:
-    (found,) = (trace for trace in drawn.data if trace.type == "bar")
-    return found
+    (actual,) = (trace for trace in drawn.data if trace.type == "bar")
+    return actual
 
 
 def test_a_bar_for_each_key_with_title_and_words():

@@ -18,14 +18,14 @@ def figure(values: np.ndarray = VALUES, **more: Any) -> Figure:
 
 
 def points(drawn: Figure, name: str = "texts") -> Scatter:
-    (found,) = (trace for trace in drawn.data if trace.name == name)
-    return found
+    (actual,) = (trace for trace in drawn.data if trace.name == name)
+    return actual
 
 
 def test_each_text_is_a_point_at_its_value_and_the_chosen_one_is_marked():
-    found = points(figure())
-    assert list(found.x) == [0.1, 0.5, 0.5, 0.9]
-    assert list(found.y) == [0.5, 0.5, 1.5, 0.5]
+    actual = points(figure())
+    assert list(actual.x) == [0.1, 0.5, 0.5, 0.9]
+    assert list(actual.y) == [0.5, 0.5, 1.5, 0.5]
     assert points(figure()).customdata[1] == "text 1: 0.50 of its attention<br>two &lt;b&gt;"
     mark = points(figure(chosen=3), "chosen")
     assert (list(mark.x), list(mark.y)) == ([0.5], [1.5])
@@ -36,11 +36,11 @@ def test_each_text_is_a_point_at_its_value_and_the_chosen_one_is_marked():
 @pytest.mark.parametrize("n", [0, 1, 30, 300])
 def test_no_two_points_lie_on_each_other_and_all_are_seen(n: int):
     drawn = figure(np.random.default_rng(n).random(n).round(2))
-    found = points(drawn)
-    assert len(set(zip(found.x, found.y, strict=True))) == n
-    assert all(0 < y < drawn.layout.yaxis.range[1] for y in found.y)
+    actual = points(drawn)
+    assert len(set(zip(actual.x, actual.y, strict=True))) == n
+    assert all(0 < y < drawn.layout.yaxis.range[1] for y in actual.y)
     low, high = drawn.layout.xaxis.range
-    assert all(low < x < high for x in found.x)
+    assert all(low < x < high for x in actual.x)
 
 
 def test_the_range_is_fixed_and_nothing_falls_off_it():

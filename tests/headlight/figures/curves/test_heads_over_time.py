@@ -21,9 +21,9 @@ def lines(figure: Figure, words: str = "</b>") -> list[Scatter]:
 def test_a_line_for_each_head_in_a_panel_for_each_attention():
     given = {"decoder": scores(2, 3), "cross": scores(2, 3, seed=1)}
     figure = heads_over_time(STEPS, given)
-    found = lines(figure)
-    assert len(found) == 12
-    for trace in found:
+    actual = lines(figure)
+    assert len(actual) == 12
+    for trace in actual:
         words, *_ = trace.hovertemplate.removeprefix("<b>").partition("</b>")
         attention, _, place = words.rpartition(" L")
         name = {"Decoder self-attention": "decoder", "Cross-attention": "cross"}[attention]

@@ -21,11 +21,11 @@ TITLE = "Attention of every head"
 def some(*names: str, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Patterns and masks of some of these attentions; no two weights are alike."""
     names = names or tuple(SIZES)[:3]
-    made = np.random.default_rng(seed)
+    result = np.random.default_rng(seed)
     masks = {name: np.ones((SIZES[name][0], *SIZES[name][2:]), dtype=bool) for name in names}
     if "<Decoder>" in masks:  # a window in the middle layer
         masks["<Decoder>"] = np.stack([np.tri(4), np.tri(4) - np.tri(4, k=-2), np.tri(4)]).astype(bool)
-    return {name: made.random(SIZES[name]).astype(np.float32) * masks[name][:, None] for name in names}, masks
+    return {name: result.random(SIZES[name]).astype(np.float32) * masks[name][:, None] for name in names}, masks
 
 
 def traces_of(figure: go.Figure) -> dict[str, Any]:

@@ -65,10 +65,10 @@ def test_scores_are_around_zero_and_minus_infinity_is_forbidden():
     axis = figure.layout[cells.coloraxis]
     assert (axis.cmin, axis.cmax) == (-4.25, 4.25)
     np.testing.assert_array_equal(np.isfinite(heatmap(figure, "masked").z), ~CAUSAL)
-    told = words(figure, "scores")
-    assert told[1][0] == "query 1 'b' → key 0 'd': score −4.25"
-    assert told[2][2] == "query 2 'c' → key 2 'f': score −0.01"
-    assert told[0][1] == "query 0 'a' → key 1 'e': masked"
+    text = words(figure, "scores")
+    assert text[1][0] == "query 1 'b' → key 0 'd': score −4.25"
+    assert text[2][2] == "query 2 'c' → key 2 'f': score −0.01"
+    assert text[0][1] == "query 0 'a' → key 1 'e': masked"
 
 
 def test_powers_of_ten_have_a_fixed_range_and_tell_the_weight():
@@ -78,8 +78,8 @@ def test_powers_of_ten_have_a_fixed_range_and_tell_the_weight():
     axis = figure.layout.coloraxis
     assert (axis.cmin, axis.cmax) == (-4, 0)
     assert list(axis.colorbar.ticktext) == ["1", "0.1", "0.01", "0.001", "≤ 0.0001"]
-    told = [text.split(": weight ")[1] for text in words(figure)[0]]
-    assert told == ["0.5", "0.00042", "0.000025", "below 0.000001"]
+    reports = [text.split(": weight ")[1] for text in words(figure)[0]]
+    assert reports == ["0.5", "0.00042", "0.000025", "below 0.000001"]
 
 
 def test_a_window_keeps_the_places_of_the_whole_text():

@@ -15,8 +15,8 @@ GRID = TokenGrid(("1.0", "1.1", "mean"), ("the", "<cat>", "the"), query_name="he
 
 
 def cells(drawn: Figure) -> Heatmap:
-    (found,) = (trace for trace in drawn.data if trace.type == "heatmap")
-    return found
+    (actual,) = (trace for trace in drawn.data if trace.type == "heatmap")
+    return actual
 
 
 def test_rows_from_top_to_bottom_on_a_fixed_range():
@@ -42,9 +42,9 @@ def test_of_many_cells_the_browser_composes_the_words():
     grid = TokenGrid([*(f"3.{head}" for head in range(11)), "mean"], ["x"] * n, query_name="head")
     drawn = step_rows(many, grid, title="x")
     assert cells(drawn).customdata is None and cells(drawn).meta == "words"
-    told = drawn.layout.meta["words"]
-    assert told["queries"][2] == "head 3.2" and told["queries"][-1] == "mean of these rows"
-    assert told["keys"][4] == "key 4 'x'" and told["format"] == ".2f"
+    text = drawn.layout.meta["words"]
+    assert text["queries"][2] == "head 3.2" and text["queries"][-1] == "mean of these rows"
+    assert text["keys"][4] == "key 4 'x'" and text["format"] == ".2f"
 
 
 def test_heads_of_a_layer_or_all_layers_with_their_mean():
@@ -68,8 +68,8 @@ def alignment(*, n_shown: int = 2, marked: tuple[int | None, int | None] = (None
 
 
 def trace(drawn: Figure, name: str) -> Any:
-    (found,) = (trace for trace in drawn.data if trace.name == name)
-    return found
+    (actual,) = (trace for trace in drawn.data if trace.name == name)
+    return actual
 
 
 def test_only_what_is_written_is_there_and_the_rest_has_its_room():

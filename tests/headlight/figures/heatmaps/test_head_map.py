@@ -22,8 +22,8 @@ NAMES = {
 
 
 def trace(figure: Figure, name: str) -> Scatter:
-    (found,) = (trace for trace in figure.data if trace.name == name)
-    return found
+    (actual,) = (trace for trace in figure.data if trace.name == name)
+    return actual
 
 
 def test_each_head_has_a_mark_words_and_a_place_in_the_legend():
@@ -59,14 +59,14 @@ WAY = {"middle right": (1, 0), "middle left": (-1, 0), "top center": (0, -1), "b
 
 def boxes(points: np.ndarray, texts: list[str], sides: list[str], radius: float) -> dict[int, tuple[float, ...]]:
     """The left, top, right and bottom of each label."""
-    found: dict[int, tuple[float, ...]] = {}
+    results: dict[int, tuple[float, ...]] = {}
     for i, (side, text) in enumerate(zip(sides, texts, strict=True)):
         if side:
             width = 0.85 * text_width(text)
             x = points[i][0] + WAY[side][0] * (radius + width / 2)
             y = points[i][1] + WAY[side][1] * (radius + LINE / 2)
-            found[i] = (x - width / 2, y - LINE / 2, x + width / 2, y + LINE / 2)
-    return found
+            results[i] = (x - width / 2, y - LINE / 2, x + width / 2, y + LINE / 2)
+    return results
 
 
 def apart(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -85,12 +85,12 @@ def test_labels_cover_nothing_and_are_within(seed: int, n: int):
     texts = [f"{i // 8}.{i % 8}" for i in range(n)]
     sides = label_sides(points, texts, size=SIZE, radii=np.full(n, 6.0))
     assert len(sides) == n
-    found = boxes(points, texts, sides, 6.0)
+    actual = boxes(points, texts, sides, 6.0)
     marks = [(x - 6, y - 6, x + 6, y + 6) for x, y in points.tolist()]
-    for i, box in found.items():
+    for i, box in actual.items():
         assert min(box) >= 0 and box[2] <= SIZE[0] and box[3] <= SIZE[1]
         assert all(apart(box, mark) for j, mark in enumerate(marks) if i != j)
-        assert all(apart(box, other) for j, other in found.items() if i != j)
+        assert all(apart(box, other) for j, other in actual.items() if i != j)
 
 
 def test_labels_by_hand():

@@ -35,10 +35,10 @@ def test_by_hand():
 @given(arrays.arrays(np.float32, (3, 5), elements=st.floats(0, 1, width=32)))
 def test_a_level_is_within_half_a_step_of_its_weight(pattern: np.ndarray):
     mask = np.ones(pattern.shape, dtype=bool)
-    found, fine = levels(pattern, mask), fine_levels(pattern, mask)
-    np.testing.assert_allclose(found / TOP, pattern, atol=0.51 / TOP)
+    actual, fine = levels(pattern, mask), fine_levels(pattern, mask)
+    np.testing.assert_allclose(actual / TOP, pattern, atol=0.51 / TOP)
     np.testing.assert_allclose(fine / FINE_TOP, pattern, atol=0.51 / FINE_TOP)
-    assert (found <= TOP).all()
+    assert (actual <= TOP).all()
     assert (fine <= FINE_TOP).all()
 
 

@@ -33,12 +33,12 @@ def cells_of(figure: go.Figure, trace: go.Heatmap, part: np.ndarray) -> Cells:
 def check(figure: go.Figure, *, decimals: int = 2, unwritten: float = 0.0) -> Cells:
     """Return the words of all cells by their places, after comparing the numbers in cells with what is painted."""
     values: Cells = {}
-    told: Cells = {}
+    payload: Cells = {}
     written: Cells = {}
     for trace in figure.data:
         if trace.type == "heatmap" and trace.name != "masked":
             values |= cells_of(figure, trace, trace.z)
-            told |= cells_of(figure, trace, trace.customdata)
+            payload |= cells_of(figure, trace, trace.customdata)
         elif trace.type == "scatter" and trace.mode == "text":
             places = zip(map(int, trace.x), map(int, trace.y), trace.text, strict=True)
             written |= {(trace.xaxis or "x", x, y): number(text) for x, y, text in places}
@@ -46,7 +46,7 @@ def check(figure: go.Figure, *, decimals: int = 2, unwritten: float = 0.0) -> Ce
     for place, value in values.items():
         half = 0.5 * 10**-decimals + 1e-6
         assert abs(written[place] - value) <= half if place in written else abs(value) < unwritten + half
-    return told
+    return payload
 
 
 def draw_numbers(shape: tuple[int, ...], low: float = 0.0) -> np.ndarray:
@@ -77,9 +77,9 @@ def test_of_patterns_and_their_differences(n_rows: int, n_columns: int, is_maske
 def test_of_alignments(n_rows: int, n_columns: int):
     weights, n_shown = draw_numbers((n_rows, n_columns)), (n_rows + 1) // 2
     labels = names("t", n_rows), names("s", n_columns)
-    told = check(alignment_matrix(weights, TokenGrid(*labels), n_shown=n_shown), unwritten=0.05)
-    assert len(told) == n_shown * n_columns
-    for (_, x, y), words in told.items():
+    text = check(alignment_matrix(weights, TokenGrid(*labels), n_shown=n_shown), unwritten=0.05)
+    assert len(text) == n_shown * n_columns
+    for (_, x, y), words in text.items():
         assert words == f"query {y} 't{y}' → key {x} 's{x}': {weights[y, x]:.2f}"
 
 
@@ -90,9 +90,9 @@ def test_of_tables(n_rows: int, n_columns: int, stacked: bool):
     labels = names("r", n_rows), names("c", n_columns)
     panels = dict(zip("abc", values, strict=True))
     grid = TokenGrid(*labels, query_name="row", key_name="column")
-    told = check(number_panels(panels, grid, title="T", diverging=True, stacked=stacked))
-    assert len(told) == values.size
-    for (axes, x, y), words in told.items():
+    text = check(number_panels(panels, grid, title="T", diverging=True, stacked=stacked))
+    assert len(text) == values.size
+    for (axes, x, y), words in text.items():
         i = int(axes[1:] or 1) - 1
         where, _, value = words.rpartition(": ")
         assert (where, number(value)) == (f"{'abc'[i]}, row {y} 'r{y}', column {x} 'c{x}'", values[i, y, x])
@@ -121,9 +121,9 @@ def test_of_heads(n_rows: int, n_columns: int):
 def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
     weights = draw_numbers((n_rows, n_columns))
     grid = TokenGrid(names("h", n_rows), names("k", n_columns), query_name="head")
-    told = check(step_rows(weights, grid, title="T"), unwritten=0.05)
-    assert len(told) == weights.size
-    for (_, x, y), words in told.items():
+    text = check(step_rows(weights, grid, title="T"), unwritten=0.05)
+    assert len(text) == weights.size
+    for (_, x, y), words in text.items():
         assert words == f"head h{y} → key {x} 'k{x}': {weights[y, x]:.2f}"
 
 
@@ -132,9 +132,9 @@ def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
     moved = draw_numbers((2, n_rows, n_columns))
     grid = TokenGrid(names("r", n_rows), names("c", n_columns))
     form = "{row} {row_label} {column} {column_label} {value}"
-    told = check(moved_pair((moved[0], moved[1]), grid, titles=("A", "B"), title="T", hover_form=form), decimals=1)
-    assert len(told) == moved.size
-    for (axes, x, y), words in told.items():
+    text = check(moved_pair((moved[0], moved[1]), grid, titles=("A", "B"), title="T", hover_form=form), decimals=1)
+    assert len(text) == moved.size
+    for (axes, x, y), words in text.items():
         *where, value = words.split(" ")
         assert where == [str(y), f"r{y}", str(x), f"c{x}"]
         assert number(value) == moved[int(axes[1:] or 1) - 1, y, x]

@@ -11,8 +11,8 @@ COLUMNS = Side(title="dimension", words=["a", "<b>", "c"], ticks=["sin\n÷ 1", "
 
 
 def test_hover_is_in_words_and_a_large_one_leaves_them_to_the_browser():
-    told = position_matrix(VALUES, ROWS, COLUMNS, title="T", what="product").data[0].customdata
-    assert told[0][1] == "position 0 → &lt;b&gt;: product −0.25" and told[0][2] == ""
+    text = position_matrix(VALUES, ROWS, COLUMNS, title="T", what="product").data[0].customdata
+    assert text[0][1] == "position 0 → &lt;b&gt;: product −0.25" and text[0][2] == ""
     n = int(MOST_TEXTS**0.5) + 1
     side = Side(title="position", words=[f"position {place}" for place in range(n)])
     figure = position_matrix(np.zeros((n, n)), side, side, title="T", what="product", decimals=3)

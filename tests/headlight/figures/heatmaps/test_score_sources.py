@@ -27,8 +27,8 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
     assert figure.layout.yaxis.title.text == "source of query 7 'it'"
     assert figure.layout.xaxis.title.text == "source of key 1 '&lt;b&gt;'"
     assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>total</b>")
-    told = figure.data[0].customdata[1][2]
-    assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
+    text = figure.data[0].customdata[1][2]
+    assert text == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
 
 
 def test_numbers_stand_in_all_cells():

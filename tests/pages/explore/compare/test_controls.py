@@ -25,15 +25,15 @@ SNAPSHOTS = {"pairs": [0, 20, 40, 60], "short": [0], "none": []}
 @pytest.fixture(autouse=True)
 def trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings with these snapshots, and one that cannot be read."""
-    found: dict[str, Any] = {name: SimpleNamespace(name=name) for name in (*SNAPSHOTS, "broken")}
+    results: dict[str, Any] = {name: SimpleNamespace(name=name) for name in (*SNAPSHOTS, "broken")}
 
     def film(of: Any) -> Any:
         if of.name == "broken":
             raise OSError("gone")
         return SimpleNamespace(snapshots=lambda: SNAPSHOTS[of.name])
 
-    monkeypatch.setattr(runs, "available", lambda: found)
-    monkeypatch.setattr(runs, "find", found.get)
+    monkeypatch.setattr(runs, "available", lambda: results)
+    monkeypatch.setattr(runs, "find", results.get)
     monkeypatch.setattr(controls.run_readings, "film", film)
 
 
@@ -175,7 +175,7 @@ def says(of: Side | None = None, **more: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("of", "run_of", "said"),
+    ("of", "run_of", "message"),
     [
         (A, {"output": " u v "}, "A, one, generates “u v·”"),
         (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
@@ -191,5 +191,5 @@ def says(of: Side | None = None, **more: Any) -> str:
         ),
     ],
 )
-def test_a_side_says_what_it_writes_and_what_it_could_not_read(of: Side, run_of: dict[str, Any], said: str):
-    assert says(of, **run_of) == said
+def test_a_side_says_what_it_writes_and_what_it_could_not_read(of: Side, run_of: dict[str, Any], message: str):
+    assert says(of, **run_of) == message

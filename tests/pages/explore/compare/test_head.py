@@ -52,7 +52,7 @@ def alignment(n_pairs: int, replaced: int = 0, only_a: int = 0, only_b: int = 0)
 
 
 @pytest.mark.parametrize(
-    ("side", "said"),
+    ("side", "message"),
     [
         (
             alignment(9, replaced=4, only_a=3),
@@ -65,8 +65,8 @@ def alignment(n_pairs: int, replaced: int = 0, only_a: int = 0, only_b: int = 0)
         ),
     ],
 )
-def test_what_was_paired_is_told_in_a_sentence(side: TokenAlignment, said: str):
-    assert head._paired(side, "queries", elsewhere=" and so on") == said
+def test_what_was_paired_is_told_in_a_sentence(side: TokenAlignment, message: str):
+    assert head._paired(side, "queries", elsewhere=" and so on") == message
 
 
 def test_a_cell_is_marked_in_all_three_maps_as_far_as_they_reach(open_app: OpenApp, checkpoints):

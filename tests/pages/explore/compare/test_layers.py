@@ -89,9 +89,9 @@ def test_two_texts_with_the_same_number_of_tokens_are_compared_as_they_are(
 
 
 def read(a: Side, b: Side) -> ComparisonData:
-    found: list[ComparisonData] = []
-    shown(lambda: found.append(ComparisonData.of(a, b)))
-    return found[0]
+    results: list[ComparisonData] = []
+    shown(lambda: results.append(ComparisonData.of(a, b)))
+    return results[0]
 
 
 LONG, SHORT = "The dog sees the cat.", "The dog sees the."
@@ -106,11 +106,11 @@ def states(folder: Path, name: str, inputs: Sequence[Sequence[int]]) -> dict[str
     model, _ = tc.load(folder / name)
     with tc.capture(model, "*.hook_resid_pre", "*.hook_resid_post") as acts:
         model(*(torch.tensor([ids]) for ids in inputs))
-    found = {}
+    results = {}
     for stack, n in (("encoder", model.config.n_encoder_layers), ("decoder", model.config.n_decoder_layers)):
         sites = [f"{stack}.blocks.0.hook_resid_pre", *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n))]
-        found[stack] = [acts[site][0].double().numpy() for site in sites if n]
-    return found
+        results[stack] = [acts[site][0].double().numpy() for site in sites if n]
+    return results
 
 
 def cka(x: np.ndarray, y: np.ndarray) -> float:

@@ -38,24 +38,24 @@ def check_distances(found: compare_map.MappedHeads, *maps: Any) -> None:
 
 def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData):
     a, b = (model_run.attention_maps for model_run in data.model_runs)
-    found = compare_map.mapped(data, compare_map.shared_tokens(data)[0])
+    actual = compare_map.mapped(data, compare_map.shared_tokens(data)[0])
     of_a = [("A", HeadName("encoder", layer, head)) for layer in range(2) for head in range(2)]
-    assert found.heads == of_a + [("B", HeadName("encoder", 0, head)) for head in range(3)]
-    check_distances(found, a["encoder"], b["encoder"])
-    assert found.is_both and found.groups.shape == (7,) and len(found.names) == found.groups.max() + 1
-    assert found.laid_out.points.shape == (7, 2)
+    assert actual.heads == of_a + [("B", HeadName("encoder", 0, head)) for head in range(3)]
+    check_distances(actual, a["encoder"], b["encoder"])
+    assert actual.is_both and actual.groups.shape == (7,) and len(actual.names) == actual.groups.max() + 1
+    assert actual.laid_out.points.shape == (7, 2)
     alone = compare_map.mapped(data, None)
     assert alone.heads == of_a and not alone.is_both
     check_distances(alone, a["encoder"])
     other = run({"encoder": patterns(1, 1, 3, 3), "cross": patterns(1, 2, 3, 3, seed=1)}, "xyz", "xyz")
     crossed = comparison(data.model_runs[0], other, data.a, side("B", head=HeadName("cross", 0, 1)))
-    found = compare_map.mapped(crossed, crossed.shared("encoder", "cross"))
-    assert found.heads == [*of_a, ("B", HeadName("cross", 0, 0)), ("B", HeadName("cross", 0, 1))]
-    check_distances(found, a["encoder"], other.attention_maps["cross"])
+    actual = compare_map.mapped(crossed, crossed.shared("encoder", "cross"))
+    assert actual.heads == [*of_a, ("B", HeadName("cross", 0, 0)), ("B", HeadName("cross", 0, 1))]
+    check_distances(actual, a["encoder"], other.attention_maps["cross"])
 
 
 @pytest.mark.parametrize(
-    ("chosen", "of_b", "told"),
+    ("chosen", "of_b", "text"),
     [
         ("both", {"text": "a c"}, None),
         ("a", {}, ""),
@@ -63,15 +63,15 @@ def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData
         ("both", {"head": HeadName("encoder", 0, 1)}, "so each head appears only once."),
     ],
 )
-def test_the_heads_of_b_are_there_where_they_show_something_else(chosen: str, of_b: dict[str, Any], told: str | None):
+def test_the_heads_of_b_are_there_where_they_show_something_else(chosen: str, of_b: dict[str, Any], text: str | None):
     view_fields.ON_MAP.set(chosen)
     maps = {name: patterns(1, 2, 3, 3) for name in ("encoder", "cross")}
     a = side("A", head=HeadName("encoder", 0, 0))
     shared, remark = compare_map.shared_tokens(
         comparison(run(maps, "xyz", "xyz"), run(maps, "xyz", "xyz"), a, replace(a, letter="B", **of_b))
     )
-    assert (shared is not None) == (told is None)
-    assert remark.endswith(told or "") and bool(remark) == bool(told)
+    assert (shared is not None) == (text is None)
+    assert remark.endswith(text or "") and bool(remark) == bool(text)
 
 
 def test_two_sides_with_other_tokens_have_no_joint_map(data: ComparisonData):
@@ -104,8 +104,8 @@ def test_habits_are_measured_on_each_side_with_its_own_special_tokens():
     assert scores["first"].tolist() == [1, 0]
     assert scores["special"].tolist() == [1, 1], "each looks at the one that is special in its own text"
     assert value_of(compare_map._scores(data, None))["special"].tolist() == [1]
-    found = compare_map.mapped(data, None)
-    assert [(name.habit, name.mean) for name in found.names] == [("first", 1.0)], "a cluster is named after its habit"
+    actual = compare_map.mapped(data, None)
+    assert [(name.habit, name.mean) for name in actual.names] == [("first", 1.0)], "a cluster is named after its habit"
 
 
 def test_a_habit_that_one_of_the_two_attentions_cannot_have_names_no_cluster():

@@ -80,8 +80,8 @@ def test_a_pasted_list_is_read_and_is_in_the_link(open_app: OpenApp, monkeypatch
     assert url_of(app)["list"].splitlines()[0] == "The cat sees."
     assert "over 2 texts" in words_of(open_compare(open_app, **url_of(app)))
     app.text_area(key="compare-list-box").set_value("\n".join(f"The cat {i} sees." for i in range(400))).run()
-    for told in ("The list has 400 texts; only the first 5 are used.", "too many for a link", "over 5 texts"):
-        assert told in words_of(app)
+    for text in ("The list has 400 texts; only the first 5 are used.", "too many for a link", "over 5 texts"):
+        assert text in words_of(app)
     assert "list" not in url_of(app)
 
 

@@ -40,19 +40,19 @@ def on_text(text: str, entropy: float | None, weight: float = 0.5) -> HeadOnText
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[int, str], Any]:
     """What each side's head does on each text, by its layer and the text; an error where it cannot be read."""
-    found: dict[tuple[int, str], Any] = {}
+    results: dict[tuple[int, str], Any] = {}
     for layer, values in enumerate(ENTROPY.values()):
-        found |= {(layer, text): on_text(text, value) for text, value in zip(TEXTS, values, strict=True)}
+        results |= {(layer, text): on_text(text, value) for text, value in zip(TEXTS, values, strict=True)}
 
     def measured(of: Side, text: Any) -> Any:
-        one = found[of.head.layer, text]
+        one = results[of.head.layer, text]
         if isinstance(one, Exception):
             raise one
         return literal(one)
 
     monkeypatch.setattr(texts, "_on", measured)
-    monkeypatch.setattr(texts, "_over", lambda _, found: literal(HeadOverTexts.of(found)))
-    return found
+    monkeypatch.setattr(texts, "_over", lambda _, results: literal(HeadOverTexts.of(results)))
+    return results
 
 
 def sides(examples: tuple[str, ...] = TEXTS, layer_b: int = 1, text: str = "three", **of_b: Any) -> ComparisonData:

@@ -78,8 +78,8 @@ def again(app: AppTest) -> AppTest:
 
 def sent(app: AppTest, key: str) -> dict[str, Any]:
     """What was sent to the figure of a key."""
-    (found,) = (c.proto.json for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}"))
-    return dict(json.loads(found))
+    (actual,) = (c.proto.json for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}"))
+    return dict(json.loads(actual))
 
 
 def figure(app: AppTest, key: str) -> Figure:

@@ -24,12 +24,12 @@ def known(*links: tuple[int, int], n_agreed: int = 3, n_written: int = 3) -> Kno
 
 
 def made(truth: KnownAlignment | None, *, is_held_out: bool = True, is_found: bool = True) -> Alignment:
-    found = FoundPair(pair=Pair(source="a b c", target="A B C"), is_held_out=is_held_out)
+    actual = FoundPair(pair=Pair(source="a b c", target="A B C"), is_held_out=is_held_out)
     return Alignment(
         n_shown=3,
         weights=literal(WEIGHTS),
         links=literal(frozenset()),
-        found=literal(found) if is_found else None,
+        found=literal(actual) if is_found else None,
         known=None if truth is None else literal(truth),
         trouble=None,
     )
@@ -49,12 +49,12 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("truth", "told"), TOLD)
-def test_links_of_the_maximum_are_scored_against_the_gold_ones(truth: KnownAlignment, told: list[str]):
-    said = alignment._verdict(made(truth))
-    assert all(part in said for part in told)
+@pytest.mark.parametrize(("truth", "text"), TOLD)
+def test_links_of_the_maximum_are_scored_against_the_gold_ones(truth: KnownAlignment, text: list[str]):
+    text = alignment._verdict(made(truth))
+    assert all(part in text for part in text)
     for part in ("so far", "cannot be lower than", "differs from the corpus target", "generate a word"):
-        assert (part in said) == (part in " ".join(told))
+        assert (part in text) == (part in " ".join(text))
     assert "(used for training)" in alignment._verdict(made(truth, is_held_out=False))
 
 

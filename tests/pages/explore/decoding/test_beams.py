@@ -26,30 +26,30 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the tree was drawn from."""
-    found: dict[str, Any] = {}
-    monkeypatch.setattr(beams, "branches", lambda **given: found.update(given))
-    return found
+    results: dict[str, Any] = {}
+    monkeypatch.setattr(beams, "branches", lambda **given: results.update(given))
+    return results
 
 
 def search(**session: Any) -> Search:
-    found: list[Search] = []
-    drawn(lambda data: found.append(beams._search(data)), **session)
-    return found[0]
+    results: list[Search] = []
+    drawn(lambda data: results.append(beams._search(data)), **session)
+    return results[0]
 
 
 def test_ends_have_the_sums_of_a_forward_and_the_best_one_is_marked(sent: dict[str, Any], three_kinds: Path):
     drawn(beams.show, step=2, penalty=1.0, form="length")
-    found, ends = search(penalty=1.0, form="length"), {end.id: end for end in sent["ends"]}
-    assert ends.keys() == found.ends.keys() != set()
+    actual, ends = search(penalty=1.0, form="length"), {end.id: end for end in sent["ends"]}
+    assert ends.keys() == actual.ends.keys() != set()
     for node, end in ends.items():
-        path = found.paths[node]
+        path = actual.paths[node]
         total = sum(float(log_probs(three_kinds, path[:n])[path[n]]) for n in range(len(path)))
         assert (end.total, end.score) == pytest.approx((total, total / len(path)), abs=1e-4)
     best = max(ends, key=lambda node: ends[node].score)
-    assert found.paths[best] == found.best
+    assert actual.paths[best] == actual.best
     assert next(node for node in sent["nodes"] if node.id == best).on_path
-    at = found.paths[sent["at"]]
-    assert at == found.greedy[0][: len(at)] and 0 < len(at) <= 2
+    at = actual.paths[sent["at"]]
+    assert at == actual.greedy[0][: len(at)] and 0 < len(at) <= 2
 
 
 def test_a_search_is_kept_for_each_penalty_and_for_readers_of_both_languages(
@@ -82,23 +82,23 @@ def test_beams_of_a_prompt_begin_after_its_last_token(sent: dict[str, Any]):
 
 
 def test_the_controls_search_within_what_can_be_chosen(monkeypatch: pytest.MonkeyPatch):
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
 
     def draw(data: DecodingData) -> None:
-        found.append(beams._arguments(data))
+        results.append(beams._arguments(data))
         beams._controls()
 
     for penalty, used in ((0.6, 0.6), (4.5, 2.0)):
         app = drawn(draw, penalty=penalty, form="length")
         arguments = {"n_beams": N_BEAMS, "length_penalty": used, "penalty_form": "length", "max_new_tokens": N_NEW}
-        assert found[-1] == arguments
+        assert results[-1] == arguments
         assert app.slider(key="decoding-penalty-box").value == used
     app.slider(key="decoding-beams-box").set_value(5).run()
     app.slider(key="decoding-penalty-box").set_value(1.5).run()
-    assert found[-1] == arguments | {"n_beams": 5, "length_penalty": 1.5}
+    assert results[-1] == arguments | {"n_beams": 5, "length_penalty": 1.5}
     monkeypatch.setattr(beams, "FIRST_LENGTH", {"encoder_decoder": 99, "decoder_only": 99})
     drawn(draw)
-    assert found[-1]["max_new_tokens"] == 32 - 1, "<bos> takes one of the positions"
+    assert results[-1]["max_new_tokens"] == 32 - 1, "<bos> takes one of the positions"
 
 
 SEARCH = Search(
@@ -131,6 +131,6 @@ def test_the_best_text_stands_beside_the_greedy_one(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(beams, "text_of", lambda _, tokens: " ".join(map(str, tokens)))
     same = Search(**{**vars(SEARCH), "greedy": ((10, 11), -2.0)})
     nothing: Any = None
-    said = [beams._in_words(nothing, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
-    assert "“10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)" in said[0]
-    assert "both find “10 11” (−2.00 nats, score −1.00)" in said[1]
+    messages = [beams._in_words(nothing, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
+    assert "“10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)" in messages[0]
+    assert "both find “10 11” (−2.00 nats, score −1.00)" in messages[1]

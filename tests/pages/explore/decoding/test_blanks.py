@@ -115,29 +115,29 @@ def test_texts_and_models_without_blanks_are_told(tmp_path: Path, monkeypatch: p
 def test_what_is_saved_is_drawn_again_by_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     app = pressed(opened(), "blanks-next")
     monkeypatch.chdir(tmp_path)
-    made: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     arrays = {}
     for key in ("blanks-bars", "blanks-looks"):
         files = files_of(app, key)
-        arrays[key], made[key] = arrays_of(files), {}
-        exec(compile(files["py"], "redraw.py", "exec"), made[key])
-        redrawn, drawn = json.loads(made[key]["figure"].to_json()), figure(app, key)
+        arrays[key], results[key] = arrays_of(files), {}
+        exec(compile(files["py"], "redraw.py", "exec"), results[key])
+        redrawn, drawn = json.loads(results[key]["figure"].to_json()), figure(app, key)
         assert redrawn["data"] == drawn["data"]
         assert redrawn["layout"]["title"]["text"] == drawn["layout"]["title"]["text"]
-    blanks = made["blanks-bars"]["blanks"]
+    blanks = results["blanks-bars"]["blanks"]
     np.testing.assert_allclose([one.log_probs for one in blanks], arrays["blanks-bars"]["log_probs"], atol=1e-6)
     assert [blank.position for blank in blanks] == arrays["blanks-bars"]["places"].tolist()
-    np.testing.assert_allclose(made["blanks-looks"]["row"], arrays["blanks-looks"]["row"], atol=1e-7)
+    np.testing.assert_allclose(results["blanks-looks"]["row"], arrays["blanks-looks"]["row"], atol=1e-7)
 
 
 def test_the_shown_code_gives_the_shown_numbers(tree: FillingTree):
     app = pressed(opened(), "blanks-next", "blanks-next")
-    made: dict[str, Any] = {}
-    exec(compile(shown_code(app), "the shown code", "exec"), made)
-    assert written(made["filling"]) == url_of(app).get("filled", "")
-    for drawn, probabilities in zip(bars(app), made["probabilities"], strict=True):
+    results: dict[str, Any] = {}
+    exec(compile(shown_code(app), "the shown code", "exec"), results)
+    assert written(results["filling"]) == url_of(app).get("filled", "")
+    for drawn, probabilities in zip(bars(app), results["probabilities"], strict=True):
         np.testing.assert_allclose(drawn, probabilities, rtol=1e-6)
-    assert f"{made['filling'].total_log_prob:.2f} nats".replace("-", "−") in words_of(app)
+    assert f"{results['filling'].total_log_prob:.2f} nats".replace("-", "−") in words_of(app)
     alone = tree.at_once()
-    beside = tree.follow((step.position, alone[step.position].token) for step in made["filling"].steps)
-    assert made["beside"].total_log_prob == pytest.approx(beside.total_log_prob, abs=1e-5)
+    beside = tree.follow((step.position, alone[step.position].token) for step in results["filling"].steps)
+    assert results["beside"].total_log_prob == pytest.approx(beside.total_log_prob, abs=1e-5)

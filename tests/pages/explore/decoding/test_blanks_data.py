@@ -12,16 +12,16 @@ pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
 def current(**session: Any) -> tuple[BlanksData, Any]:
-    found: list[BlanksData] = []
-    app = drawn(found.append, **session)
-    return found[0], app
+    results: list[BlanksData] = []
+    app = drawn(results.append, **session)
+    return results[0], app
 
 
 def looked_at(**session: Any) -> int:
     """The blank that is looked at."""
-    found: list[int] = []
-    drawn(lambda data: found.append(data.place), **session)
-    return found[0]
+    results: list[int] = []
+    drawn(lambda data: results.append(data.place), **session)
+    return results[0]
 
 
 def pairs(filling: Filling) -> list[tuple[int, int]]:
@@ -101,10 +101,10 @@ def test_the_chosen_blank_is_shown_or_else_the_next_or_the_last(tree: FillingTre
     for place in tree.masks:
         assert looked_at(**{PLACE: place}) == place
     assert looked_at(**{PLACE: 0}) == looked_at(), "no blank is there"
-    found: list[tuple[int, int]] = []
+    results: list[tuple[int, int]] = []
     text = "The ____ sees the ____ and the ____."
-    drawn(lambda data: found.append((data.place, data.at.steps[-1].position)), text=text, **{REQUEST: "all"})
-    ((place, last),) = found
+    drawn(lambda data: results.append((data.place, data.at.steps[-1].position)), text=text, **{REQUEST: "all"})
+    ((place, last),) = results
     assert place == last
 
 

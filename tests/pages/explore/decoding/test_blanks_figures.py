@@ -86,11 +86,11 @@ def test_a_blank_and_what_fills_it_are_chosen(tree: FillingTree, labels: Any, dr
 
 
 def test_a_token_that_is_none_is_not_asked_for_and_a_table_quotes_its_labels(monkeypatch: pytest.MonkeyPatch):
-    asked: list[Any] = []
-    monkeypatch.setattr(blanks_data, "ask", asked.append)
+    arguments: list[Any] = []
+    monkeypatch.setattr(blanks_data, "ask", arguments.append)
     for chosen in (None, 0, "dog"):
         blanks_figures._choose_token(3, chosen)
-    assert asked == [(3, 0), (3, "dog")]
+    assert arguments == [(3, 0), (3, "dog")]
     text = blanks_figures._csv([4, 7], [["a,b", 'c"'], ["d"]], [np.array([0.5, 0.25]), np.array([1.0])])
     lines = [["4", "0", "a,b", "0.5"], ["4", "1", 'c"', "0.25"], ["7", "0", "d", "1.0"]]
     assert [*csv.reader(io.StringIO(text))][1:] == lines

@@ -123,9 +123,9 @@ def test_where_writing_ends_the_reason_is_given_and_not_a_step_before(folder: Pa
         ("5.6.7.8", 3, 4, None),
         (f"5.6.7.!{eos}", 4, 4, "ended the text here"),  # more cannot be allowed
     ):
-        said = words_of(opened("candidates", **PAIR, branches=branches, step=step, limit=limit))
+        text = words_of(opened("candidates", **PAIR, branches=branches, step=step, limit=limit))
         for one in ("ended the text at once", "ended the text here", f"All {ROOM} positions", "The limit of 4 tokens"):
-            assert (one in said) == (one == reason), (branches, step)
+            assert (one in text) == (one == reason), (branches, step)
 
 
 def test_steps_nearby_are_those_on_both_sides_but_none_behind_the_end(folder: Path):

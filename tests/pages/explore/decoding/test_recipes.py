@@ -22,20 +22,20 @@ LONG = "the cat " * 60
 
 def computed(make: Any, **session: Any) -> Any:
     """What is made in a session of the page."""
-    found: list[Any] = []
+    results: list[Any] = []
     values = {f"decoding-{name}": value for name, value in session.items()}
-    shown(lambda: found.append(make(models.available())), **values)
-    return found[0]
+    shown(lambda: results.append(make(models.available())), **values)
+    return results[0]
 
 
 def recipe(name: str, text: str, length: int, **session: Any) -> DecodingRecipe:
     def make(cards: Any) -> tuple[DecodingRecipe, Any]:
-        made = DecodingRecipe.of(Source.of(cards[name]), cards[name].config, text, length)
-        return made, value_of((made.given, made.tree, made.session, made.branches, made.branch))
+        result = DecodingRecipe.of(Source.of(cards[name]), cards[name].config, text, length)
+        return result, value_of((result.given, result.tree, result.session, result.branches, result.branch))
 
-    made, values = computed(make, **session)
+    result, values = computed(make, **session)
     assert len(values) == 5
-    return made
+    return result
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_branches_are_as_long_as_is_asked_for_or_as_they_begin(three_kinds: Path
     model, _, src = loaded(three_kinds)
     greedy = tc.greedy_decode(model, src, max_new_tokens=31).tokens[0, 1:].tolist()
     begun = tuple(range(10, 15))
-    made = recipe("en-fr", EXAMPLES[0], 3, branches=(Branch(), Branch(begun, (0,))), branch=1)
-    own, long = ([step.token for step in branch] for branch in value_of(made.branches))
+    result = recipe("en-fr", EXAMPLES[0], 3, branches=(Branch(), Branch(begun, (0,))), branch=1)
+    own, long = ([step.token for step in branch] for branch in value_of(result.branches))
     assert own == greedy[:3]
     assert long == [*begun], "not cut to 3"
-    assert [step.token for step in value_of(made.branch)] == long, "the one that is looked at"
-    assert value_of(tokens_of(made.branch)) == long
+    assert [step.token for step in value_of(result.branch)] == long, "the one that is looked at"
+    assert value_of(tokens_of(result.branch)) == long

@@ -24,9 +24,9 @@ def opened(**parameters: Any) -> AppTest:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the last tree was drawn from."""
-    found: dict[str, Any] = {}
-    monkeypatch.setattr(decoding_tree, "branches", lambda **given: found.update(given))
-    return found
+    results: dict[str, Any] = {}
+    monkeypatch.setattr(decoding_tree, "branches", lambda **given: results.update(given))
+    return results
 
 
 def click(app: AppTest, drawn: dict[str, Any], node: int) -> None:
@@ -75,9 +75,9 @@ def test_branches_that_begin_alike_are_shown_from_where_they_part(three_kinds: P
     app = opened(branches=f"~{'.'.join(map(str, greedy[:4]))}.!{other}", length="6")
     whole = [tokenizer.decode(greedy), tokenizer.decode([*greedy[:4], other])]
     beginning = tokenizer.decode(greedy[:2])
-    told = app.dataframe[0].value["branch"].tolist()
-    assert told[0] == f"… {whole[0].removeprefix(beginning).strip()}"
-    assert told[1].startswith(f"… {whole[1].removeprefix(beginning).strip()}")
+    text = app.dataframe[0].value["branch"].tolist()
+    assert text[0] == f"… {whole[0].removeprefix(beginning).strip()}"
+    assert text[1].startswith(f"… {whole[1].removeprefix(beginning).strip()}")
 
 
 def test_a_click_opens_a_step_and_a_branch_is_deleted(three_kinds: Path, drawn: dict[str, Any]):

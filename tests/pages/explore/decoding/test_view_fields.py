@@ -153,5 +153,5 @@ def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
     ],
 )
 def test_sampling_is_such_that_a_token_can_be_chosen(field: str, taken: Sequence[str], refused: Sequence[str]):
-    for asked in (*taken, *refused):
-        assert (fill(view_fields.FIELDS, {field: asked}) == []) == (asked in taken)
+    for request in (*taken, *refused):
+        assert (fill(view_fields.FIELDS, {field: request}) == []) == (request in taken)

@@ -31,16 +31,16 @@ def expected(two_models: Path) -> np.ndarray:
 @pytest.fixture
 def drawn_lines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the last lines were drawn from."""
-    found: dict[str, Any] = {}
-    monkeypatch.setattr(lines, "attention_lines", lambda **given: found.update(given))
-    return found
+    results: dict[str, Any] = {}
+    monkeypatch.setattr(lines, "attention_lines", lambda **given: results.update(given))
+    return results
 
 
 def test_with_a_heatmap_go_its_numbers_and_the_places_of_its_tokens(expected: np.ndarray, drawings: dict[str, Drawing]):
-    found: list[Any] = []
-    shown(lambda data: found.append(figure.show(data)), window=((1, 3), (3, 5)))
+    results: list[Any] = []
+    shown(lambda data: results.append(figure.show(data)), window=((1, 3), (3, 5)))
     drawn, cells = drawings[HEATMAP], expected[1, 2, 1:4, 3:6]
-    np.testing.assert_allclose(found[0].values, cells, atol=1e-6)
+    np.testing.assert_allclose(results[0].values, cells, atol=1e-6)
     np.testing.assert_allclose(drawn.cells("attention"), cells, atol=1e-6)
     places = [[str(query), TOKENS[query], str(key), TOKENS[key]] for query in range(1, 4) for key in range(3, 6)]
     assert [line[:4] for line in drawn.csv[1:]] == places
@@ -74,9 +74,9 @@ def test_the_heatmap_of_another_head_can_be_drawn_at_once(drawings: dict[str, Dr
 
 
 def test_where_nothing_is_left_that_is_said(drawings: dict[str, Drawing]):
-    found: list[Any] = []
-    app = shown(lambda data: found.append(figure.show(data)), hide="special", window=((6, 6), (6, 6)))
-    assert found == [None] and not drawings
+    results: list[Any] = []
+    app = shown(lambda data: results.append(figure.show(data)), hide="special", window=((6, 6), (6, 6)))
+    assert results == [None] and not drawings
     assert "All tokens in this range are excluded" in words_of(app)
 
 

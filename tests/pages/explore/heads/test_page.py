@@ -91,15 +91,15 @@ def test_a_url_that_asks_for_what_does_not_exist(open_app: OpenApp, parameters: 
 def test_each_wrong_field_of_the_page_is_one_sentence(open_app: OpenApp):
     app = open_app("heads", show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
     assert not app.exception
-    for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
-        assert f"The address has {asked}" in words_of(app).replace("&#39;", "'")
+    for request in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
+        assert f"The address has {request}" in words_of(app).replace("&#39;", "'")
 
 
 @pytest.mark.parametrize(("text", "begins"), [("", "Type a text above"), ("\t\n  ", "This text cannot be read: this")])
 def test_nothing_to_read(open_app: OpenApp, text: str, begins: str):
     app = open_app("heads", text=text)
     assert not app.exception
-    assert [said.value.startswith(begins) for said in (*app.info, *app.warning)] == [True]
+    assert [message.value.startswith(begins) for message in (*app.info, *app.warning)] == [True]
     assert not app.get("bidi_component")
     app.text_input(key="text-line").set_value("The cat.").run()
     assert overview_of(app)[1]
@@ -176,10 +176,10 @@ def test_every_other_figure_is_drawn_again_by_its_lines(open_app: OpenApp, tmp_p
         values = next(iter(arrays_of(files).values()))
         again: dict[str, Any] = {}
         exec(compile(files["py"], "redraw.py", "exec"), again)
-        made = again[name]
+        result = again[name]
         if name == "parts":
-            made = next(part for part in made if (part.of, part.side) == ("target", "source"))
-        np.testing.assert_allclose(getattr(made, "values", made).squeeze(), values.squeeze(), atol=1e-6)
+            result = next(part for part in result if (part.of, part.side) == ("target", "source"))
+        np.testing.assert_allclose(getattr(result, "values", result).squeeze(), values.squeeze(), atol=1e-6)
         looks_alike(again["figure"], sent(app, key))
 
 

@@ -119,13 +119,13 @@ def test_heads_are_put_together_beginning_with_the_chosen_one_and_taken_away_aga
 def test_only_heads_of_the_same_attention_are_pinned(
     session: dict[str, Any], monkeypatch: pytest.MonkeyPatch, pinned: Any, mixed: Sequence[tuple[int, int]], toasts: int
 ):
-    said: list[str] = []
-    monkeypatch.setattr(prose, "toast", said.append)
+    messages: list[str] = []
+    monkeypatch.setattr(prose, "toast", messages.append)
     names = ("attention", "layer", "head")
     sent = dict(zip(names, pinned, strict=False)) if isinstance(pinned, tuple) else pinned
     session[state.OVERVIEW] = {"pinned": sent}
     view_fields.on_pinned()
-    assert (mix(), len(said)) == (mixed, toasts)
+    assert (mix(), len(messages)) == (mixed, toasts)
 
 
 def test_what_another_text_or_model_does_not_have_is_let_go():

@@ -101,8 +101,8 @@ def act(app: AppTest, do: Callable[[], None], told: object = None) -> AppTest:
 
 def changes(app: AppTest) -> np.ndarray:
     """The bars of the logit differences; none where nothing acts."""
-    found = [figure for name, figure in figures_of(app).items() if name.endswith("-output-tokens")]
-    y = found[0]["data"][0]["y"] if found else {"bdata": "", "dtype": "f8"}
+    results = [figure for name, figure in figures_of(app).items() if name.endswith("-output-tokens")]
+    y = results[0]["data"][0]["y"] if results else {"bdata": "", "dtype": "f8"}
     return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
 
 
@@ -181,8 +181,8 @@ def test_what_is_no_stack_or_does_not_fit_is_refused_in_one_sentence_and_nothing
     app = opened(open_app, BOTH, cell="x", view="y")
     words = words_of(app).replace("\\", "")
     assert all(f"The address has {name} “{value}" in words for name, value in (("cell", "x"), ("view", "y")))
-    for told, is_told in (('[{"kind":"magic"}]', True), ("[]" + " " * 8_000, True), ([], False), (None, False)):
-        app = act(app, stack_view.take, told)
+    for text, is_told in (('[{"kind":"magic"}]', True), ("[]" + " " * 8_000, True), ([], False), (None, False)):
+        app = act(app, stack_view.take, text)
         assert stack_of(app) == BOTH
         assert ("intervention" in "".join(one.value for one in app.warning)) == is_told
     app.selectbox(key="model").set_value("tales").run()
@@ -224,8 +224,8 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     app = press(app, "interventions-add-it")
     cat = tc.load(three_kinds / "en-fr")[1].encode("cat")
     assert stack_of(app).entries == (TokenSwap(side="source", positions=(1,), tokens=tuple(cat)),)
-    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
-    assert json.loads(told.json)["entries"][0]["sentence"] == "swap input tokens: 1 “dog” → “cat”" and not app.warning
+    (text,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
+    assert json.loads(text.json)["entries"][0]["sentence"] == "swap input tokens: 1 “dog” → “cat”" and not app.warning
 
 
 def swept(app: AppTest, site: tuple[ComponentKind, bool] = ("head", True), way: str = "exact") -> AppTest:
@@ -268,14 +268,14 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
         exec(shown_code(app), {})
         printed = dict(eval(capsys.readouterr().out.splitlines()[-2], {"Component": Component}))
         assert printed == pytest.approx({one.component: one.change for one in results}, abs=1e-5)
-    for text, site, said in (
+    for text, site, message in (
         (TEXT, "query", "There is no fraction recovered here"),
         ("The cat sees the dog and the cat.", "pattern", "a pattern can only be patched between texts"),
     ):
         app.text_input(key="interventions-other-line").set_value(text).run()
         assert "en-fr-sweep-encoder" not in figures_of(app)
         app = swept(app, (site, False))  # type: ignore[arg-type]
-        assert said in words_of(app) + "".join(warning.value for warning in app.warning)
+        assert message in words_of(app) + "".join(warning.value for warning in app.warning)
 
 
 def test_by_default_a_sweep_asks_about_a_word_and_takes_values_with_counterparts(

@@ -58,12 +58,12 @@ def test_the_lines_give_the_arrays_in_a_clean_process_and_the_state_says_of_what
         loaded, tokenizer = tc.load(here / model)
         for key in keys:
             files = files_of(app, f"interventions-{key}")
-            told, own = json.loads(files["json"]), [*tokenizer.encode_for(text, loaded.config.architecture)]
+            actual, own = json.loads(files["json"]), [*tokenizer.encode_for(text, loaded.config.architecture)]
             weights = (here / model / "model.safetensors").read_bytes()
-            assert told["model"]["sha256"] == hashlib.sha256(weights).hexdigest()
-            assert told["view"]["text"] == text and from_json(json.dumps(told["stack"])) == stack
-            assert next(iter(told["ids"].values()))[: len(own)] == own and len(files["csv"].splitlines()) > 2
-            assert not is_sweep or (told["sweep"]["method"], told["sweep"]["kind"]) == (view, "head")
+            assert actual["model"]["sha256"] == hashlib.sha256(weights).hexdigest()
+            assert actual["view"]["text"] == text and from_json(json.dumps(actual["stack"])) == stack
+            assert next(iter(actual["ids"].values()))[: len(own)] == own and len(files["csv"].splitlines()) > 2
+            assert not is_sweep or (actual["sweep"]["method"], actual["sweep"]["kind"]) == (view, "head")
             paths.append(tmp_path / f"{model}-{view}-{key}")
             for ending in ("py", "npz"):
                 paths[-1].with_suffix(f".{ending}").write_bytes(files[ending])

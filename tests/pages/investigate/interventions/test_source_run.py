@@ -30,8 +30,8 @@ def opened(open_app: OpenApp, **parameters: str) -> AppTest:
 
 
 def board_data(app: AppTest) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(component(app, "source_run").json)
-    return told
+    payload: dict[str, Any] = json.loads(component(app, "source_run").json)
+    return payload
 
 
 def compared(folder: Path, kind: Any = "head") -> RunComparison:
@@ -40,8 +40,8 @@ def compared(folder: Path, kind: Any = "head") -> RunComparison:
 
 
 def test_the_boards_show_where_the_runs_differ(open_app: OpenApp, three_kinds: Path):
-    told, expected = board_data(opened(open_app)), compared(three_kinds)
-    encoder, decoder = told["boards"]
+    text, expected = board_data(opened(open_app)), compared(three_kinds)
+    encoder, decoder = text["boards"]
     assert (encoder["stack"], decoder["stack"]) == ("encoder", "decoder")
     big = 1  # the word that the other text has no counterpart for
     assert encoder["columnsHere"][big] is None and encoder["columnsHere"][big + 1] == big

@@ -26,5 +26,5 @@ def test_cells_in_words(cells: Any, english: str):
 
 def test_a_whole_row_has_no_rest_to_be_rescaled():
     edit = {"attention": "encoder", "layer": 0, "operation": "set", "number": 0.5, "renormalize": True}
-    said = [words.sentence(CellEdit(cells=(cell,), **edit), NO_TEXT) for cell in ((2, 1), (2, None), (None, 1))]
-    assert [", the rest of the row rescaled" in one for one in said] == [True, False, True]
+    messages = [words.sentence(CellEdit(cells=(cell,), **edit), NO_TEXT) for cell in ((2, 1), (2, None), (None, 1))]
+    assert [", the rest of the row rescaled" in one for one in messages] == [True, False, True]

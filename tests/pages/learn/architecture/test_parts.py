@@ -73,9 +73,9 @@ def test_a_cross_attentions_pattern_has_queries_of_the_target_and_keys_of_the_so
     expected = captured("en-fr", site, source, target)[2]
     np.testing.assert_allclose(drawn.arrays["values"], expected, atol=1e-5)
     assert drawn.rows[-1].startswith(f"{len(target) - 1} {data.model_run.target[-1]},{len(source) - 1},")
-    told = facts(bare)
-    assert told["elements"] == str(expected.size) and float(told["mean"]) == pytest.approx(expected.mean(), rel=1e-3)
-    assert float(told["standard deviation"]) == pytest.approx(expected.std(), rel=1e-3)
+    text = facts(bare)
+    assert text["elements"] == str(expected.size) and float(text["mean"]) == pytest.approx(expected.mean(), rel=1e-3)
+    assert float(text["standard deviation"]) == pytest.approx(expected.std(), rel=1e-3)
 
 
 def test_the_rows_of_keys_are_the_keys_own_tokens_and_masked_cells_are_not_counted(bare: Bare, look: Look):
@@ -105,8 +105,8 @@ def test_of_many_tokens_the_most_probable_are_drawn_and_all_are_counted(bare: Ba
     assert {*chosen} == {*np.argsort(-logits.max(axis=0), kind="stable")[:32].tolist()}
     np.testing.assert_allclose(drawn.arrays["values"], logits[:, chosen], rtol=1e-4, atol=1e-4)
     assert "shows the 32 of 944 tokens" in bare.words
-    told = facts(bare)
-    assert told["elements"] == f"{logits.size:,}" and float(told["mean"]) == pytest.approx(logits.mean(), rel=1e-3)
+    text = facts(bare)
+    assert text["elements"] == f"{logits.size:,}" and float(text["mean"]) == pytest.approx(logits.mean(), rel=1e-3)
 
 
 def test_the_chosen_hook_point_is_shown_or_the_one_to_look_at_first(bare: Bare, look: Look):
@@ -220,7 +220,7 @@ def test_memory_is_in_the_models_precision(bare: Bare, look: Look, precision: st
 
 
 @pytest.mark.parametrize(
-    ("model", "config", "told", "not_told"),
+    ("model", "config", "text", "not_told"),
     [
         ("fill-in", {"max_seq_len": 513}, ["From 513 tokens on"], ["so this never happens"]),  # the edge
         ("fill-in", {"max_seq_len": 512}, ["From 513 tokens on", "so this never happens"], []),
@@ -229,11 +229,11 @@ def test_memory_is_in_the_models_precision(bare: Bare, look: Look, precision: st
     ],
 )
 def test_what_is_said_fits_the_model(
-    bare: Bare, look: Look, model: str, config: dict[str, Any], told: list[str], not_told: list[str]
+    bare: Bare, look: Look, model: str, config: dict[str, Any], text: list[str], not_told: list[str]
 ):
     """Attention itself costs 2 n² d, the network 2 n d d_ff: more from d_ff + 1 tokens on."""
     cost.show(look(model, config=config))
-    assert all(words in bare.words for words in told) and not any(words in bare.words for words in not_told)
+    assert all(words in bare.words for words in text) and not any(words in bare.words for words in not_told)
 
 
 def test_the_share_that_a_cache_saves_is_of_the_marked_length(bare: Bare, look: Look):
@@ -318,21 +318,21 @@ def test_a_forward_pass_is_the_sum_of_its_products(bare: Bare, look: Look):
 def test_the_largest_part_and_a_layers_two_are_told(look: Look):
     large = {"en-fr": ("self-attention", "self_attn", 256), "fill-in": ("feed-forward", "mlp", 512)}
     for model, (largest, part, d_ff) in large.items():
-        told = parameters.look(look(model))
+        text = parameters.look(look(model))
         counts = {name: of.numel() for name, of in tc.load(f"checkpoints/{model}")[0].named_parameters()}
         share = sum(n for name, n in counts.items() if part in name) / sum(counts.values())
-        assert told.startswith(f"{largest} has the largest share here, {share:.0%}.")
+        assert text.startswith(f"{largest} has the largest share here, {share:.0%}.")
         of_layer = f"{2 * D * d_ff + d_ff + D:,} parameters and each attention {attention():,}. "
-        assert f"{of_layer}Here d_ff is {d_ff // D} · d_model" in told
+        assert f"{of_layer}Here d_ff is {d_ff // D} · d_model" in text
     assert "Per layer," not in parameters.look(look("induction")), "it has no feed-forward networks"
 
 
 def test_the_network_as_convolutions_gives_the_same_up_to_rounding(bare: Bare, look: Look):
     block.show(look("en-fr", text=TEXT, block="encoder.1.mlp"))
-    told = re.search(
+    text = re.search(
         r"with the same weights \[256, 128, 1\] and \[128, 256, 1\].*differ by at most (.*?)\.<", bare.words
     )
-    assert told is not None and float(told[1]) < 1e-4
+    assert text is not None and float(text[1]) < 1e-4
     bare.clear()
     block.show(look("en-fr", text=TEXT, block="encoder.1.self_attn"))
     assert "convolutions" not in bare.words

@@ -90,18 +90,18 @@ def test_each_row_of_the_output_has_its_target_and_both_probabilities(bare: Bare
 def test_an_edit_is_to_be_predicted_by_the_numbers_that_are_shown(bare: Bare, look: Look):
     assert edit._edit(look("en-fr", text=TEXT, attention="cross")) is None
     data = look("en-fr", text=TEXT, attention="cross", edits=((1, 1),))
-    made, outputs = edit._edit(data), edit._outputs(data, data.outcome)
-    assert made is not None
+    result, outputs = edit._edit(data), edit._outputs(data, data.outcome)
+    assert result is not None
     shown = [(row.word, row.before, row.now) for row in outputs.rows]
-    assert [*zip(made.labels, made.before.tolist(), made.after.tolist(), strict=True)] == shown
-    names = {made.name}
+    assert [*zip(result.labels, result.before.tolist(), result.after.tolist(), strict=True)] == shown
+    names = {result.name}
     for change in ({"edits": ((1, 2),)}, {"text": "The dog sleeps."}, {"layers": "one"}, {"preset": "none"}):
         other = edit._edit(look("en-fr", **{"text": TEXT, "attention": "cross", "edits": ((1, 1),)} | change))
         assert other is not None
         names.add(other.name)
     assert len(names) == 5
     again = edit._edit(look("en-fr", text=TEXT, attention="cross", edits=((1, 1),), layer=0, head=3))
-    assert again is not None and again.name == made.name, "the same edit, seen at another head"
+    assert again is not None and again.name == result.name, "the same edit, seen at another head"
 
 
 def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):

@@ -65,8 +65,8 @@ def test_an_edited_mask_is_what_the_model_runs_with(
     rows = header["outputs"]["rows"]
     np.testing.assert_allclose([row["now"] for row in rows], outcome.now.probability, atol=1e-6)
     assert url_of(app)["edits"] == "3.0-1" and url_of(app)["size"] == "2"
-    said = printed(app, monkeypatch)
-    assert str(outcome.head.pattern) in said and str(outcome.now.labels) in said
+    actual = printed(app, monkeypatch)
+    assert str(outcome.head.pattern) in actual and str(outcome.now.labels) in actual
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_the_parts_are_there_for_every_kind_of_model(
     assert "What goes wrong:" in words_of(app) and "Padding rows:" in words_of(app)
     for part in parts:
         app = opened(open_app, model=model, text=text, attention=attention, part=part)
-        said = printed(app, monkeypatch)
+        actual = printed(app, monkeypatch)
         if part != "which":
-            assert "exactly 0" in component(app, "figure").json and said
+            assert "exactly 0" in component(app, "figure").json and actual
             continue
         which, pictures = sent(app, "mask_which")
         assert which["chosen"] == attention and bool(which["joins"]) == (model == "en-fr")
@@ -96,7 +96,7 @@ def test_the_parts_are_there_for_every_kind_of_model(
         for item in which["items"]:
             size = item["rows"] * item["columns"]
             cells = np.frombuffer(pictures, np.uint8, size, offset).reshape(item["rows"], item["columns"])
-            assert f"{item['name']}\n{cells}\n" in said
+            assert f"{item['name']}\n{cells}\n" in actual
             offset += size
 
 
@@ -118,8 +118,8 @@ def test_what_is_taken_away_redraws_the_figure(
     app = opened(open_app, part="inference" if part == "growing" else part, **address)
     files = files_of(app, f"masks-{part}-figure")
     drawn = [trace for trace in figure_of(app)["data"] if trace["type"] == "heatmap"]
-    found = redrawn(files, tmp_path, monkeypatch)["figure"]
-    for trace, again in zip(drawn, [one for one in found.data if one.type == "heatmap"], strict=True):
+    actual = redrawn(files, tmp_path, monkeypatch)["figure"]
+    for trace, again in zip(drawn, [one for one in actual.data if one.type == "heatmap"], strict=True):
         np.testing.assert_allclose(numbers(trace["z"]), np.asarray(again.z, dtype=np.float64), atol=1e-5)
     arrays = arrays_of(files)
     assert files["csv"].decode().count("\n") == 1 + sum(arrays[name].size for name in names)

@@ -61,8 +61,8 @@ def test_an_attention_whose_mask_is_not_its_own_says_by_which_preset(bare: Bare,
     for chosen, edited in choices:
         which.show(look("en-fr", text=TEXT, **chosen))
         header, masks = sent(bare)
-        told = {item["name"]: item["mask"] for item in header["items"] if "as edited" in item["mask"]}
-        assert told == {name: f"Mask: as edited ({preset})" for name, preset in edited.items()}
+        payload = {item["name"]: item["mask"] for item in header["items"] if "as edited" in item["mask"]}
+        assert payload == {name: f"Mask: as edited ({preset})" for name, preset in edited.items()}
     (mask,) = (mask for item, mask in zip(header["items"], masks, strict=True) if item["name"] == "decoder")
     assert mask[0, 1] and not mask[0, 2]
 
@@ -169,7 +169,7 @@ def test_with_predictions_a_change_is_asked_about_first_and_then_shown_by_its_pr
     expected = value_of(data.changed(1, leak._replacements(data)[0][1]))
     before, after = bare.figures["masks-leak-change"].figure.data
     assert (before.name, after.name) == ("before", "after")
-    np.testing.assert_array_equal([before.y, after.y], [said.probability for said in expected])
+    np.testing.assert_array_equal([before.y, after.y], [message.probability for message in expected])
     assert before.y[0] == after.y[0] and before.y[-1] != after.y[-1]
     bare.clear()
     answers.IS_ON.set(False)
@@ -182,8 +182,8 @@ def test_the_table_and_the_growing_text_have_a_row_for_each_token(bare: Bare, lo
     inference.show(data)
     expected, labels = value_of(data.steps()), data.alone.labels["target"]
     rows = re.findall(r"<tr><td>(\d+)</td><td><bdi>(.*?)</bdi></td><td><bdi>(.*?)</bdi></td>(.*?)</tr>", bare.words)
-    said = tc.load("checkpoints/en-fr")[1].target.labels(expected.best.tolist())
-    assert [(int(row[0]), *row[1:3]) for row in rows] == [*zip(range(len(labels)), labels, said, strict=True)]
+    text = tc.load("checkpoints/en-fr")[1].target.labels(expected.best.tolist())
+    assert [(int(row[0]), *row[1:3]) for row in rows] == [*zip(range(len(labels)), labels, text, strict=True)]
     shown = [[float(number) for number in re.findall(r"<td>(\d\.\d{6})</td>", row[3])] for row in rows]
     np.testing.assert_allclose(shown, np.stack([expected.in_one_pass, expected.in_steps]).T, atol=1e-6)
     drawn = bare.figures["masks-growing-figure"]
@@ -199,10 +199,10 @@ def test_ways_that_write_something_else_are_marked_and_nothing_is_a_dash(bare: B
     ways = {(True, True): "a", (True, False): "a", (False, True): "", (False, False): "b"}
     object.__setattr__(data, "four_ways", lambda: ways)
     inference._four_ways(data)
-    told = re.findall(r"<div class='([^']*)'><span>([^<]*)</span><bdi>(.*?)</bdi></div>", bare.words)
+    text = re.findall(r"<div class='([^']*)'><span>([^<]*)</span><bdi>(.*?)</bdi></div>", bare.words)
     other = "hl-masks-other"
-    assert told[:2] == [("", "Mask, cache", "a"), ("", "Mask, no cache", "a")]
-    assert told[2:] == [(other, "No mask, cache", "–"), (other, "No mask, no cache", "b")]
+    assert text[:2] == [("", "Mask, cache", "a"), ("", "Mask, no cache", "a")]
+    assert text[2:] == [(other, "No mask, cache", "–"), (other, "No mask, no cache", "b")]
     inference.show(look("fill-in", text=TEXT))
     assert "This model is an encoder" in bare.words and not bare.figures
 

@@ -167,9 +167,9 @@ def test_the_lines_of_the_model_are_of_the_chosen_head(look: Look):
     assert parts == ["unturned", "turning"] and [line.split()[0] for line in printed if line[:1] in "ut"] == parts
     data = look("fill-in", "rotary_halves", "model", in_="shuffle", seed=3, **of)
     names, printed = run_them(data)
-    found = names["found"]
-    assert printed[0] == str((found.text, found.output)) and "seed=3" in recipes.lines_of(data)
-    assert str(found.shuffled[2, 1]) in "\n".join(printed)
+    actual = names["found"]
+    assert printed[0] == str((actual.text, actual.output)) and "seed=3" in recipes.lines_of(data)
+    assert str(actual.shuffled[2, 1]) in "\n".join(printed)
 
 
 def test_what_is_read_is_written_so_again():

@@ -187,14 +187,16 @@ def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(ba
     own, shuffled = (bare.figures[OF(f"shuffle-{name}")] for name in ("own", "shuffled"))
     moved = [source[place] for place in own.arrays["order"].tolist()]
     model, tokenizer = tc.load("checkpoints/en-fr")
-    said = []
+    messages = []
     for drawn, ids in ((own, source), (shuffled, moved)):
         expected = pattern_of("en-fr", "decoder.blocks.0.cross_attn", ids, target)[1]
         np.testing.assert_allclose(drawn.arrays["pattern"], expected, atol=1e-5)
         written = tc.greedy_decode(model, torch.tensor([list(ids)]), max_new_tokens=40).tokens[0, 1:]
-        said.append(tokenizer.target.decode(written.tolist()))
-    places = [bare.words.index(part) for part in ("original order", f">{said[0]}<", ">shuffled<", f">{said[1]}<")]
-    assert places == sorted(places) and said[0] != said[1]
+        messages.append(tokenizer.target.decode(written.tolist()))
+    places = [
+        bare.words.index(part) for part in ("original order", f">{messages[0]}<", ">shuffled<", f">{messages[1]}<")
+    ]
+    assert places == sorted(places) and messages[0] != messages[1]
 
 
 def test_a_head_with_more_dimensions_than_can_be_drawn_says_so(bare: Bare, look: Look):

@@ -100,10 +100,10 @@ def test_every_encoding_is_drawn_in_some_part(open_positions: OpenApp):
 def test_shuffled_words_are_drawn_as_the_lines_compute_them(open_positions: OpenApp):
     head = {"model": "rotary", "text": EXAMPLES[0], "attention": "encoder", "layer": "0", "head": "1"}
     app = open_positions(part="model", **{"in": "shuffle"}, seed="2", **head)
-    found = run_lines(shown_code(app))[0]["found"]
+    actual = run_lines(shown_code(app))[0]["found"]
     figures = figures_of(app)
-    np.testing.assert_allclose(values_of(figures["L0.H1: shuffled"]["data"][0]), found.shuffled[0, 1], atol=1e-6)
-    np.testing.assert_allclose(values_of(figures["Words (1) or positions (−1)"]["data"][0]), found.follows, atol=1e-6)
+    np.testing.assert_allclose(values_of(figures["L0.H1: shuffled"]["data"][0]), actual.shuffled[0, 1], atol=1e-6)
+    np.testing.assert_allclose(values_of(figures["Words (1) or positions (−1)"]["data"][0]), actual.follows, atol=1e-6)
     app.button(key="positions-order").click().run()
     assert url_of(app)["seed"] == "3"
 

@@ -116,8 +116,8 @@ def test_a_shift_turns_each_row_to_the_row_k_places_on(bare: Bare, look: Look):
     np.testing.assert_allclose(curves["without rotation"], unturned, atol=1e-6)
     assert (curves["after rotation"] > 0).all(), "an exact 0 has no place on an axis of powers"
     assert "depends on the shift, not on the position" in bare.words
-    told = f"|PE(pos + 2) − R PE(pos)| is at most {left.arrays['turned'].max():.1e} at all 4 positions"
-    assert told in bare.words and f"without R it is up to {unturned.max():.2f}." in bare.words
+    text = f"|PE(pos + 2) − R PE(pos)| is at most {left.arrays['turned'].max():.1e} at all 4 positions"
+    assert text in bare.words and f"without R it is up to {unturned.max():.2f}." in bare.words
 
 
 def test_of_a_wide_shift_the_fastest_pairs_are_drawn_and_all_is_taken_away(bare: Bare, look: Look):

@@ -52,8 +52,8 @@ def test_an_example_is_drawn_with_its_lines_heads_and_output(open_app: OpenApp):
     rows = table(app)["rows"]
     assert [row["number"] for row in rows] == [*program.lines] and table(app)["tokens"] == tokens
     assert not app.warning and EXAMPLES["induction"].about in words_of(app)
-    found = pictures(app)
-    np.testing.assert_allclose(found["L0.H0 as written"], np.eye(4, k=-1) + np.diag([1, 0, 0, 0]), atol=1e-5)
+    actual = pictures(app)
+    np.testing.assert_allclose(actual["L0.H0 as written"], np.eye(4, k=-1) + np.diag([1, 0, 0, 0]), atol=1e-5)
     assert "Attends to the previous token" in " ".join(one.value for one in app.markdown)
     app.session_state["programs-line"] = 2
     app.run()
@@ -64,8 +64,8 @@ def test_a_mistake_changes_pattern_and_output_beside_those_as_written(open_app: 
     app = opened(open_app, program="induction", line="1")
     app.selectbox(key="programs-mistake-offered").set_value(TWO_BACK).run()
     assert not app.exception and url_of(app)["mistake"] == TWO_BACK
-    found = pictures(app)
-    assert found["L0.H0 as written"][5].argmax() == 4 and found["L0.H0 with the mistake"][5].argmax() == 3
+    actual = pictures(app)
+    assert actual["L0.H0 as written"][5].argmax() == 4 and actual["L0.H0 with the mistake"][5].argmax() == 3
     changed = hl.programs.Program(source=hl.programs.EXAMPLES["induction"].source.replace("- 1", "- 2"), is_causal=True)
     tokens = EXAMPLES["induction"].tokens.split()
     assert outputs(app)["output of program and model"] == hl.programs.run(changed, tokens)
@@ -132,8 +132,8 @@ WRONG = "previous = select(tokens, tokens, lambda key, query: key.__class__)"
 )
 def test_what_cannot_be_is_one_calm_sentence(open_app: OpenApp, address: dict[str, str], words: str):
     app = opened(open_app, **address)
-    said = " ".join([*(one.value for one in (*app.warning, *app.info)), words_of(app)])
-    assert words.lower() in said.replace("\\", "").lower()
+    text = " ".join([*(one.value for one in (*app.warning, *app.info)), words_of(app)])
+    assert words.lower() in text.replace("\\", "").lower()
     if "mistake" in address:
         assert "output of program and model" in outputs(app), "the program stays as it is written"
 

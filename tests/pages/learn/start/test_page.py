@@ -126,8 +126,10 @@ def test_what_cannot_be_met_is_told_and_the_overview_is_shown(open_app: OpenApp)
 
 def test_what_the_model_itself_generates_tells_that_a_text_is_unlike_the_training_data(open_app: OpenApp):
     odd = {"text": "She will not cross it because it is wide."}
-    told = ["unlike the training" in words_of(open_start(open_app, **v)) for v in (odd, {}, odd | {"tokens": "6.11"})]
-    assert told == [True, False, False]
+    reports = [
+        "unlike the training" in words_of(open_start(open_app, **v)) for v in (odd, {}, odd | {"tokens": "6.11"})
+    ]
+    assert reports == [True, False, False]
 
 
 def test_tokens_that_are_not_in_the_vocabulary_are_refused_and_one_can_start_over(open_app: OpenApp):

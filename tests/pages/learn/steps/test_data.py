@@ -84,8 +84,8 @@ def test_the_shown_part_stays_within_the_text_and_says_what_weight_lies_elsewher
         assert (key in keys) == is_near
         elsewhere = 1 - pattern[query, keys.start : keys.stop].sum()
         remarks.show(data)
-        told = f"{elsewhere:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “"
-        assert (told in bare.words) != is_near and ("goes to keys not shown" in bare.words) != is_near
+        text = f"{elsewhere:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “"
+        assert (text in bare.words) != is_near and ("goes to keys not shown" in bare.words) != is_near
 
 
 @pytest.mark.parametrize(("name", "attention", "head"), [("pair", "encoder", 2), ("pair", "cross", 3)])

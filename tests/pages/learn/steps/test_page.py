@@ -35,9 +35,9 @@ def figure(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     header, rest = unpacked(component(app, "steps").bytes)
     numbers = np.frombuffer(rest, dtype="<f4")
     values, start = {}, 0
-    for told in header["quantities"]:
-        n_rows, n_columns = told["shape"]
-        values[told["name"]] = numbers[start : start + n_rows * n_columns].reshape(n_rows, n_columns)
+    for text in header["quantities"]:
+        n_rows, n_columns = text["shape"]
+        values[text["name"]] = numbers[start : start + n_rows * n_columns].reshape(n_rows, n_columns)
         start += n_rows * n_columns
     return header, values
 
@@ -77,15 +77,15 @@ def test_the_address_holds_stage_query_key_and_number(open_steps: OpenApp):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"cell": "q.1"}, "the format is matrix, row and column"),
         ({"cell": "nothing.0.0", "query": "99", "key": "77"}, ""),
     ],
 )
-def test_an_address_that_cannot_be_met_shows_the_nearest(open_steps: OpenApp, wrong: dict[str, str], said: str):
+def test_an_address_that_cannot_be_met_shows_the_nearest(open_steps: OpenApp, wrong: dict[str, str], message: str):
     app = open_steps(**HEAD, **wrong)
-    assert said in words_of(app)
+    assert message in words_of(app)
     header, _ = figure(app)
     at = header["at"]["value"]
     assert at["cell"] is None and 0 <= at["query"] < len(header["query"])
@@ -95,11 +95,11 @@ def test_an_address_that_cannot_be_met_shows_the_nearest(open_steps: OpenApp, wr
 def test_the_code_gives_the_same_numbers(open_steps: OpenApp):
     app = open_steps(**HEAD | {"attention": "cross", "target": "Le chat."}, query="2", cell="z.2.1")
     _, values = figure(app)
-    scope, said = run_lines(shown_code(app))
+    scope, text = run_lines(shown_code(app))
     walked = scope["walk_through"]
     for name, of in values.items():
         np.testing.assert_allclose(walked.quantities[name].values, of, rtol=1e-5, atol=1e-6)
-    assert "Number(name='z'" in said and "Proof(" in said
+    assert "Number(name='z'" in text and "Proof(" in text
 
 
 def test_the_first_look_is_at_a_given_word_in_the_first_layer_unless_a_head_was_asked_for(

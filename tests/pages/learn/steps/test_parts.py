@@ -76,7 +76,7 @@ NOWHERE = ("input", None, None, None)
 
 
 @pytest.mark.parametrize(
-    ("told", "chosen"),
+    ("text", "chosen"),
     [
         ({"stage": "z", "query": 2, "key": 1, "cell": ["z", 2, 3]}, ("z", 2, 1, MatrixCell("z", 2, 3))),
         ({"stage": "<b>", "query": -1, "key": "1", "cell": ["z", 2]}, NOWHERE),
@@ -85,8 +85,8 @@ NOWHERE = ("input", None, None, None)
         ("nonsense", NOWHERE),
     ],
 )
-def test_what_the_figure_tells_is_checked(bare: Bare, told: object, chosen: tuple[Any, ...]):
-    bare.session[view_fields.FIGURE] = {"view": {"revision": 1, "value": told}}
+def test_what_the_figure_tells_is_checked(bare: Bare, text: object, chosen: tuple[Any, ...]):
+    bare.session[view_fields.FIGURE] = {"view": {"revision": 1, "value": text}}
     view_fields.on_view()
     fields = (view_fields.STAGE, view_fields.QUERY, view_fields.KEY, view_fields.CELL)
     assert tuple(field.value for field in fields) == chosen
@@ -110,9 +110,9 @@ USUAL: dict[str, Any] = {
 
 
 def told(bare: Bare, intervened: tuple[str, ...] = (), **changes: Any) -> str:
-    made = Proof(**USUAL | changes)
+    result = Proof(**USUAL | changes)
     symbols = {"z": SimpleNamespace(symbol="Z"), "pattern": SimpleNamespace(symbol="A")}
-    walk = SimpleNamespace(proof=lambda: made, quantities=symbols, intervened=intervened)
+    walk = SimpleNamespace(proof=lambda: result, quantities=symbols, intervened=intervened)
     proof.show(SimpleNamespace(walk=walk))  # type: ignore[arg-type]
     (words,) = bare.texts
     bare.clear()

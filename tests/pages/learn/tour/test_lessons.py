@@ -18,16 +18,19 @@ def test_each_training_of_the_six_words_is_asked_for_by_all_that_makes_it_and_ma
     choices: list[dict[str, Any]] = [{}, {"smoothing": 0.1}, {"is_shifted": False}, {"steps": 0}, {"seed": 1}]
     wrong = make_lesson(mistake="targets_not_shifted")
     for chosen in choices:
-        asked: dict[str, Any] = usual | chosen
-        lesson = make_lesson() if asked["is_shifted"] else wrong
+        arguments: dict[str, Any] = usual | chosen
+        lesson = make_lesson() if arguments["is_shifted"] else wrong
         losses: dict[int, float] = {}
-        evidence = lessons.evidence_of(lesson, seed=asked["seed"], on_step=losses.__setitem__)
-        found, by_itself = evidence.six_words(asked["smoothing"], steps=asked["steps"]), train_six_words(**asked)
-        assert (found.smoothing, found.is_shifted) == (asked["smoothing"], asked["is_shifted"])
-        np.testing.assert_allclose(found.losses, by_itself.losses, rtol=1e-5)
-        assert losses == dict(enumerate(found.losses, 1))
-        again = lessons.evidence_of(lesson, seed=asked["seed"])
-        assert again.six_words(asked["smoothing"], steps=asked["steps"]) is found
+        evidence = lessons.evidence_of(lesson, seed=arguments["seed"], on_step=losses.__setitem__)
+        actual, by_itself = (
+            evidence.six_words(arguments["smoothing"], steps=arguments["steps"]),
+            train_six_words(**arguments),
+        )
+        assert (actual.smoothing, actual.is_shifted) == (arguments["smoothing"], arguments["is_shifted"])
+        np.testing.assert_allclose(actual.losses, by_itself.losses, rtol=1e-5)
+        assert losses == dict(enumerate(actual.losses, 1))
+        again = lessons.evidence_of(lesson, seed=arguments["seed"])
+        assert again.six_words(arguments["smoothing"], steps=arguments["steps"]) is actual
 
 
 def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_without_one(make_lesson: MakeLesson):

@@ -47,16 +47,16 @@ def test_a_link_asks_for_what_its_page_and_its_model_have():
 def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: int):
     """The page says nothing of a wrong address, holds what the link asks for, and shows the text's own output."""
     lesson, link = LINKS[place]
-    asked = lessons.view_of(lesson, link, lessons.card_of(lesson))
+    request = lessons.view_of(lesson, link, lessons.card_of(lesson))
     app = open_app("tour")
-    for name, value in asked.items():
+    for name, value in request.items():
         app.query_params[name] = value
     app.switch_page(pages()[link.page].script).run()
     assert not app.exception
     words = html.unescape(words_of(app))
-    assert not [told for told in OF_A_WRONG_ADDRESS if told in words] and not [*app.warning, *app.error, *app.info]
+    assert not [text for text in OF_A_WRONG_ADDRESS if text in words] and not [*app.warning, *app.error, *app.info]
     fields = {field.name: field for field in pages()[link.page].fields}
-    for name, value in asked.items():
+    for name, value in request.items():
         if name in fields:
             assert app.session_state[fields[name].key] == fields[name].read(value), name
         elif link.page != "train":
@@ -67,10 +67,10 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: 
             app.run()
         assert "Schedule" in {box.label for box in app.selectbox} or "schedule" not in link.label
         return
-    if "target" in asked:
-        assert asked["target"] in {box.value for box in app.text_input}
+    if "target" in request:
+        assert request["target"] in {box.value for box in app.text_input}
     else:
-        assert run_text(*tc.load(lessons.models.available()[asked["model"]].path), asked["text"]).output in words
+        assert run_text(*tc.load(lessons.models.available()[request["model"]].path), request["text"]).output in words
     if link.page == "steps":
         at = unpacked(component(app, "steps").bytes)[0]["at"]
-        assert {"stage": asked["stage"], "query": int(asked["query"])}.items() <= at["value"].items()
+        assert {"stage": request["stage"], "query": int(request["query"])}.items() <= at["value"].items()

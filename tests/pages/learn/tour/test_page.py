@@ -83,11 +83,11 @@ def test_a_teachers_lessons_and_a_broken_one(open_app: OpenApp, tmp_path: Path, 
     button(app, "Back").click().run()
     assert "It has 32 numbers." in prose_of(app)
     tour_state_of = {"own.lies": "this does not hold: d_head == 31 (left is 32, right is 31)", "own.elsewhere": "none"}
-    for name, told in tour_state_of.items():
+    for name, text in tour_state_of.items():
         app.query_params["lesson"] = name
         with through_history():
             app.run()
         assert not app.exception
-        assert told in html_of(app)
+        assert text in html_of(app)
     (tmp_path / "2-bad.md").write_text(GOOD.replace("lesson", "mended"))
     assert [lesson.title for lesson in lessons.here()][-4] == "My mended"

@@ -26,8 +26,8 @@ KEY = "tour-made-{}".format
 
 
 def asked(*choices: str, tokens: str = "") -> Question:
-    made = tuple(Choice(text=text, is_right=text == "b", line=1) for text in choices)
-    return Question(ask="Which?", choices=made, answer=None, within=0, tokens=tokens, hint="Look.", line=1)
+    results = tuple(Choice(text=text, is_right=text == "b", line=1) for text in choices)
+    return Question(ask="Which?", choices=results, answer=None, within=0, tokens=tokens, hint="Look.", line=1)
 
 
 EVIDENCE: Any = SimpleNamespace(
@@ -152,7 +152,7 @@ def test_the_instructions_name_the_folder_the_example_and_all_that_a_lesson_can_
 
 
 def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLesson, monkeypatch: pytest.MonkeyPatch):
-    for given, is_right, told in (
+    for given, is_right, text in (
         ("28", True, "Correct: 28."),
         ("27", False, "You answered 27. The correct answer is 28."),
         (None, False, "The answer is 28."),
@@ -162,7 +162,7 @@ def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLe
         view_fields.ask_again("made", 0)
         view_fields.answer("made", 0, given)
         question.show(make_lesson(), asked(), 0, EVIDENCE)
-        assert f"<p class='hl-tour-verdict' data-right='{is_right}'>{told}</p>" in bare.words
+        assert f"<p class='hl-tour-verdict' data-right='{is_right}'>{text}</p>" in bare.words
         assert "Computed live." in bare.words
 
 

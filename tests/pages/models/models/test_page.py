@@ -58,8 +58,8 @@ def button(app: AppTest, label: str) -> bool:
 
 def click(app: AppTest, label: str) -> AppTest:
     """Click the button of this label; there is one."""
-    (found,) = [button for button in app.button if button.label == label]
-    app = found.click().run()
+    (actual,) = [button for button in app.button if button.label == label]
+    app = actual.click().run()
     assert not app.exception
     return app
 
@@ -225,14 +225,14 @@ def test_a_folder_that_may_not_be_read_says_so(place: Path):
     (place / "tales" / "config.json").chmod(0)
     try:
         cards = models.available()
-        told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in model_store.unusable(cards)}
+        payload = {folder.name: (folder.reason, folder.can_be_deleted) for folder in model_store.unusable(cards)}
         with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it manually"):
             model_store.delete("gaps")
     finally:
         (place / "gaps").chmod(0o755)
     assert [*cards] == ["en-fr"]
     why = "It cannot be read (Permission denied)."
-    assert told == {"gaps": (why, False), "tales": (why, True)}
+    assert payload == {"gaps": (why, False), "tales": (why, True)}
 
 
 def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: OpenApp):
@@ -248,9 +248,9 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     app = open_models()
     assert app.expander[0].label == "5 folders are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
-    told = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
-    told |= {"odd": "does not match the format", "torn": "card.json is nested too deeply"}
-    assert all(words in reasons[name] for name, words in told.items())
+    payload = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
+    payload |= {"odd": "does not match the format", "torn": "card.json is nested too deeply"}
+    assert all(words in reasons[name] for name, words in payload.items())
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
     assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
     app.button(key="bring-in-gpt").click().run()

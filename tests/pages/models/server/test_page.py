@@ -23,13 +23,13 @@ def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., Ap
     app.run()
     app.switch_page("models/server/page.py").run()
     assert not app.exception
-    found = tables(app)
-    (read,) = (row for row in found["store"] if row["store"] == "model runs")
+    actual = tables(app)
+    (read,) = (row for row in actual["store"] if row["store"] == "model runs")
     assert read["entries"] == 1 and read["MiB"] > 0 and read["evicted"] == 0
     most = budget() / 2**20
     (line,) = (caption.value for caption in app.caption if "MiB cached" in caption.value)
     assert f" of {most:,.0f} MiB cached" in line and "HEADLIGHT_MEMORY" in line
-    (heads,) = (row for row in found["page"] if row["page"] == "Heads")
+    (heads,) = (row for row in actual["page"] if row["page"] == "Heads")
     assert heads["runs"] == 2 and 0 < heads["median"] <= heads["95%"] <= heads["longest"]
     assert "None since the server started." in [caption.value for caption in app.caption]
 

@@ -81,7 +81,7 @@ def test_a_decimal_lies_between_its_ends_which_count():
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "said"),
+    ("name", "value", "message"),
     [
         ("word", "c" * 99, f"has word “{'c' * 40}”; it must be one of a, b."),
         ("place", "-1", "“-1”; it must be a whole number, 0 or more."),
@@ -90,10 +90,10 @@ def test_a_decimal_lies_between_its_ends_which_count():
         ("part", "0-12.3-9 ", "the format is"),
     ],
 )
-def test_what_is_asked_for_wrongly_is_told_in_one_sentence(name: str, asked: str, said: str):
+def test_what_is_asked_for_wrongly_is_told_in_one_sentence(name: str, value: str, message: str):
     PLACE.set(5)
-    (note,) = fill(OWN, {name: asked, "text": "held"})
-    assert said in note and held(OWN) == {"word": "b", "place": None, "part": None, "text": "held"}
+    (note,) = fill(OWN, {name: value, "text": "held"})
+    assert message in note and held(OWN) == {"word": "b", "place": None, "part": None, "text": "held"}
 
 
 @pytest.mark.parametrize("url", ["", *WITHOUT_TEXTS])

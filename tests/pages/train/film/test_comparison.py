@@ -68,10 +68,10 @@ def test_a_training_is_compared_at_its_snapshot_that_is_nearest_and_on_several_t
 
 
 def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Path, monkeypatch: pytest.MonkeyPatch):
-    asked: list[tuple[str, list[str]]] = []
+    actual: list[tuple[str, list[str]]] = []
 
     def start(name: str, arguments: list[str]) -> None:
-        asked.append((name, arguments))
+        actual.append((name, arguments))
         save_run(place / name, seed=5)
 
     monkeypatch.setattr(runs, "start", start)
@@ -79,7 +79,7 @@ def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Pa
     app = open_film(run="pairs", other="again")
     app.button(key="film-sibling").click().run()
     assert not app.exception
-    ((name, arguments),) = asked
+    ((name, arguments),) = actual
     assert name == url_of(app)["other"] == "pairs-seed5"
     assert " ".join(arguments) == "--corpus tales --preset tiny --set dropout=0.2 --seed 5 --device auto"
     assert "pairs-pairs-seed5-heads" in figures_of(app)

@@ -23,8 +23,8 @@ def appearance(step: int, head: int = 0) -> Appearance:
 
 
 def test_marks_lie_at_the_nearest_snapshot_and_those_of_one_place_are_told_together():
-    found = [appearance(61, 3), appearance(9, 0), appearance(0, 1), appearance(11, 2), appearance(10, 4)]
-    marks = learning.marks((0, 4, 16, 60), found)
+    results = [appearance(61, 3), appearance(9, 0), appearance(0, 1), appearance(11, 2), appearance(10, 4)]
+    marks = learning.marks((0, 4, 16, 60), results)
     assert [place for place, _ in marks] == [0, 1, 2, 3]
     heads = [re.findall(r"L1\.H(\d)", words) for _, words in marks]
     assert heads == [["1"], ["0", "4"], ["2"], ["3"]], "of two snapshots that are as near, the earlier"

@@ -39,13 +39,13 @@ def app(tmp_path: Path, train_page: AppTest) -> AppTest:
 
 def tables(app: AppTest) -> dict[str, tuple[list[int], list[list[tuple[bool, str, int]]]]]:
     """Each table by its title: the shape that stands there, and of each cell whether it is grey, its label, its id."""
-    found = {}
+    results = {}
     for title, shape, body in TABLE.findall(words_of(app)):
         rows = [
             [(kind == "hl-grey", label, int(i)) for kind, label, i in CELL.findall(row)] for row in body.split("</tr>")
         ]
-        found[title] = ([int(n) for n in shape.split(",")], [row for row in rows if row])
-    return found
+        results[title] = ([int(n) for n in shape.split(",")], [row for row in rows if row])
+    return results
 
 
 def ids(rows: list[list[tuple[bool, str, int]]]) -> list[list[int]]:

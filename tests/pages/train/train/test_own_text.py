@@ -47,13 +47,13 @@ def warnings(app: AppTest) -> str:
 def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: Upload, analyse: Analyse):
     upload("rhyme.txt", RHYME)
     assert chosen(app) == "rhyme.txt" and "Start training" in labels_of(app)
-    for name, content, said in (
+    for name, content, message in (
         ("nothing.txt", b"", "nothing.txt is empty"),
         ("no-text.txt", bytes(range(256)), "no-text.txt is not a text file"),
         ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: none of the lines is a pair"),
     ):
         upload(name, content)
-        assert "could not be imported" in warnings(app) and said in warnings(app)
+        assert "could not be imported" in warnings(app) and message in warnings(app)
         assert chosen(app) is None and "Start training" not in labels_of(app)
     app.run()  # whatever else happens on the page
     assert chosen(app) is None and "Start training" not in labels_of(app)
@@ -81,10 +81,10 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     assert "not pairs" not in warnings(app)
     assert chosen(app) == "pairs.csv"
     assert "Skipped lines that are not pairs: 10." in words_of(app)
-    asked: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
+    actual: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([*arguments]))
     app.button(key="start-training").click().run()
-    assert "skip_bad_lines=true" in asked[0]
+    assert "skip_bad_lines=true" in actual[0]
 
 
 def test_columns_are_chosen_and_a_header_is_not(
@@ -97,10 +97,10 @@ def test_columns_are_chosen_and_a_header_is_not(
         next(box for box in app.selectbox if box.label == label).set_value(column)
     analyse(app.run())
     assert "29 pairs" in words_of(app)  # one is held out
-    asked: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
+    actual: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([*arguments]))
     app.button(key="start-training").click().run()
-    assert {"source_column=name", "target_column=title"} <= {*asked[0]} and "header=no" not in asked[0]
+    assert {"source_column=name", "target_column=title"} <= {*actual[0]} and "header=no" not in actual[0]
     analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own').value}").uncheck().run())
     assert "30 pairs" in words_of(app) and not app.exception
     upload("pairs.csv", f"id;first;title\n{rows}".encode())  # of the same name, with a column of the same name

@@ -71,10 +71,10 @@ def stands(place: Path, state: str, step: int = 1) -> None:
 def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
-    asked: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([name, *arguments]))
+    actual: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([name, *arguments]))
     app = open_train()
-    assert all(told in words_of(app) for told in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
+    assert all(text in words_of(app) for text in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
     samples = app.dataframe[0].value
     assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
     app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
@@ -86,7 +86,7 @@ def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
     app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
     app.button(key="start-training").click().run()
-    ((name, *given),) = asked
+    ((name, *given),) = actual
     assert [name, *given[:6]] == ["copy-2", "--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
     assert sorted(given[7::2]) == ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
 
@@ -104,11 +104,11 @@ def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
 def test_weights_that_another_window_had_replaced_are_looked_for_again(
     place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
-    newest, asked = run_readings.newest_step, [1_000, 2_000]
-    monkeypatch.setattr(run_readings, "newest_step", lambda run: asked.pop() if asked else newest(run))
+    newest, request = run_readings.newest_step, [1_000, 2_000]
+    monkeypatch.setattr(run_readings, "newest_step", lambda run: request.pop() if request else newest(run))
     app = open_train(run="copy")
     assert "<div class='hl-label'>Output</div>" in words_of(app)
-    assert not asked and not app.warning
+    assert not request and not app.warning
 
 
 def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenApp):
@@ -118,7 +118,7 @@ def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenA
     leak = {"probe_seen_accuracy": 0.97, "probe_hidden_accuracy": 0.12, "held_out_exact_match": 0.0}
     log.write_text("".join(f"{json.dumps(line | leak if 'held_out_loss' in line else line)}\n" for line in lines))
     words = words_of(open_train(run="copy"))
-    assert all(told in words for told in ("Possible target leakage", "97%", "12%"))
+    assert all(text in words for text in ("Possible target leakage", "97%", "12%"))
 
 
 def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
@@ -136,14 +136,14 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
 
 
 def test_damaged_files_are_a_sentence_each(place: Path, open_train: OpenApp):
-    for file, content, said in (
+    for file, content, message in (
         ("metrics.jsonl", "{\n{}\n", "measurements cannot be read"),
         ("film/heads.jsonl", '{"step": 0}\n', "head measurements cannot be read"),
         ("run.json", "[]", "damaged"),
     ):
         (place / "copy" / file).write_text(content)
         app = open_train(run="copy")
-        assert said in words_of(app) + "".join(sentence.value for sentence in (*app.warning, *app.caption))
+        assert message in words_of(app) + "".join(sentence.value for sentence in (*app.warning, *app.caption))
 
 
 def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
@@ -161,7 +161,7 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
         app.text_input(key="keep-name-pairs").set_value("Überset[zer]")
         app = keep(app).click().run()
         assert not app.exception and not app.warning
-        assert [f"Saved as “{title}”, after step 2." == told.value.replace("\\", "") for told in app.success] == [True]
+        assert [f"Saved as “{title}”, after step 2." == text.value.replace("\\", "") for text in app.success] == [True]
         assert models.available()[folder].title == title
         (kept, _), (last, _) = load(place.parent / "checkpoints" / folder), load(place / "pairs" / "last")
         assert all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
@@ -204,7 +204,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
         file.write(json.dumps({"step": 5, **values, "seconds": 2.0}) + "\n")
     app = open_train()
     shown = "<div class='hl-model'>pairs</div>", "step 5 of 6, loss 0.00123", "Output at step 2"  # the newest weights
-    assert all(told in words_of(app) for told in shown)
+    assert all(text in words_of(app) for text in shown)
     assert "pairs · running" in app.selectbox[0].options
     stands(place, "paused")
     app = open_train(run="pairs")

@@ -67,7 +67,7 @@ def test_how_far_it_is_is_told_as_far_as_that_is_known(
 
 
 @pytest.mark.parametrize(
-    ("state", "asked"),
+    ("state", "controls"),
     [
         ("queued", ["stop"]),
         ("running", ["pause", "step", "snapshot", "stop"]),
@@ -77,18 +77,18 @@ def test_how_far_it_is_is_told_as_far_as_that_is_known(
         ("finished", []),
     ],
 )
-def test_what_can_be_asked_of_a_run_depends_on_how_it_stands(place: Path, state: str, asked: list[str]):
+def test_what_can_be_asked_of_a_run_depends_on_how_it_stands(place: Path, state: str, controls: list[str]):
     run = run_that(place, state, step=3)
     with drawn_bare() as bare:
         bare.session["run-rate-factor"] = "× 0.3"
         run_head._controls(run)
     buttons = {key.removeprefix("ask-"): how for key, how in bare.buttons.items() if key.startswith("ask-")}
-    assert [*buttons] == asked
-    if "step" in asked:
+    assert [*buttons] == controls
+    if "step" in controls:
         assert buttons["step"]["disabled"] == (state == "running"), "one step is for a run that rests"
         assert not buttons["stop"]["disabled"] and not buttons["snapshot"]["disabled"]
         assert bare.buttons["run-rate-change"]["args"] == (run, "learning-rate", 0.3)
-    assert ("run-rate-change" in bare.buttons) == ("step" in asked)
+    assert ("run-rate-change" in bare.buttons) == ("step" in controls)
 
 
 def test_durations_and_losses_are_told_as_exactly_as_they_are_known():

@@ -82,7 +82,7 @@ def branches(
     drawn = _folded(nodes)
     known = {node.id for node in drawn}
     inner = {node.parent for node in drawn}
-    alternatives = {found: place for place, found in enumerate(dict.fromkeys(node.alternatives for node in drawn))}
+    alternatives = {result: place for place, result in enumerate(dict.fromkeys(node.alternatives for node in drawn))}
     data = {
         "name": say(name),
         "path": say(path),
@@ -102,8 +102,8 @@ def branches(
 
 def sent_node(key: str) -> int | None:
     """Return the node that a person chose in the tree of this key; None: none of a tree's."""
-    told = sent(key, "node")
-    node = told.get("id") if isinstance(told, dict) else None
+    text = sent(key, "node")
+    node = text.get("id") if isinstance(text, dict) else None
     return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= _LARGEST else None
 
 

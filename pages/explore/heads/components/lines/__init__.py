@@ -86,5 +86,5 @@ def attention_lines(
         "tells": on_cell is not None,
     }
     weights = b"".join(fine_levels(*head).astype("<u2").tobytes() for head in zip(patterns, masks, strict=True))
-    told = {"on_cell_change": on_cell} if on_cell else {}
-    component(__file__, "lines", isolated=True)(key=key, data=packed(header, weights), **told)
+    text = {"on_cell_change": on_cell} if on_cell else {}
+    component(__file__, "lines", isolated=True)(key=key, data=packed(header, weights), **text)

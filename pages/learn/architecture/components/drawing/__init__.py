@@ -40,7 +40,7 @@ class BoxLabel:
 def drawing(
     plan: Blueprint,
     *,
-    said: Callable[[Box], BoxLabel],
+    label_of: Callable[[Box], BoxLabel],
     texts: Mapping[str, str],
     output: str,
     lengths: Mapping[str, int],
@@ -55,7 +55,7 @@ def drawing(
 
     Args:
         plan: of the model.
-        said: gives what is said of a box; all layers of a stack have the same said of them.
+        label_of: returns the label of a box; all layers of a stack have the same ones.
         texts: what each stack reads, by its name.
         output: what the model says.
         lengths: tokens that each stack reads, by its name.
@@ -66,7 +66,7 @@ def drawing(
     """
     inputs = {"encoder": say("Inputs"), "decoder": say("Outputs (shifted right)")}
     is_pair = len(plan.stacks) > 1
-    boxes = [_sent(plan, box, said(box)) for box in plan.boxes.values() if not box.layer]
+    boxes = [_sent(plan, box, label_of(box)) for box in plan.boxes.values() if not box.layer]
     stacks = []
     for stack in plan.stacks:
         own = [box for box in boxes if box["stack"] == stack]
@@ -126,7 +126,7 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     What a layer begins with comes from "below"; the way of the memory, and what goes on from layer to layer, is left to
     the browser, which knows the plates.
     """
-    found = []
+    results = []
     for arrow in plan.arrows:
         start, end = plan.boxes[arrow.start], plan.boxes[arrow.end]
         if end.layer or (start.layer is not None and end.layer is None):
@@ -134,8 +134,8 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
         is_memory = end.part == "cross_attn" and arrow.flow in ("key", "value")
         is_entry = end.layer == 0 and start.layer is None and arrow.flow != "inside"
         begins = "" if is_memory else f"{end.stack}.below" if is_entry else _starred(start)
-        found.append({"start": begins, "end": _starred(end), "flow": arrow.flow, "memory": is_memory})
-    return found
+        results.append({"start": begins, "end": _starred(end), "flow": arrow.flow, "memory": is_memory})
+    return results
 
 
 def _sent(plan: Blueprint, box: Box, said: BoxLabel) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def mask_which(
 
 def sent_name(key: str) -> str | None:
     """Return the name that a person chose in the pictures of this key."""
-    told = sent(key, "chosen")
-    name = told.get("name") if isinstance(told, dict) else None
+    text = sent(key, "chosen")
+    name = text.get("name") if isinstance(text, dict) else None
     return name if isinstance(name, str) else None
 
 
@@ -72,11 +72,11 @@ def _mount(
     name: str, items: Sequence[Miniature], about: Mapping[str, Any], key: str, on_chosen: Callable[[], None]
 ) -> None:
     """Send the pictures to a component."""
-    told = [
+    reports = [
         {"name": item.name, "title": item.title, "rows": item.cells.shape[0], "columns": item.cells.shape[1]}
         | dict(item.words)
         for item in items
     ]
-    header = {"items": told, "colors": mask_colors(), **about}
+    header = {"items": reports, "colors": mask_colors(), **about}
     cells = b"".join(item.cells.astype(np.uint8).tobytes() for item in items)
     component(__file__, name, isolated=True)(key=key, data=packed(header, cells), on_chosen_change=on_chosen)

@@ -39,17 +39,17 @@ def questions(seed: int, when: When) -> Mapping[str, Item]:
         seed: of both tests, from 0 to `MOST_SEED`; fixes the numbers and the order of the choices.
         when: before the Tour, or after it: each idea has other numbers then, from the same list.
     """
-    made = {}
+    results = {}
     for idea in IDEAS:
         variant = Random(f"{seed} {idea.name}").sample(idea.variants, len(WHENS))[WHENS.index(when)]
-        made[idea.name] = idea.make(*variant).shuffled(Random(f"{seed} {idea.name} {when}"))
-    return made
+        results[idea.name] = idea.make(*variant).shuffled(Random(f"{seed} {idea.name} {when}"))
+    return results
 
 
 def n_right(seed: int, when: When, answers: Answers) -> int:
     """Return how many answers to a test are right."""
-    asked = questions(seed, when)
-    return sum(asked[name].judge(answer.given).is_right for name, answer in answers.items())
+    request = questions(seed, when)
+    return sum(request[name].judge(answer.given).is_right for name, answer in answers.items())
 
 
 def table(seed: int, tests: Sequence[tuple[When, Answers]], *, version: str) -> str:
@@ -65,9 +65,9 @@ def table(seed: int, tests: Sequence[tuple[When, Answers]], *, version: str) -> 
     writer.writerow(COLUMNS)
     with speaking(ENGLISH):
         for when, answers in tests:
-            asked = questions(seed, when)
+            request = questions(seed, when)
             for name, answer in answers.items():
-                item, given = asked[name], answer.given
+                item, given = request[name], answer.given
                 words = "" if given is None else item.words(given)
                 right = item.words(str(item.right)) if item.choices else f"{item.right:g}"
                 correct = int(item.judge(given).is_right)

@@ -15,11 +15,11 @@ from tests.pages.conftest import component
 
 def chain(n: int, *, n_given: int) -> list[Node]:
     """One branch; every token behind the given ones has probability 1/2."""
-    said = (("a", 0.5), ("b", 0.25))
+    messages = (("a", 0.5), ("b", 0.25))
     nodes = []
     for i in range(n):
         node = Node(id=10 + i, parent=9 + i if i else None, position=i, label=f"t{i}", kind="given")
-        written = {"kind": "written", "log_prob": math.log(0.5), "rank": 0, "alternatives": said}
+        written = {"kind": "written", "log_prob": math.log(0.5), "rank": 0, "alternatives": messages}
         nodes.append(node if i < n_given else replace(node, **written))  # type: ignore[arg-type]
     return nodes
 

@@ -46,9 +46,9 @@ def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
     assert not app.exception
     header, weights = sent(app)
     heads = causal_heads()
-    for found, pattern, mask in zip(weights, heads["patterns"], heads["masks"], strict=True):
-        np.testing.assert_array_equal(found == 65_535, ~mask)
-        np.testing.assert_allclose(found[mask] / 65_534, pattern[mask], atol=1e-5)
+    for actual, pattern, mask in zip(weights, heads["patterns"], heads["masks"], strict=True):
+        np.testing.assert_array_equal(actual == 65_535, ~mask)
+        np.testing.assert_allclose(actual[mask] / 65_534, pattern[mask], atol=1e-5)
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert header["names"] == ["L0.H1", "L2.H0"]
     assert header["chosen"]["value"] == {"query": None, "key": 2}

@@ -22,7 +22,7 @@ def show(variation: str) -> None:
     plan = blueprint_of(odd_config(**VARIATIONS[variation]))
     drawing(
         plan,
-        said=lambda box: BoxLabel(title=f"<{box.kind}>", sub="48", tip=("does this",)),
+        label_of=lambda box: BoxLabel(title=f"<{box.kind}>", sub="48", tip=("does this",)),
         texts=dict.fromkeys(plan.stacks, "a text that is far longer than what has room below a drawing"),
         output="<b>out</b>",
         lengths={"encoder": 7, "decoder": 9},

@@ -26,8 +26,8 @@ def model_of(name: str) -> tuple[tc.Transformer, ModelRun]:
 def walked(name: str, attention: str, layer: int, head: int) -> tuple[Workbench, Walkthrough]:
     """The workbench of a head, and the walk that it was made of."""
     model, model_run = model_of(name)
-    found = walk(model, model_run.inputs, attention=attention, layer=layer, head=head)
-    return Workbench.of(attention_inputs(model, found), found), found
+    actual = walk(model, model_run.inputs, attention=attention, layer=layer, head=head)
+    return Workbench.of(attention_inputs(model, actual), actual), actual
 
 
 def bench_of(name: str, attention: str, layer: int = 0, head: int = 1) -> Workbench:

@@ -97,24 +97,24 @@ def variables() -> dict[str, Any]:
 
 def not_allowed(program: str, known: Mapping[str, Any]) -> list[str]:
     """What stands in a program that was run and is on none of the lists."""
-    found = []
+    results = []
     for node in ast.walk(ast.parse(program.strip())):
         if not isinstance(node, ALLOWED_NODES):
-            found.append(type(node).__name__)
+            results.append(type(node).__name__)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in {*known, *ALLOWED_NAMES}:
-            found.append(node.id)
+            results.append(node.id)
         elif isinstance(node, ast.Attribute) and node.attr not in ALLOWED_ATTRIBUTES:
-            found.append(f".{node.attr}")
+            results.append(f".{node.attr}")
         elif isinstance(node, ast.keyword) and node.arg not in ALLOWED_KEYWORDS:
-            found.append(f"{node.arg}=")
+            results.append(f"{node.arg}=")
         elif isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
-            found.append("call of a value")
-    return found
+            results.append("call of a value")
+    return results
 
 
 def faults(programs: list[str]) -> list[str]:
     """What programs did that they may not do, a sentence each."""
-    known, found = variables(), []
+    known, actual = variables(), []
     originals = {name: np.array(value) for name, value in known.items() if isinstance(value, np.ndarray)}
     n_run = 0
     for function in operations.FUNCTIONS.values():
@@ -128,17 +128,17 @@ def faults(programs: list[str]) -> list[str]:
             except LineError as error:
                 result = None
                 if error.message.template == REFUSED:
-                    found.append(f"{program[:80]!r} was refused by NumPy alone")
+                    actual.append(f"{program[:80]!r} was refused by NumPy alone")
             except Exception as error:
-                found.append(f"{program[:80]!r} raised {error!r}")
+                actual.append(f"{program[:80]!r} raised {error!r}")
                 result = None
             seen = {*reached} - REACHED
         if events:
-            found.append(f"{program[:80]!r}: {events[0]}")
+            actual.append(f"{program[:80]!r}: {events[0]}")
         if seen:
-            found.append(f"{program[:80]!r} reached {sorted(seen)}")
+            actual.append(f"{program[:80]!r} reached {sorted(seen)}")
         if budget.n_numbers > MOST_TOGETHER or budget.n_products > MOST_PRODUCTS:
-            found.append(f"{program[:80]!r} took {budget.n_numbers} numbers, {budget.n_products} products")
+            actual.append(f"{program[:80]!r} took {budget.n_numbers} numbers, {budget.n_products} products")
         if result is None:
             continue
         n_run += 1
@@ -148,13 +148,13 @@ def faults(programs: list[str]) -> list[str]:
             or np.asarray(result).dtype not in (np.float64, np.int64, np.bool_)
             or np.size(result) > MOST_NUMBERS
         ):
-            found.append(f"{program[:80]!r} gave {type(result).__name__} of {np.size(result)} numbers")
-        found += [f"{program[:80]!r} was run, with {what}" for what in not_allowed(program, known)]
+            actual.append(f"{program[:80]!r} gave {type(result).__name__} of {np.size(result)} numbers")
+        actual += [f"{program[:80]!r} was run, with {what}" for what in not_allowed(program, known)]
     for name, original in originals.items():
         if not np.array_equal(np.array(known[name]), original):
-            found.append(f"{name} was changed")
+            actual.append(f"{name} was changed")
     assert 20 * n_run > len(programs), "else an interpreter that refuses everything would have no fault"
-    return found
+    return actual
 
 
 def test_hostile_programs_reach_nothing_and_keep_to_their_budget():

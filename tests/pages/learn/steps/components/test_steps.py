@@ -67,11 +67,11 @@ def test_every_formula_gives_its_number(name: str):
         shapes = {of: quantity.values.shape for of, quantity in there.quantities.items()}
         for of, (rows, columns) in (shapes | dict.fromkeys(("elementwise", "weighted"), (n_pairs, width))).items():
             for row, column in product({0, rows // 2, rows - 1}, {0, columns // 2, columns - 1}):
-                told = card(there, of, row, column)
-                inputs = {part: told[part] for part in ("factors", "terms", "constants")}
-                inputs["factors"] = [factor["symbol"] for factor in told["factors"]]
-                for value in values(told["formula"], **inputs):
-                    assert value == pytest.approx(float(told["value"]), rel=1e-5, abs=1e-5), (of, row, column)
+                text = card(there, of, row, column)
+                inputs = {part: text[part] for part in ("factors", "terms", "constants")}
+                inputs["factors"] = [factor["symbol"] for factor in text["factors"]]
+                for value in values(text["formula"], **inputs):
+                    assert value == pytest.approx(float(text["value"]), rel=1e-5, abs=1e-5), (of, row, column)
 
 
 def test_a_number_is_sent_with_its_formula_infinite_ones_in_words():
@@ -117,7 +117,7 @@ STAGE = Stage(
 
 
 def figure(**options: Any) -> None:
-    told: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "stages": [STAGE],
         "quantities": QUANTITIES,
         "query_tokens": ["a", "שלום"],
@@ -133,7 +133,7 @@ def figure(**options: Any) -> None:
         "place": SharedValue("steps", "view"),
         "on_view": lambda: None,
     }
-    attention_steps(**told | options)
+    attention_steps(**payload | options)
 
 
 def test_what_does_not_fit_the_tokens_is_refused():

@@ -63,6 +63,6 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
 
 
 def test_the_gain_is_a_sentence():
-    for after, told in ((9, "4 more than"), (3, "2 fewer than"), (5, "as many as")):
+    for after, text in ((9, "4 more than"), (3, "2 fewer than"), (5, "as many as")):
         gain = results._gain({"before": 5, "after": after}, 12)
-        assert gain == f"{after} of 12 answers are correct after the Tour, {told} before it."
+        assert gain == f"{after} of 12 answers are correct after the Tour, {text} before it."

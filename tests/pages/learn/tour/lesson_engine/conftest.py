@@ -42,9 +42,9 @@ def make_evidence() -> MakeEvidence:
 
 def array(evidence: Evidence, source: str) -> np.ndarray:
     """The values of an expression."""
-    found = evidence.ask(source)
-    assert isinstance(found, Values)
-    return found.array.astype(np.float64)
+    actual = evidence.ask(source)
+    assert isinstance(actual, Values)
+    return actual.array.astype(np.float64)
 
 
 def _run(name: str, text: str, target: str | None, padding: int, other: str, mistake: str, is_other: bool):

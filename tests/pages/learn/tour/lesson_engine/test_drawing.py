@@ -95,8 +95,8 @@ def test_the_next_tokens_by_torch(draw):
     assert [[row[0], row[1], row[3]] for row in drawn.rows] == [
         tokenizer.target.tokens(ids) for ids in zip(*columns, strict=True)
     ]
-    found = [float(row[2]) for row in drawn.rows]
-    assert found == pytest.approx([float(of[right]) for right, of in zip(target, probs, strict=True)], abs=6e-4)
+    results = [float(row[2]) for row in drawn.rows]
+    assert results == pytest.approx([float(of[right]) for right, of in zip(target, probs, strict=True)], abs=6e-4)
 
 
 @pytest.mark.parametrize(("moved", "divided_by"), [({}, 1.0), ({"temperature": 2.0}, 2.0)])

@@ -37,8 +37,8 @@ def test_targets_are_one_hot_and_smoothed():
 
 @pytest.mark.training
 def test_smoothing_leaves_the_entropy_of_the_target():
-    made = train(0.1, True, STEPS)
+    result = train(0.1, True, STEPS)
     right = 0.9 + 0.1 / 6
     entropy = -right * math.log(right) - 5 * (0.1 / 6) * math.log(0.1 / 6)
-    assert made.losses[-1] == pytest.approx(entropy, abs=0.01)
-    np.testing.assert_allclose(made.trained, made.target, atol=0.02)
+    assert result.losses[-1] == pytest.approx(entropy, abs=0.01)
+    np.testing.assert_allclose(result.trained, result.target, atol=0.02)

@@ -29,8 +29,8 @@ def quantity(name, parts, run):
 
 
 def value(source: str):
-    found = evaluate(parse(source), quantity)
-    return float(found.array) if isinstance(found, Values) and not found.axes else found
+    actual = evaluate(parse(source), quantity)
+    return float(actual.array) if isinstance(actual, Values) and not actual.axes else actual
 
 
 def random_sum(draw: random.Random, depth: int) -> str:
@@ -75,8 +75,8 @@ def test_arithmetic_is_pythons():
     ],
 )
 def test_what_an_expression_comes_to(source: str, right: object):
-    found = value(source)
-    assert found == (pytest.approx(right) if isinstance(right, float) else right)
+    actual = value(source)
+    assert actual == (pytest.approx(right) if isinstance(right, float) else right)
 
 
 @pytest.mark.parametrize(

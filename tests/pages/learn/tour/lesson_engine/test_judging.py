@@ -18,9 +18,9 @@ def part(text: str):
 
 
 def question(text: str) -> Question:
-    found = part(f"[question]\nask: what?\n{text}")
-    assert isinstance(found, Question)
-    return found
+    actual = part(f"[question]\nask: what?\n{text}")
+    assert isinstance(actual, Question)
+    return actual
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_check_that_does_not_hold_tells_both_sides(make_evidence: MakeEvidence
 
 def test_numbers_and_words_are_put_into_prose(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT)
-    found = part('{{d_head : 2}} and {{"a*b_c"}} and {{0 - 1 / 3 : 3}}')
-    assert isinstance(found, Prose)
-    assert prose(found, evidence) == "32.00 and a\\*b\\_c and −0.333"
+    actual = part('{{d_head : 2}} and {{"a*b_c"}} and {{0 - 1 / 3 : 3}}')
+    assert isinstance(actual, Prose)
+    assert prose(actual, evidence) == "32.00 and a\\*b\\_c and −0.333"
     wrong = part("one\ntwo {{pattern[cross, 0, 0]}}")
     assert isinstance(wrong, Prose)
     with pytest.raises(LessonError) as caught:

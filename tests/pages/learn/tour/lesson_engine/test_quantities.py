@@ -179,7 +179,7 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
         shared, alone = (
             Evidence(make_run=lambda *_, of=of: of, train=train).ask(source) for of in (run, replace(run, computed={}))
         )
-        one, other = [found.array if isinstance(found, Values) else found for found in (shared, alone)]
+        one, other = [actual.array if isinstance(actual, Values) else actual for actual in (shared, alone)]
         np.testing.assert_array_equal(one, other, err_msg=source)
     assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
 
@@ -203,9 +203,9 @@ def test_the_probabilities_after_so_many_tokens_are_those_of_a_model_that_read_n
         with torch.inference_mode():
             tokens = tc.greedy_decode(model, src).tokens[:, :n]
             by_hand = model(src, tokens)[0, -1].softmax(dim=-1)
-        found = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
-        assert isinstance(found, Values)
-        np.testing.assert_allclose(found.array, by_hand.numpy(), atol=1e-6)
-        assert found.axes[0].name == "vocab" and len(found.axes[0].labels) == model.config.vocab_size
+        actual = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
+        assert isinstance(actual, Values)
+        np.testing.assert_allclose(actual.array, by_hand.numpy(), atol=1e-6)
+        assert actual.axes[0].name == "vocab" and len(actual.axes[0].labels) == model.config.vocab_size
     with pytest.raises(ExpressionError, match="does not generate"):
         make_evidence("fill-in", CAT).ask("probs_after[1]")

@@ -55,12 +55,12 @@ def test_a_whole_lesson():
     prose, figure, question, check, link = lesson.parts
     assert isinstance(prose, Prose)
     assert [piece for piece in prose.pieces if isinstance(piece, str)][1] == " numbers.\n\nAnd "
-    told = [(one.asked.source, one.decimals, one.asked.line) for one in prose.pieces if isinstance(one, Told)]
-    assert told == [("d_head", 1, 10), ("n_heads", None, 12)]
+    reports = [(one.asked.source, one.decimals, one.asked.line) for one in prose.pieces if isinstance(one, Told)]
+    assert reports == [("d_head", 1, 10), ("n_heads", None, 12)]
     assert figure == FigureSpec(kind="row", parameters={"query": "cat"}, lines={"kind": 15, "query": 16}, line=14)
     assert isinstance(question, Question) and (question.ask, question.within, question.line) == ("How many?", 0.5, 17)
     assert isinstance(check, Check)
-    assert [(asked.source, asked.line) for asked in check.holds] == [("d_head == 32", 24), ("n_heads == 4", 25)]
+    assert [(request.source, request.line) for request in check.holds] == [("d_head == 32", 24), ("n_heads == 4", 25)]
     assert link == Link(page="steps", label="Go there", fields={"query": "3"}, line=27)
 
 
@@ -111,9 +111,9 @@ def test_a_broken_lesson_does_not_stop_the_others(tmp_path: Path):
     (tmp_path / "2-bad.md").write_text("title: Bad\n\n[figure]\nkind: no\n")
     (tmp_path / "3-bytes.md").write_bytes(b"title: \xff\xfe")
     (tmp_path / "README.md").write_text("no lesson")
-    found = read_lessons(tmp_path, "en", root=tmp_path, pages=PAGES, before="own.", group="Mine")
-    assert [lesson.name for lesson in found] == ["own.good", "own.bad", "own.bytes"]
-    good, bad, undecodable = found
+    actual = read_lessons(tmp_path, "en", root=tmp_path, pages=PAGES, before="own.", group="Mine")
+    assert [lesson.name for lesson in actual] == ["own.good", "own.bad", "own.bytes"]
+    good, bad, undecodable = actual
     assert isinstance(good, Lesson) and good.group == "Mine"
     assert isinstance(bad, BrokenLesson) and bad.title == "Bad" and "line 4: kind: “no” is not one of" in str(bad.why)
     assert isinstance(undecodable, BrokenLesson) and "UTF-8" in str(undecodable.why)

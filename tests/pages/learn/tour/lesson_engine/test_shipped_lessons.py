@@ -28,9 +28,9 @@ FOLDER = ROOT / "pages" / "learn" / "tour" / "lessons"
 
 
 def lessons_in(language: str) -> list[Lesson]:
-    found = read_lessons(FOLDER, language, root=ROOT, pages=lessons.linked())
-    assert all(isinstance(lesson, Lesson) for lesson in found), found
-    return [lesson for lesson in found if isinstance(lesson, Lesson)]
+    actual = read_lessons(FOLDER, language, root=ROOT, pages=lessons.linked())
+    assert all(isinstance(lesson, Lesson) for lesson in actual), actual
+    return [lesson for lesson in actual if isinstance(lesson, Lesson)]
 
 
 ENGLISH, GERMAN = lessons_in("en"), lessons_in("de")
@@ -45,7 +45,7 @@ def expressions(parts: tuple[Part, ...]) -> Iterator[str]:
             yield from (choice.is_right.source for choice in part.choices if isinstance(choice.is_right, Asked))
             yield from () if part.answer is None else (part.answer.source,)
         elif isinstance(part, Check):
-            yield from (asked.source for asked in part.holds)
+            yield from (request.source for request in part.holds)
 
 
 def evidence_of(lesson: Lesson, make_evidence: MakeEvidence, mistake: str) -> Evidence:

@@ -87,8 +87,8 @@ def test_the_same_seed_asks_the_same(sheets: Sheets):
 
 
 def test_seeds_ask_different_questions_and_the_right_choice_stands_everywhere(sheets: Sheets):
-    asked = {tuple(str(item.ask) for item in sheet.values()) for sheet in sheets.values()}
-    assert len(asked) == 2 * len(SEEDS) and all([*sheet] == [*ORACLES] for sheet in sheets.values())
+    arguments = {tuple(str(item.ask) for item in sheet.values()) for sheet in sheets.values()}
+    assert len(arguments) == 2 * len(SEEDS) and all([*sheet] == [*ORACLES] for sheet in sheets.values())
     for seed, name in product(SEEDS, ORACLES):
         assert str(sheets[seed, "before"][name].ask) != str(sheets[seed, "after"][name].ask)
     for name in ("cross-attention", "temperature", "shifted-right"):
@@ -111,12 +111,12 @@ def test_right_answers_are_counted_and_the_table_says_what_was_given_and_what_is
     assert n_right(5, "before", answers) == 12 and n_right(5, "before", {}) == 0
     answers |= {"scaling": Answer(given="1,5", seconds=2.04), "heads": Answer(given=None, seconds=61)}
     assert n_right(5, "before", answers) == 10
-    found = [*csv.DictReader(io.StringIO(table(5, [("before", answers), ("after", {})], version="1.2")))]
-    by_name = {row["question"]: row for row in found}
-    assert tuple(found[0]) == COLUMNS and len(found) == len(by_name) == 12
+    results = [*csv.DictReader(io.StringIO(table(5, [("before", answers), ("after", {})], version="1.2")))]
+    by_name = {row["question"]: row for row in results}
+    assert tuple(results[0]) == COLUMNS and len(results) == len(by_name) == 12
     scaling, heads, choice = (by_name[name] for name in ("scaling", "heads", "temperature"))
     assert [*scaling.values()] == ["5", "scaling", "before", "1,5", f"{items['scaling'].right:g}", "0", "2.0", "1.2-q1"]
     assert (heads["given"], heads["correct"], heads["seconds"]) == ("", "0", "61.0")
     assert choice["given"] == choice["right"] and "its probability" in choice["right"] and choice["correct"] == "1"
-    assert all("−" not in row["right"] for row in found), "numbers that programs read"
-    assert [row["correct"] for row in found].count("1") == 10
+    assert all("−" not in row["right"] for row in results), "numbers that programs read"
+    assert [row["correct"] for row in results].count("1") == 10
