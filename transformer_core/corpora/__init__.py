@@ -75,7 +75,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         CorpusError: there is neither a corpus nor a file of that name, or it cannot be read in this way.
     """
     if name in CORPORA:
-        from transformer_core.corpora.storage.kept_corpora import kept_corpus
+        from transformer_core.corpora.storage.kept_items import kept_corpus
 
         return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
     if provider := provider_of(name):

@@ -1,14 +1,19 @@
-"""Pairs and texts in the cache: stored once as JSON, and each item built when it is needed."""
+"""Generated corpora in the cache: drawn once, stored as JSON, and each item built when it is needed."""
 
 import json
+import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.kept_arrays import Sink
+from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.corpora.source_code import CODE_OF_CORPORA
+from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.errors import CorpusError
 
 Item = Pair | Text
@@ -19,6 +24,34 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "items": np.dtype(np.uint8),  # JSON of each item: its texts, alignment, and for a pair its antecedents
     "ends": np.dtype(np.int64),  # of each item: the byte after it
 }
+
+
+_OF_CORPUS = {**DTYPES, "fingerprint": np.dtype(np.uint8), "n_train": np.dtype(np.int64)}
+
+
+def kept_corpus(generated: GeneratedCorpus, *, seed: int) -> Corpus:
+    """Return a generated corpus from the cache, with items that are built on access.
+
+    It is drawn if it is missing or damaged, or if the source code of corpora has changed.
+    """
+    draw = cache(lambda: generated(seed=seed))  # the fill is called again if the disk is full
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        corpus = draw()
+        write_items([*corpus.train, *corpus.held_out], sinks)
+        sinks["n_train"].append(np.array([len(corpus.train)]))
+        sinks["fingerprint"].append(np.frombuffer(corpus.fingerprint.encode(), np.uint8))
+
+    made_from = [CODE_OF_CORPORA, platform.python_version(), generated.about.name, str(seed)]
+    arrays = kept_arrays("corpus", made_from, _OF_CORPUS, fill)
+    fingerprint, n_train = arrays["fingerprint"].tobytes().decode(), int(arrays["n_train"][0])
+    items = KeptItems(arrays)
+    return replace(
+        generated.about,
+        train=KeptItems(arrays, items.rows[:n_train], fingerprint=f"{fingerprint} train"),
+        held_out=KeptItems(arrays, items.rows[n_train:], fingerprint=f"{fingerprint} held out"),
+        known_fingerprint=fingerprint,
+    )
 
 
 class KeptItems(Sequence[Item]):
