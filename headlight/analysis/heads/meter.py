@@ -1,6 +1,7 @@
 """Measuring heads: cheap enough for every snapshot of a training."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -102,19 +103,9 @@ def _batches(config: ModelConfig, cases: Sequence[Case]) -> list[Sequence[Case]]
 
 def _head_measures(name: HeadName, by_name: Mapping[str, Float[np.ndarray, " order"]]) -> HeadMeasures:
     """Return the measures of one head, of their means in each order of the tokens."""
-    entropy, relative_entropy = (None if np.isnan(by_name[m][0]) else float(by_name[m][0]) for m in ENTROPIES)
-    shares = {measure: _share(by_name[measure]) for measure in SHARES if measure in by_name}
-    return HeadMeasures(
-        attention=name.attention,
-        layer=name.layer,
-        head=name.head,
-        entropy=entropy,
-        relative_entropy=relative_entropy,
-        diagonality=shares.get("diagonality"),
-        previous=shares.get("previous"),
-        induction=shares.get("induction"),
-        aligned=shares.get("aligned"),
-    )
+    measures: dict[str, Any] = {m: None if np.isnan(by_name[m][0]) else float(by_name[m][0]) for m in ENTROPIES}
+    measures |= {m: _share(by_name[m]) if m in by_name else None for m in SHARES}
+    return HeadMeasures(**name._asdict(), **measures)
 
 
 def _share(scores: Float[np.ndarray, " order"]) -> Share | None:

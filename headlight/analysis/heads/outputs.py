@@ -9,9 +9,10 @@ from jaxtyping import Float
 from headlight.analysis.trace.attentions import attentions_of
 from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import ConfigError
-from transformer_core.instrument.capture import capture
+from transformer_core.instrument.capture import Activations, capture
 from transformer_core.model.transformer import Transformer
 
+STATE_SITES = ("*.blocks.0.hook_resid_pre", "*.hook_resid_post")
 MAX_TOKENS = 128  # GPT-2: 144 heads x 128 tokens x 768 numbers are 54 MiB
 
 
@@ -73,11 +74,15 @@ def layer_states(
         by "encoder" and "decoder", whichever the model has, n_layers + 1 states, float32: `hook_resid_pre` of block 0
         and `hook_resid_post` of each. In post-norm these are sums that the block's last normalization has yet to pass.
     """
-    with capture(model, "*.blocks.0.hook_resid_pre", "*.hook_resid_post") as activations:
+    with capture(model, *STATE_SITES) as activations:
         final_states(model, inputs)
-    return {
-        stack: np.stack(
-            [state[0].float().cpu().numpy() for site, state in activations.items() if site.startswith(f"{stack}.")]
-        )
-        for stack in dict.fromkeys(site.partition(".")[0] for site in activations)
-    }
+    return states_in(activations)
+
+
+def states_in(activations: Activations) -> dict[str, Float[np.ndarray, "state pos d_model"]]:
+    """Return the states of `layer_states` from a capture of `STATE_SITES`."""
+    states: dict[str, list[np.ndarray]] = {}
+    for site, state in activations.items():
+        if site.endswith(("hook_resid_pre", "hook_resid_post")):
+            states.setdefault(site.partition(".")[0], []).append(state[0].float().cpu().numpy())
+    return {stack: np.stack(of_stack) for stack, of_stack in states.items()}

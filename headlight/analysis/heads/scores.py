@@ -31,6 +31,11 @@ from transformer_core.instrument.interventions import zero_heads
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
+HABITS = ("aligned", "previous", "first", "near", "antecedent")  # the shares of a `HeadScore`
+
+Shares = dict[str, np.ndarray | None]
+"""By habit, the mean share of attention of each head of a layer [head]; None: nothing to measure."""
+
 
 @torch.inference_mode()
 def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] | Sequence[Text]) -> list[HeadScore]:
@@ -53,21 +58,8 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
             for head in range(model.config.n_heads):
                 with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
                     effect = _mean_loss(model, cases) - whole
-                by_layer = [share[name, layer] for share in shares]
-                aligned, previous, first, near, antecedent = (_mean([f[i] for f in by_layer], head) for i in range(5))
-                scores.append(
-                    HeadScore(
-                        attention=name,
-                        layer=layer,
-                        head=head,
-                        aligned=aligned,
-                        previous=previous,
-                        first=first,
-                        near=near,
-                        antecedent=antecedent,
-                        effect=effect,
-                    )
-                )
+                means = {habit: _mean([share[name, layer].get(habit) for share in shares], head) for habit in HABITS}
+                scores.append(HeadScore(attention=name, layer=layer, head=head, effect=effect, **means))
     return scores
 
 
@@ -100,8 +92,8 @@ def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
     return total / max(1, n_tokens)
 
 
-def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], tuple[np.ndarray | None, ...]]:
-    """Return, by attention and layer, what each head's habits are."""
+def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], Shares]:
+    """Return the shares of each habit by attention and layer."""
     with capture(model, "*.hook_pattern") as acts:
         model(*case.tensors(next(model.parameters()).device))
     return {
@@ -111,19 +103,18 @@ def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], tuple[np.nd
     }
 
 
-def _habits(
-    attention: Attention, pattern: Float[np.ndarray, "head query key"], case: Case
-) -> tuple[np.ndarray | None, ...]:
-    """Return the five shares [head] of one layer's patterns; None where one cannot be known."""
-    aligned = previous = first = near = antecedent = None
+def _habits(attention: Attention, pattern: Float[np.ndarray, "head query key"], case: Case) -> Shares:
+    """Return the shares of one layer's patterns, without those that are not known."""
+    shares: Shares = {}
     n_queries, n_keys = pattern.shape[1:]
     if attention.name == case.aligned_attention:
-        aligned = mean_share(pattern, aligned_cells(case, n_queries, n_keys))
+        shares["aligned"] = mean_share(pattern, aligned_cells(case, n_queries, n_keys))
     if attention.queries_from == attention.keys_from:
-        previous, first, near = (mean_share(pattern, c(n_queries)) for c in (previous_cells, first_cells, near_cells))
+        of_position = {"previous": previous_cells, "first": first_cells, "near": near_cells}
+        shares |= {habit: mean_share(pattern, cells(n_queries)) for habit, cells in of_position.items()}
     if attention.name == "encoder":
-        antecedent = mean_share(pattern, antecedent_cells(case, n_keys))
-    return aligned, previous, first, near, antecedent
+        shares["antecedent"] = mean_share(pattern, antecedent_cells(case, n_keys))
+    return shares
 
 
 def _mean(shares: Sequence[np.ndarray | None], head: int) -> float | None:

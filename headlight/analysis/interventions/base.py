@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from headlight.analysis.heads.outputs import STATE_SITES, states_in
 from headlight.analysis.interventions.effect import Metric, OutputTokens, output_log_probs
 from headlight.analysis.interventions.records import OF_STACK, Component, ComponentKind
 from headlight.analysis.interventions.source_runs import (
@@ -29,7 +30,6 @@ from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.finite import not_finite_from
-from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
@@ -232,23 +232,15 @@ def forced_pass(model: Transformer, inputs: Sequence[Sequence[int]], positions: 
         inputs: tokens of the source and of the decoder's input, or of the one text.
         positions: of the output whose log-probabilities are kept.
     """
-    config = model.config
-    depths = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
-    of_stream = {
-        name: [
-            site("resid_pre", layer=0, attention=name),
-            *(site("resid_post", layer=layer, attention=name) for layer in range(depth)),
-        ]
-        for name, depth in depths.items()
-        if depth
-    }
-    residual_sites = [each for sites in of_stream.values() for each in sites]
-    with stepwise_attention(model), capture(model, "*.hook_pattern", *residual_sites) as acts:
+    with stepwise_attention(model), capture(model, "*.hook_pattern", *STATE_SITES) as acts:
         log_probs = output_log_probs(model, inputs, positions)
     return ForcedPass(
         log_probs=log_probs,
-        patterns={name: _array(acts.stack("pattern", attention=name)[:, 0]) for name in attentions_of(config)},
-        residual={name: _array(torch.stack([acts[each][0] for each in sites])) for name, sites in of_stream.items()},
+        patterns={
+            name: acts.stack("pattern", attention=name)[:, 0].float().cpu().numpy()
+            for name in attentions_of(model.config)
+        },
+        residual=states_in(acts),
     )
 
 
@@ -279,8 +271,3 @@ def writable(model: Transformer, log_probs: Float[Tensor, "*axes vocab"]) -> Flo
     if suppressed is None:
         return log_probs
     return log_probs.index_fill(-1, torch.tensor([suppressed], device=log_probs.device), -torch.inf)
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    """Return a float32 array, wherever and in whatever precision the tensor is."""
-    return tensor.float().cpu().numpy()

@@ -34,7 +34,7 @@ def from_json(text: str) -> Stack:
     """Return the stack that `to_json` wrote.
 
     Raises:
-        ConfigError: it is no JSON, no stack, or too long; or an entry that makes no sense.
+        ConfigError: it is not a JSON, no stack, or too long; or an entry that makes no sense.
     """
     if not isinstance(text, str) or len(text) > MAX_JSON_CHARS:
         raise ConfigError(

@@ -24,7 +24,8 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.interventions.sweeping import Estimate, SweepMap, SweepResult
+    from headlight.analysis.interventions.sweeping import Estimate, SweepResult
+    from headlight.analysis.interventions.tables import SweepMap
 
 SITES: tuple[tuple[ComponentKind, bool], ...] = (  # which kinds of components are swept, and whether by position
     ("head", True),
@@ -156,7 +157,7 @@ ESTIMATED = {
 
 def checked(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the largest estimates beside the exact changes."""
-    from headlight.analysis.interventions.sweeping import sieve_numbers
+    from headlight.analysis.interventions.tables import sieve_numbers
 
     estimates, results, divided = found_by(recipes_of(data), sweep)
     labels = [_label(data, result.component) for result in sweep.results]
@@ -206,7 +207,7 @@ def _side(data: InterventionsData, component: Component) -> Sequence[str]:
 
 def picture(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
-    from headlight.analysis.interventions.sweeping import sweep_maps
+    from headlight.analysis.interventions.tables import sweep_maps
 
     recipes = recipes_of(data)
     estimates, results, divided = found_by(recipes, sweep)
