@@ -320,7 +320,7 @@ def test_an_old_file_is_still_the_model_that_it_was():
 def test_attention_bias_was_true_or_false_once(written: object, meant: str):
     values = {"vocab_size": 100, "attention_bias": written}
     assert ModelConfig.from_dict(values).attention_bias == meant
-    assert values["attention_bias"] == written  # what was read stays as it is
+    assert values["attention_bias"] == written  # what was read is left unchanged
 
 
 def test_a_file_with_a_wrong_key_or_value():

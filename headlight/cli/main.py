@@ -23,5 +23,5 @@ def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
 
 
 def run_process(arguments: Sequence[str], program: str = PROGRAM) -> int:
-    """Run a command in a process of its own; return its exit status."""
+    """Run a command in a separate process; return its exit status."""
     return library.run_process(arguments, program, add_commands)

@@ -1,4 +1,4 @@
-"""A case: what was measured and asked for, the baselines of the corpus, and what several rules make of them."""
+"""The input of a diagnosis: settings, metrics and baselines, with the derived values that several rules need."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 
 Level = Literal["guessing", "frequency", "one_back", "beyond"]
-"""What a loss can be reached with: nothing, how often tokens come, the token before, or more than that."""
+"""What is enough to reach a loss: nothing, token frequencies, the previous token, or more than that."""
 
 Trend = Literal["falling", "rising", "flat"]
 
@@ -22,26 +22,26 @@ Trend = Literal["falling", "rising", "flat"]
 # table 2.1); the trainings of our own tiny models, of width 128: 0.39 to 0.47.
 USUAL_RATE_TIMES_WIDTH = 0.4
 
-_SURELY = 0.02  # of an entropy: a loss that is nearer to it than this is not below it
-_SURELY_NATS = 0.05  # at least so much, for some hundred held-out texts give no finer answer; of small entropies half
-_GOOD_OUTPUTS = 0.8  # share of outputs that are right from which on a model has learnt its task
-_GOOD_LOSS = 0.8  # of the bigram entropy: from here down a text model uses much more than the token before
-_GOOD_LOSS_OF_UNIGRAM = 0.6  # of the unigram entropy, where the bigram entropy is not known or means nothing
-_FEWEST_STEPS = 8  # logged steps, below which no trend can be seen
-_EARLY = 1 / 4  # of all steps: the longest that is called the beginning, where the warm-up is longer still
+_SURELY = 0.02  # of an entropy: a smaller distance does not count as below it
+_SURELY_NATS = 0.05  # at least, as some hundred held-out texts are no more precise; half of small entropies
+_GOOD_OUTPUTS = 0.8  # share of outputs that are correct from which on a model has learnt its task
+_GOOD_LOSS = 0.8  # of the bigram entropy: below it a text model uses much more than the previous token
+_GOOD_LOSS_OF_UNIGRAM = 0.6  # of the unigram entropy, if the bigram entropy is unknown or meaningless
+_FEWEST_STEPS = 8  # logged steps; fewer show no trend
+_EARLY = 1 / 4  # of all steps: the longest beginning, if the warm-up is even longer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """All that a diagnosis goes by, and what follows from it; from what is not known (None) nothing is concluded.
+    """Everything that a diagnosis is based on. Unknown values (None) lead to no conclusion.
 
-    Tokens are counted in one way throughout: those that the model is given, or those that it is to say.
+    All token counts are of the same kind: inputs, or prediction targets.
 
     Raises:
-        RunError: a count that can only be a whole number of at least 1.
+        RunError: a count below 1.
     """
 
-    metrics: Sequence[Mapping[str, Any]]  # the lines of metrics.jsonl; what is missing or unreadable is passed over
+    metrics: Sequence[Mapping[str, Any]]  # the lines of metrics.jsonl; missing and unreadable values are skipped
     architecture: Architecture
     steps: int  # planned
     vocab_size: int
@@ -52,13 +52,13 @@ class Case:
     dropout: float = 0.0
     n_training_tokens: int | None = None  # in one pass over the training text
     tokens_seen: int | None = None  # up to the last step
-    unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
-    bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
+    unigram_entropy: float | None = None  # nats per held-out target, from token frequencies in training
+    bigram_entropy: float | None = None  # nats per held-out target, from pairs of tokens in training
     is_stopped: bool = False  # it was stopped, and can be resumed
     failure: Message = NO_MESSAGE  # why the run failed; none where it did not
 
     def __post_init__(self) -> None:
-        """Check the counts that logarithms and quotients are taken of."""
+        """Check the counts."""
         for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
             if getattr(self, name) < 1:
                 raise RunError(
@@ -67,14 +67,14 @@ class Case:
 
     @property
     def epochs(self) -> float | None:
-        """Passes over the training text so far; None where the tokens were not counted."""
+        """Passes over the training text so far; None if tokens were not counted."""
         if self.tokens_seen is None or not self.n_training_tokens:
             return None
         return self.tokens_seen / self.n_training_tokens
 
     @property
     def even_entropy(self) -> float:
-        """Nats of a guess that finds every token of the vocabulary equally probable."""
+        """Nats of a uniform guess over the vocabulary."""
         return math.log(self.vocab_size)
 
     @cached_property
@@ -84,7 +84,7 @@ class Case:
 
     @property
     def steps_done(self) -> int:
-        """The last step of which anything is known."""
+        """The last step with any record."""
         return self.curves.steps_done
 
     @property
@@ -94,7 +94,7 @@ class Case:
 
     @property
     def is_early(self) -> bool:
-        """Whether it is too early to judge: in the warm-up, or before there is a curve to look at."""
+        """Whether it is too early to judge: during warm-up, or before there is a curve."""
         if not self.curves.steps and not self.curves.held_out:
             return True
         beginning = min(self.warmup_steps, _EARLY * self.steps)
@@ -102,12 +102,12 @@ class Case:
 
     @property
     def is_late(self) -> bool:
-        """Whether standing still means something: half of the steps are done, or no more will come."""
+        """Whether a plateau is meaningful: half of the steps are done, or no more will come."""
         return self.is_over or self.steps_done >= self.steps / 2
 
     @property
     def is_settled(self) -> bool:
-        """Whether what is wrong now will stay so: no more steps will come, or they have stopped helping."""
+        """Whether a fault will not disappear by itself: no more steps will come, or they no longer help."""
         return self.is_over or (self.is_late and self.trend != "falling")
 
     @property
@@ -117,45 +117,42 @@ class Case:
 
     @property
     def probes(self) -> Mapping[str, float]:
-        """The direct tests of the last measurement that has any, by name; see training/probes.py."""
+        """The last direct tests by name; see training/probes.py."""
         return next((held_out.probes for held_out in reversed(self.curves.held_out) if held_out.probes), {})
 
     @property
     def severity(self) -> Severity:
-        """Of a fault that more training may mend: nothing is a problem that is likely to pass."""
+        """Severity of a fault that more training may fix."""
         return "problem" if self.is_settled else "note"
 
     @property
     def best(self) -> HeldOut | None:
-        """The measurement with the least held-out loss, the first of several."""
+        """The measurement with the lowest held-out loss, the first of several."""
         return min(self.curves.held_out, key=lambda held_out: held_out.loss, default=None)
 
     @cached_property
     def training_loss(self) -> float | None:
-        """Mean training loss of late, its smoothing taken out: nats at most. None before the first."""
+        """Upper bound of the recent mean training loss without label smoothing, in nats. None before the first."""
         losses = self.curves.losses(2 / 3 * self.steps_done, self.steps_done) or self.curves.losses(0, self.steps_done)
         return self.unsmoothed(fmean(losses)) if losses else None
 
     @cached_property
     def loss(self) -> float | None:
-        """The loss that tells most: on held-out data where it was measured, else the training's; nats a target."""
+        """Held-out loss if measured, else training loss; nats per target."""
         return self.last.loss if self.last else self.training_loss
 
     @cached_property
     def recent(self) -> Change | None:
-        """How the training loss of the last third of all steps compares with that of the third before it.
-
-        Losses of the warm-up are left out where there are others.
-        """
+        """Change of the training loss from the second to the last third of the steps, without warm-up if possible."""
         third = self.steps_done / 3
         before_that = max(third, float(self.warmup_steps))
         now = self.curves.losses(2 * third, self.steps_done)
-        behind_warmup, anywhere = self.curves.losses(before_that, 2 * third), self.curves.losses(third, 2 * third)
-        return change(behind_warmup, now) or change(anywhere, now)
+        after_warmup, anywhere = self.curves.losses(before_that, 2 * third), self.curves.losses(third, 2 * third)
+        return change(after_warmup, now) or change(anywhere, now)
 
     @cached_property
     def trend(self) -> Trend | None:
-        """Where the loss is going: by the training loss, or by a held-out loss that has just been the lowest."""
+        """Trend of the training loss; also falling if the held-out loss has recently reached its minimum."""
         if self.recent is None or len(self.curves.steps) < _FEWEST_STEPS:
             return None
         if self.recent.is_fall or self.has_held_out_fallen:
@@ -164,7 +161,7 @@ class Case:
 
     @cached_property
     def level(self) -> Level | None:
-        """What its loss can be reached with; None where the loss or the entropies to compare it with are not known."""
+        """What is enough to reach the loss; None if the loss or the entropies are unknown."""
         loss, unigram, bigram = self.loss, self.unigram, self.bigram
         if loss is None:
             return None
@@ -180,23 +177,23 @@ class Case:
 
     @property
     def unigram(self) -> float | None:
-        """The unigram entropy, where it is known; no table of frequencies does worse than an even guess for long."""
+        """The unigram entropy if known, at most that of a uniform guess."""
         known = _known(self.unigram_entropy)
         return None if known is None else min(known, self.even_entropy)
 
     @property
     def bigram(self) -> float | None:
-        """The bigram entropy where it is known and says something: what is masked has neighbours on both sides."""
+        """The bigram entropy if known; not for masked tokens, which have neighbours on both sides."""
         return None if self.architecture == "encoder_only" else _known(self.bigram_entropy)
 
     @property
     def is_poor(self) -> bool:
-        """Whether it has learnt no more than a table of counts knows."""
+        """Whether a table of counts would do as well."""
         return self.level in ("guessing", "frequency", "one_back")
 
     @cached_property
     def judged(self) -> tuple[str, float] | None:
-        """The name of the measure that tells most of the model's success, and the share that is right."""
+        """The name of the measure that tells most of the model's success, and the share that is correct."""
         if self.last is None:
             return None
         if self.last.judged is None and self.last.determined_accuracy is not None:
@@ -205,7 +202,7 @@ class Case:
 
     @cached_property
     def is_good(self) -> bool:
-        """Whether the model has learnt its task: by what it writes, or by held-out loss where nothing judges that."""
+        """Whether the model has learnt its task, by its outputs, or by held-out loss if outputs are not evaluated."""
         if self.judged is not None:
             return self.judged[1] >= _GOOD_OUTPUTS
         if self.last is None or self.level != "beyond" or self.unigram is None:
@@ -221,23 +218,23 @@ class Case:
 
     @property
     def usual_factor(self) -> float:
-        """The factor with which the learning rate's peak is the usual one for the width of the model."""
+        """The learning-rate factor whose peak rate is the usual one for the model's width."""
         return USUAL_RATE_TIMES_WIDTH / self.d_model * (self.d_model * self.warmup_steps) ** 0.5
 
     @cached_property
     def rate_ratio(self) -> float | None:
-        """The highest learning rate so far, as a multiple of what is usual for the width of the model."""
+        """The highest learning rate so far, relative to the usual one for the model's width."""
         if self.highest_rate is None:
             return None
         return self.highest_rate * self.d_model / USUAL_RATE_TIMES_WIDTH
 
     @property
     def is_rate_rising(self) -> bool:
-        """Whether the learning rate is still on its way up, so that a low one says nothing."""
+        """Whether the learning rate is still rising, so that a low one means nothing."""
         return self.steps_done < self.warmup_steps and not self.is_over
 
     def unsmoothed(self, loss: int | float) -> float:
-        """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
+        """Return an upper bound of a label-smoothed cross-entropy without its smoothing, in nats.
 
         The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at
         least log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact
@@ -247,7 +244,7 @@ class Case:
 
     @property
     def has_held_out_fallen(self) -> bool:
-        """Whether the lowest held-out loss of the last third is clearly below what had been reached before."""
+        """Whether the held-out loss clearly improved in the last third."""
         border = 2 / 3 * self.steps_done
         before = [held_out.loss for held_out in self.curves.held_out if held_out.step <= border]
         now = [held_out.loss for held_out in self.curves.held_out if held_out.step > border]
@@ -255,10 +252,10 @@ class Case:
 
 
 def _surely_below(entropy: int | float) -> float:
-    """Return the loss from which down it is surely below an entropy."""
+    """Return the highest loss that is clearly below an entropy."""
     return entropy - max(min(_SURELY_NATS, entropy / 2), _SURELY * entropy)
 
 
 def _known(entropy: int | float | None) -> float | None:
-    """Return an entropy, None for one that is no number above 0."""
+    """Return an entropy, None for one that is not a number above 0."""
     return float(entropy) if entropy is not None and math.isfinite(entropy) and entropy > 0 else None

@@ -1,4 +1,4 @@
-"""The lines of metrics.jsonl as curves: only finite numbers, by step; and how a curve has changed of late."""
+"""The lines of metrics.jsonl as curves of finite numbers by step, and the recent change of a curve."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,36 +7,36 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-_LARGEST = 1e30  # sums of numbers up to this stay finite, and no loss is that large in earnest
-_MOST_LINES = 2000  # of steps; more show no more of a curve, and take seconds
-_FEWEST_TO_COMPARE = 4  # records in each of two stretches of which the means are compared
+_LARGEST = 1e30  # sums of numbers up to this stay finite, and no real loss is that large
+_MOST_LINES = 2000  # of steps; more take seconds and show no more
+_FEWEST_TO_COMPARE = 4  # records in each of two intervals whose means are compared
 _OF_NO_OUTPUT = ("loss", "perplexity", "pairs", "texts", "accuracy", "determined_accuracy", "antecedent")
-_CLEARLY = 0.02  # of the loss: a change below this is none, however sure
+_CLEARLY = 0.02  # of the loss: smaller changes do not count, however significant
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What one logged step showed."""
+    """A logged step."""
 
     step: int
-    loss: float  # nats, smoothed as the training smooths
+    loss: float  # nats, with the label smoothing of the training
     learning_rate: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """What the model was worth on held-out data at a step."""
+    """An evaluation on held-out data."""
 
     step: int
-    loss: float  # nats a target, not smoothed, the right tokens before each
-    accuracy: float | None  # targets that are the most probable token, the right tokens before each
-    determined_accuracy: float | None  # the same of those targets that others determine
-    outputs: Mapping[str, float]  # what it writes when left alone, by measure: the share that is right
+    loss: float  # nats a target, not smoothed, the correct tokens before each
+    accuracy: float | None  # targets that are the most probable token, the correct tokens before each
+    determined_accuracy: float | None  # likewise, of the targets that other tokens determine
+    outputs: Mapping[str, float]  # what it writes when left alone, by measure: the share that is correct
     probes: Mapping[str, float]  # direct tests, by name; see training/probes.py
 
     @property
     def judged(self) -> tuple[str, float] | None:
-        """The measure that says most of what the model writes, with the share that is right; None: none was taken."""
+        """The measure that says most of what the model writes, with the share that is correct; None: none was taken."""
         if "exact_match" in self.outputs:
             return "exact_match", self.outputs["exact_match"]
         return min(self.outputs.items(), key=lambda item: item[1], default=None)
@@ -108,7 +108,7 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
 
 
 def change(before: Sequence[float], now: Sequence[float]) -> Change | None:
-    """Compare the means of two stretches of a curve; None where one of them is too short to have a mean of its own."""
+    """Compare the means of two stretches of a curve; None where one of them is too short to have its own mean."""
     if min(len(before), len(now)) < _FEWEST_TO_COMPARE:
         return None
     doubt = 2 * math.sqrt(_noise(before) ** 2 / len(before) + _noise(now) ** 2 / len(now))

@@ -42,7 +42,7 @@ def _unknown(case: Case) -> Finding | None:
 def _empty(case: Case) -> Finding | None:
     """Most targets have no token.
 
-    Innocent: a task whose right answer is often nothing. Ruled out: the model is no better than always ending at
+    Innocent: a task whose correct answer is often nothing. Ruled out: the model is no better than always ending at
     once.
     """
     share = case.probes.get("empty_target", 0.0)
@@ -83,7 +83,7 @@ def _is_beaten(case: Case, share: float) -> bool:
 
 
 def leaks(case: Case) -> Finding | None:
-    """Say that predictions rest on the very tokens that they predict.
+    """Say that predictions rest on the tokens that they predict.
 
     Innocent: an easy task has a low loss, and a good model may still make one error in most outputs; words may be
     compared in another spelling. Ruled out: accuracy must fall when the answers are hidden, which changes nothing in
@@ -128,10 +128,10 @@ def wrong_outputs(case: Case) -> list[Finding]:
 
 
 def _ends_at_once(case: Case) -> Finding | None:
-    """<eos> is the most probable token where texts go on.
+    """<eos> is the most probable token where texts continue.
 
-    Innocent: a prompt that is a whole text, or a target that is empty; to end is right there. Ruled out: the
-    probability is taken only where the held-out text goes on.
+    Innocent: a prompt that is a whole text, or a target that is empty; to end is correct there. Ruled out: the
+    probability is taken only where the held-out text continues.
     """
     probability = case.probes.get("early_end", 0.0)
     if probability <= _HALF:
@@ -151,8 +151,8 @@ def _ends_at_once(case: Case) -> Finding | None:
 def _never_ends(case: Case) -> Finding | None:
     """Most outputs of an encoder-decoder never end.
 
-    Innocent: long answers that are cut for want of room; a decoder may go on for ever. Ruled out: there is room for one
-    more than the longest target's tokens, and only encoder-decoders are judged.
+    Innocent: long answers that are cut for lack of room; a decoder may continue forever. Ruled out: there is room for
+    one more than the longest target's tokens, and only encoder-decoders are judged.
     """
     share = case.probes.get("cut_outputs", 0.0)
     if share < _HALF:

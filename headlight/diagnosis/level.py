@@ -8,7 +8,7 @@ from headlight.diagnosis.finding import Finding, FindingKind, Severity
 from headlight.diagnosis.wording import more_steps, nats, percent, setting
 from transformer_core.errors import Message
 
-_BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level of a loss that is no better
+_BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level of a loss that is not a better
     "guessing": ("no_better_than_guessing", Message("No better than random guessing")),
     "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
     "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),

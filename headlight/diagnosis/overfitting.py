@@ -7,12 +7,12 @@ from headlight.diagnosis.wording import nats, number, setting, times
 from transformer_core.errors import NO_MESSAGE, Message
 
 _RISE_NATS, _RISE_SHARE = 0.1, 0.05  # of a held-out loss over its best: more than one set of texts differs from another
-_ENOUGH_BEHIND = 2  # measurements after the best while the training goes on: a single one may be an outlier
+_ENOUGH_BEHIND = 2  # measurements after the best while the training continues: a single one may be an outlier
 _FEWEST_AROUND = 4  # logged losses that make a mean, around the best measurement and at the end
 _GAP_NATS, _GAP_SHARE = 0.5, 0.5  # training loss below the held-out loss by so much, and below this share of it
 _GAP_EPOCHS = 3.0  # nothing is learnt by heart at first sight
 _HIGHEST_DROPOUT = 0.3  # that is proposed; the paper's big model has it (Vaswani et al. 2017, table 3)
-_SOME_OUTPUTS = 1 / 2  # share of right outputs below which "as good as before" is no comfort
+_SOME_OUTPUTS = 1 / 2  # share of correct outputs below which "as good as before" is no comfort
 
 
 def overfitting(case: Case) -> Finding | None:

@@ -8,8 +8,8 @@ from transformer_core.errors import NO_MESSAGE, Message
 _HIGH_DROPOUT = 0.3  # the paper's big model has 0.3 (Vaswani et al. 2017, table 3), small ones rarely gain by so much
 _SHORT = 100  # steps; a training with fewer is over before anything can be seen
 _DIVERGED = ("the loss became", "the gradient norm became", "the loss exploded")  # as the training loop says it
-_EXPOSED_ACCURACY = 0.85  # of single tokens, from which on one expects whole outputs to be right too
-_EXPOSED_GAP = 0.3  # between the share of right tokens and that of right outputs
+_EXPOSED_ACCURACY = 0.85  # of single tokens, from which on one expects whole outputs to be correct too
+_EXPOSED_GAP = 0.3  # between the share of correct tokens and that of correct outputs
 
 
 def failed(case: Case) -> Finding | None:
@@ -66,7 +66,7 @@ def too_early(case: Case) -> Finding | None:
 
 
 def undertrained(case: Case) -> Finding | None:
-    """Say that the loss was still falling when the training ended, or is falling while it goes on.
+    """Say that the loss was still falling when the training ended, or is falling while it continues.
 
     Innocent: a training that ends a little before the best that it could reach. Ruled out: a model that is better
     than the unigram baseline gets a note.
@@ -139,7 +139,7 @@ def plateau(case: Case) -> Finding | None:
 
 
 def exposure_gap(case: Case) -> Finding | None:
-    """Say that most tokens are right and most outputs are not.
+    """Say that most tokens are correct and most outputs are not.
 
     This is itself the innocent explanation of a gap that could point to leakage, which is asked first.
     """
@@ -174,7 +174,7 @@ def _without_advice(reason: Message) -> Message:
 
 
 def _less_dropout(case: Case) -> Message:
-    """Propose less dropout where there is much of it; nothing where there is little, or where the training goes on."""
+    """Propose less dropout if there is much of it; nothing if there is little, or if the training continues."""
     dropout = case.dropout
     if dropout <= _HIGH_DROPOUT or not case.is_over:
         return NO_MESSAGE

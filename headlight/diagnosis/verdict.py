@@ -11,7 +11,7 @@ from headlight.diagnosis.finding import Finding, FindingKind, Severity
 from headlight.diagnosis.overfitting import overfitting
 from transformer_core.errors import Message
 
-_MOST_FINDINGS = 4  # a person reads so many
+_MOST_FINDINGS = 4  # a person reads this many
 _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
 
 

@@ -48,7 +48,7 @@ def setting(value: int | float) -> Message:
 
 
 def more_steps(case: Case) -> Message:
-    """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
+    """Propose twice the steps; or, before the planned ones are done, to wait for them, or to resume."""
     steps = case.steps
     if case.is_stopped and not case.is_over:
         return Message("Resume the run: {steps:,} steps are planned", steps=steps)

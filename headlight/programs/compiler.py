@@ -253,7 +253,7 @@ class _Weights:
             out[written.of(value), i] = 1
         if step.default in values.values:
             v[values.values.index(step.default), BOS] += 1
-        else:  # a direction of its own, read from <bos> alone
+        else:  # its own direction, read from <bos> alone
             v[values.size, BOS] = 1
             out[written.of(step.default), values.size] = 1
 

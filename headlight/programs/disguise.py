@@ -96,7 +96,7 @@ def with_decoys(model: Transformer, n: int, seed: int = 0) -> Transformer:
     With `qk_norm` they are only as sharp as normalized queries and keys can be.
 
     Args:
-        model: with one stack, one key-value head per head, and no position bias of its own for each head.
+        model: with one stack, one key-value head per head, and no position its own bias for each head.
         n: decoys per layer; they get the highest numbers, and the other heads keep theirs.
         seed: of the random matrices W_Q, W_K and W_O; W_V is 0.
 
@@ -176,7 +176,7 @@ def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Tran
 
 @torch.no_grad()
 def noisy(model: Transformer, scale: float, seed: int = 0) -> Transformer:
-    """Return the model with Gaussian noise on every matrix; biases and the gains of norms stay as they are.
+    """Return the model with Gaussian noise on every matrix; biases and the gains of norms are left unchanged.
 
     Alone among the disguises it changes the function, the more, the larger the noise is. A compiled program, whose
     thresholds are steep, may give other outputs from a scale of 1e-4 on; a head that copies bears 1e-2.

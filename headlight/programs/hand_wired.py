@@ -81,16 +81,16 @@ def induction_model(
 
 
 def or_model(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, beta: float = 40.0) -> HandWired:
-    """Return a logical OR: two equal heads, each of which is enough to predict the right token.
+    """Return a logical OR: two equal heads, each of which is enough to predict the correct token.
 
-    For texts <bos> t ..., the right token is t at every position from 1 on. Both heads attend to position 1 and add
+    For texts <bos> t ..., the correct token is t at every position from 1 on. Both heads attend to position 1 and add
     `gain` to the logit of its token; all other logits are 0. With k heads on, the loss is
     ln(e^(k gain) + vocab_size - 1) - k gain: at the defaults 0.0037, 0.1835 and 2.4849 nats for 2, 1 and 0.
 
     Args:
         vocab_size: tokens, <bos> (0) included.
         n_positions: tokens of the longest text.
-        gain: that each head adds to the logit of the right token, in nats.
+        gain: that each head adds to the logit of the correct token, in nats.
         beta: score of position 1, in nats above everything else; at 40 all else is lost in float32's rounding.
     """
     spaces = _spaces(token=vocab_size, position=n_positions, logits=vocab_size)
@@ -110,7 +110,7 @@ def or_model(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, b
 def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, beta: float = 40.0) -> HandWired:
     """Return a head that copies, and a backup head that copies only where the first one wrote nothing.
 
-    For texts <bos> t t ..., the right token is t at every position from 2 on. Two truths about redundancy:
+    For texts <bos> t t ..., the correct token is t at every position from 2 on. Two truths about redundancy:
 
     - Between keys: L0.H0 attends to positions 1 and 2 with one half each, and both hold t. If either is knocked out
       before the softmax, the other takes its share and nothing changes; after the softmax, half of the output is lost;
@@ -125,7 +125,7 @@ def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.
     Args:
         vocab_size: tokens, <bos> (0) included.
         n_positions: tokens of the longest text.
-        gain: that a head adds to the logit of the right token, in nats.
+        gain: that a head adds to the logit of the correct token, in nats.
         beta: score of <bos> above all that is not looked for, and of what is looked for above <bos>, in nats; at 40
             all else is lost in float32's rounding.
 
@@ -203,7 +203,7 @@ def _attention_only(spaces: Mapping[str, slice], *, n_layers: int, d_head: int) 
 def _wire(
     model: Transformer, spaces: Mapping[str, slice], layer: int, head: int, maps: Maps, *, first: int = 0
 ) -> None:
-    """Set some matrices of a head; what they do not set stays as it is.
+    """Set some matrices of a head; what they do not set is left unchanged.
 
     Args:
         model: of `_attention_only`.

@@ -23,7 +23,7 @@ from transformer_core.errors import ProgramError
 MOST_VALUES = 400  # of one sequence
 MOST_CASES = 100_000  # of all maps and predicates: combinations of their inputs' values
 MOST_WORK = 1_500_000  # steps of all that, nodes of functions and parts of values, and of keys times queries
-MOST_APART = MOST_VALUES  # between the sums of whole numbers that are averaged: so many means there are at least
+MOST_APART = MOST_VALUES  # between the sums of whole numbers that are averaged: this many means there are at least
 
 
 def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Sequence, tuple[Value, ...]]:

@@ -60,7 +60,7 @@ def _of_script(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
     for line, name, given, _ in extract_javascript(BytesIO(code), functions, (), {"parse_template_string": True}):
         texts = given if isinstance(given, tuple | list) else (given,)
         if name == "sayNumber":
-            yield line, (str(texts[1]), str(texts[2]))  # behind the number
+            yield line, (str(texts[1]), str(texts[2]))  # after the number
         elif texts[0]:  # before the values; none where a variable holds it
             yield line, str(texts[0])
 
@@ -86,7 +86,7 @@ def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def called(call: ast.Call) -> str:
-    """Return the name of what is called, without the module that it may stand behind; "" for a method."""
+    """Return the name of what is called, without the module that it may stand after; "" for a method."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr if call.func.attr in error_classes() else ""
     return call.func.id if isinstance(call.func, ast.Name) else ""

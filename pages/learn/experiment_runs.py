@@ -52,8 +52,8 @@ def _name(kind: ExperimentKind, text: str) -> str:
 
 POSITIONS = Field(
     "positions", "experiment", "", partial(_name, "positions")
-)  # belongs to the fields of the page Positions
-MASKS = Field("masks", "experiment", "", partial(_name, "masks"))  # belongs to the fields of the page Masks
+)  # belongs to the fields of the Positions page
+MASKS = Field("masks", "experiment", "", partial(_name, "masks"))  # belongs to the fields of the Masks page
 FIELDS: Mapping[ExperimentKind, Field] = {
     "positions": POSITIONS,
     "masks": MASKS,

@@ -32,7 +32,7 @@ STATES = {  # in words, and the color of the badge
 
 
 def watch(laboratory: Laboratory, experiment: Experiment) -> None:
-    """Draw how an experiment stands now; while it is at work, each second anew."""
+    """Draw how an experiment stands now; while it is at work, each second again."""
     from headlight.analysis.training.experiment_reading import read_experiment
 
     if experiment.is_at_work:

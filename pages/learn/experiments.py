@@ -27,7 +27,7 @@ _STEPS_OF_A_CLICK = 20
 def show(laboratory: Laboratory) -> None:
     """Draw what is to be tried, and the experiment of the address, or the last one that is here."""
     runs.launcher().warm_up()
-    with st.container():  # each of these keeps to a place of its own: whatever comes and goes there, figures stay
+    with st.container():  # each of these keeps to its own place: whatever comes and goes there, figures stay
         request = _choose(laboratory)
         _start(laboratory, request)
     wanted, experiment = experiment_runs.FIELDS[laboratory.kind].value, experiment_runs.shown(laboratory.kind)

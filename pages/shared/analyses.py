@@ -1,4 +1,4 @@
-"""What is known of a corpus before it is trained on: found by a process of its own, which all who look share.
+"""What is known of a corpus before it is trained on: found by a separate process, which all who look share.
 
 The page starts the process, says each second that somebody waits, and reads how far it is. Where nobody says so any
 more, because it was cancelled or all tabs are closed, the process ends.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformer_core.corpora.corpus_stats import CorpusStats
 
 _CANCELLED = 130  # the exit status of a process that ended because nobody waited
-_SORRY = 2  # of one that says in a sentence why it could not go on
+_SORRY = 2  # of one that says in a sentence why it could not continue
 _OLD_SECONDS = 24 * 3600.0  # after so long, what was left behind is deleted
 _STARTING = threading.Lock()  # two sessions start no two processes for one corpus
 

@@ -112,7 +112,7 @@ class Cache:
             thing = make()
             self._keep(place, thing)
         except BaseException as error:
-            del self._making[place]  # before those who wait go on
+            del self._making[place]  # before those who wait continue
             if isinstance(error, Exception):
                 promised.set_exception(error)
             else:

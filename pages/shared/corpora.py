@@ -1,4 +1,4 @@
-"""What to train on: a corpus that is made here, or a text of one's own; and what is known of it before the start."""
+"""What to train on: a corpus that is made here, or a custom text; and what is known of it before the start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ _TICK = 1.0  # seconds between two looks at an analysis
 class Choice:
     """A corpus, and how it is read."""
 
-    name: str  # of a corpus that is made here; "own" for a text of one's own
+    name: str  # of a corpus that is made here; "own" for a custom text
     corpus: str  # as `--corpus` takes it
     is_pairs: bool
     run_name: str  # for a run on it
@@ -135,7 +135,7 @@ def tokens_per_item(stats: "CorpusStats") -> float:
 
 
 def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
-    """Draw how far an analysis is, each second anew; when it has ended, the page goes on."""
+    """Draw how far an analysis is, each second again; when it has ended, the page continues."""
     if _CANCELLED.value == asked:
         st.rerun()
     try:

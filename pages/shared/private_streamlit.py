@@ -5,7 +5,7 @@ follows at once. Measured on Streamlit 1.67 with two clicks some milliseconds ap
 
 - A run that is to give way to the next is stopped in the middle of its callbacks, or before them, and the next one does
   not call them again.
-- A run that still waits for its turn is dropped with the clicks that it was asked for.
+- A run that still waits for its turn is dropped with the clicks that it was requested.
 - The next message of the browser, which has not heard of what a run has just changed, repeats the older values of all
   other widgets, and they are taken for a person's.
 
@@ -140,7 +140,7 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
 
 
 def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
-    """Return what a run was asked for that has not begun; `take`: and call it off."""
+    """Return what a run was requested that has not begun; `take`: and call it off."""
     runner = session._scriptrunner
     if runner is None:
         return WidgetStates()

@@ -39,7 +39,7 @@ def read(source: Source, text: Given, target: str | None = None) -> "ModelRun":
     Args:
         source: the model, and what is changed in it.
         text: the source, the prompt, or a text with blanks.
-        target: what to make an encoder-decoder write; None: what it writes by itself.
+        target: what to make an encoder-decoder write; None: what it writes on its own.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -80,7 +80,7 @@ def recipe(
 def call_of(
     loaded: tuple[Expression, Expression], source: Source, text: Given | Expression, target: str | None, most: int
 ) -> Expression:
-    """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
+    """Return the call that reads a text, of this many tokens at most; `loaded`: the model and its tokenizer."""
     from headlight.analysis.trace.model_run import run_text
 
     options = {} if target is None else {"target": target}
@@ -95,7 +95,7 @@ def call_of(
 
 
 def run(source: Source, text: Given, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
-    """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
+    """Read a text with the model's change, of this many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
     most = min(most, max_tokens(value_of(loaded[0]).config))
     model_run: ModelRun = value_of(source.forward(call_of(loaded, source, text, target, most)))

@@ -129,7 +129,7 @@ def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
     Args:
         name: what one of the values is called.
         values: an expression, or a literal.
-        of: makes something of that one; what has a name of its own in it must be the same for all.
+        of: makes something of that one; what has its own name in it must be the same for all.
     """
     now: list[Any] = [None]
     what = of(Expression(lambda: name, lambda: now[0]))

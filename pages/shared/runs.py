@@ -1,6 +1,6 @@
 """The trainings of this machine: which there are, how they stand, and what is asked of them.
 
-A training is a process of its own. The app starts it, and after that reads its folder and leaves commands there; so a
+A training is a separate process. The app starts it, and after that reads its folder and leaves commands there; so a
 reloaded page, a second tab or an app that was started again finds every run as it is.
 """
 
@@ -34,7 +34,7 @@ _MAX_NAME = 40  # characters
 MOST_WAITING = 8  # trainings in all, beside those that the machine trains side by side
 MOST_OF_A_VISITOR = 5  # trainings of one visitor, at work or waiting
 _DAMAGED = mark("{path} is damaged; delete the training, or restore that file")
-_VISIT = ".last-visit"  # file of when the page Train was drawn last, with the names of the runs that were at work then
+_VISIT = ".last-visit"  # file of when the Train page was drawn last, with the names of the runs that were at work then
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
     "queued": (mark("waiting"), "gray"),
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """Name and state, for a list that is not drawn anew each second."""
+        """Name and state, for a list that is not drawn again each second."""
         is_busy = self.is_at_work and self.state != "paused"
         return f"{self.name} · {say('running') if is_busy else say(STATES[self.state][0])}"
 
@@ -155,7 +155,7 @@ def free_name(wanted: str) -> str:
 
 
 def start(name: str, arguments: Sequence[str]) -> None:
-    """Start a new training, or go on with one.
+    """Start a new training, or continue with one.
 
     Args:
         name: of the run.
@@ -339,7 +339,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 
 def _state(status: "RunStatus", place: Path) -> str:
-    """Return the state of a run; one that stopped, and that somebody has just asked to go on, is starting."""
+    """Return the state of a run; one that stopped, and that somebody has just asked to continue, is starting."""
     is_restarting = any(
         started.run == place and started.time > status.heartbeat and started.process.poll() is None
         for started in launcher().started()

@@ -122,7 +122,7 @@ class FrontPage:
 
     It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
     before (history.js), and line breaks can be typed in a field of one line (line_breaks.js); it has our name and our
-    styles from the start, these behind Streamlit's own; and while Streamlit is still starting, the browser fetches what
+    styles from the start, these after Streamlit's own; and while Streamlit is still starting, the browser fetches what
     the page needs: the modules of the stage, else plotly.js.
     """
 

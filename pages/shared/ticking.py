@@ -1,6 +1,6 @@
-"""A fragment that draws itself anew from time to time, as long as something in it is still being made.
+"""A fragment that draws itself again from time to time, as long as something in it is still being made.
 
-Streamlit loses messages of a fragment that lies in another one, so no part of a page has a clock of its own: the
+Streamlit loses messages of a fragment that lies in another one, so no part of a page has its own clock: the
 fragment of the page has one.
 """
 
@@ -36,5 +36,5 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
 
 
 def look_again(*, after: float) -> None:
-    """Have the fragment drawn anew after so many seconds: what is drawn now is not finished."""
+    """Have the fragment drawn again after this many seconds: what is drawn now is not finished."""
     _PERIOD.set(min(after, _PERIOD.value or after))

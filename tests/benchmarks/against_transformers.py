@@ -75,7 +75,7 @@ CONTESTANTS = {"ours": ours, "transformers": transformers_, "TransformerLens": t
 
 
 def run() -> list[Row]:
-    """Time everything in turn, then measure each capture's peak memory in a process of its own."""
+    """Time everything in turn, then measure each capture's peak memory in a separate process."""
     folder = peer_folder()
     forwards = {name: make(folder) for name, make in CONTESTANTS.items()}
     lines = []

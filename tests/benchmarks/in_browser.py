@@ -77,7 +77,7 @@ def run() -> list[Row]:
 
 
 def heads(browser: Browser, address: str) -> Page:
-    """Open the page Heads, and return when it is drawn."""
+    """Open the Heads page, and return when it is drawn."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.set_default_timeout(PATIENCE)
     page.goto(address)
@@ -129,7 +129,7 @@ def click(page: Page, name: str) -> float:
 
 
 def enter(page: Page, text: str, *, label: str) -> float:
-    """The ms from Enter behind a new text to all heads drawn; return when the page is quiet again."""
+    """The ms from Enter after a new text to all heads drawn; return when the page is quiet again."""
     box = page.get_by_label(label, exact=True)
     box.click()
     box.fill(text)

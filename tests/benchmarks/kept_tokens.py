@@ -26,7 +26,7 @@ N_BYTES, N_ROWS, N_POS = 10 * 2**20, 32, 257
 
 
 def run() -> list[Row]:
-    """Encode and keep lines and a running text both ways, each time anew; then draw batches of what was kept."""
+    """Encode and keep lines and a running text both ways, each time again; then draw batches of what was kept."""
     import datasets
 
     datasets.disable_progress_bars()

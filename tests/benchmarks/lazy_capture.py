@@ -14,7 +14,7 @@ LENGTH, OVERVIEW = 4096, (256, 256)
 
 
 def run() -> list[Row]:
-    """Measure each job in a process of its own."""
+    """Measure each job in a separate process."""
     rows = []
     for name in JOBS:
         seconds, mebibytes = measured("tests.benchmarks.lazy_capture", name)

@@ -1,4 +1,4 @@
-"""Ten visitors at once, each with a text of their own, on one server: what they wait for, and the memory of the server.
+"""Ten visitors at once, each with their own text, on one server: what they wait for, and the memory of the server.
 
 Each opens a link to a text that nobody has read, all ten at the same moment; then each opens the links to another head,
 to words in place of tokens, and to a measure of every head. The visitors speak with the server as a browser does, over
@@ -37,7 +37,7 @@ PATIENCE = 900  # s
 
 
 class Visitor:
-    """Somebody on the page Heads, without a screen."""
+    """Somebody on the Heads page, without a screen."""
 
     def __init__(self, server: Server) -> None:
         """Come to the server."""

@@ -1,4 +1,4 @@
-"""A job in a process of its own, whose memory nothing else has touched: `measured` runs it, `report` answers."""
+"""A job in a separate process, whose memory nothing else has touched: `measured` runs it, `report` answers."""
 
 import subprocess
 import sys

@@ -26,7 +26,7 @@ SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "a
 
 @contextmanager
 def wide_model() -> Iterator[tuple[Path, OwnTokenizer]]:
-    """Save the model into a folder of its own, for as long as the block lasts; give folder and tokenizer.
+    """Save the model into a separate folder, for as long as the block lasts; give folder and tokenizer.
 
     The folder is one for HEADLIGHT_CHECKPOINTS, with this model alone. Its first example is short.
     """
@@ -52,7 +52,7 @@ def wide_model() -> Iterator[tuple[Path, OwnTokenizer]]:
 
 
 def text_of(tokenizer: OwnTokenizer, n_tokens: int, *, seed: int = 1) -> str:
-    """Return a text of which the page shows so many tokens: <bos>, the text, and what the model writes behind it."""
+    """Return a text of which the page shows this many tokens: <bos>, the text, and what the model writes after it."""
     wanted = n_tokens - MAX_NEW_TOKENS - 1
     return tokenizer.decode(tokenizer.encode(" ".join(islice(words(seed), n_tokens)))[:wanted])
 

@@ -105,7 +105,7 @@ def test_a_stopped_run_is_kept_as_it_was_saved_and_can_still_go_on(
 @pytest.mark.training
 @pytest.mark.faults
 def test_killed_while_its_heads_are_measured_the_model_is_complete(files: dict[str, Path], tmp_path: Path):
-    """The model has so many layers and heads that measuring them takes minutes."""
+    """The model has this many layers and heads that measuring them takes minutes."""
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
     command = Command(tmp_path / "log", "train", "--run", str(run), "--keep", str(kept))

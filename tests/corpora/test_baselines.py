@@ -1,4 +1,4 @@
-"""The losses of plain guesses: against counting in dictionaries, and against the very targets that a model has."""
+"""The losses of plain guesses: against counting in dictionaries, and against the targets that a model has."""
 
 import math
 from collections import Counter, defaultdict

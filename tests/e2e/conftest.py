@@ -1,7 +1,7 @@
 """The app and the browser of these tests; every page is watched for errors and for requests to other hosts.
 
-Each pytest worker has an app of its own, which starts with the first test that needs it. All tests of the worker share
-it, so each of them adds models and runs under names of its own (see `place`).
+Each pytest worker has its own app, which starts with the first test that needs it. All tests of the worker share
+it, so each of them adds models and runs under its own names (see `place`).
 """
 
 import asyncio
@@ -168,7 +168,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def contexts(playwright: Playwright) -> Iterator[dict[str, BrowserContext]]:
-    """Browsers by the server that they were opened for: reading a page's code anew is most of its time."""
+    """Browsers by the server that they were opened for: reading a page's code again is most of its time."""
     contexts: dict[str, BrowserContext] = {}
     yield contexts
     resume_loop()

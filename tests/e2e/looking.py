@@ -116,7 +116,7 @@ def box_of(part: Locator) -> FloatRect:
 
 
 def cell_at(plot: Locator, row: int, column: int, n_rows: int, n_columns: int) -> tuple[float, float]:
-    """Return the middle of a cell of a figure with so many rows and columns, in px of the page."""
+    """Return the middle of a cell of a figure with this many rows and columns, in px of the page."""
     box = box_of(plot.locator(".nsewdrag").first)
     return box["x"] + box["width"] * (column + 0.5) / n_columns, box["y"] + box["height"] * (row + 0.5) / n_rows
 

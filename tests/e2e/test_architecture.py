@@ -1,4 +1,4 @@
-"""The page Architecture in a real Chromium: in a small window, a block's details scroll into view."""
+"""The Architecture page in a real Chromium: in a small window, a block's details scroll into view."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The page Build in a real Chromium: Enter runs a line, and all that a learner looks at is in the window."""
+"""The Build page in a real Chromium: Enter runs a line, and all that a learner looks at is in the window."""
 
 import re
 

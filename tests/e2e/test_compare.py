@@ -1,4 +1,4 @@
-"""The page Compare as a person uses it, in a real Chromium."""
+"""The Compare page as a person uses it, in a real Chromium."""
 
 import re
 
@@ -17,7 +17,7 @@ PLACES = """() => {
     const { t, h, w } = plot._fullLayout._size;
     return [plot.getBoundingClientRect().y + t, h, w].map((length) => Math.round(length));
   });
-}"""  # of the cells of each map: where they begin, their height and width, in px; null while one is drawn anew
+}"""  # of the cells of each map: where they begin, their height and width, in px; null while one is redrawn
 
 
 def titles(page: Page) -> Locator:

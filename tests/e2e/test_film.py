@@ -1,4 +1,4 @@
-"""The page Film in a real browser: the film is played and moved along, and the page follows where it comes to rest."""
+"""The Film page in a real browser: the film is played and moved along, and the page follows where it comes to rest."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page Heads as a person uses it, in a real Chromium."""
+"""The Heads page as a person uses it, in a real Chromium."""
 
 import re
 from collections.abc import Callable
@@ -199,7 +199,7 @@ def test_figures_follow_the_theme_and_the_button_of_a_folded_sidebar_covers_noth
     expect(ground).to_have_css("background-color", "rgb(18, 20, 26)")
     page.emulate_media(color_scheme="light")
     expect(ground).to_have_css("background-color", "rgb(255, 255, 255)")
-    assert not any("SyntaxHighlighter" in url for url in arguments)  # it is read when code is asked for
+    assert not any("SyntaxHighlighter" in url for url in arguments)  # it is read when code is requested
     page.get_by_text("Show the code", exact=True).click()
     expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load(")
     head(page, "Cross-attention L0.H1").click()
@@ -239,4 +239,4 @@ def test_many_heads_find_room_and_another_precision_is_chosen(page: Page, place:
     page.get_by_role("button", name="CPU, float32").click()
     page.get_by_text("bfloat16", exact=True).click()
     expect(page.get_by_role("button", name="CPU, bfloat16")).to_be_visible()
-    page.wait_for_function(COLUMNS_APART)  # in one look: the figure is drawn anew meanwhile
+    page.wait_for_function(COLUMNS_APART)  # in one look: the figure is redrawn meanwhile

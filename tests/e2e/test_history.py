@@ -42,13 +42,13 @@ def test_each_act_is_a_step(page: Page):
         expect(page).to_have_url(re.compile(view))
         expect(page.locator("button.head[aria-pressed=true]")).to_have_accessible_name(re.compile(f"attention {head}"))
     for name, view in (("Heads", "head=1"), ("Heads", "head=2"), ("Architecture", "head=2")):
-        page.go_forward()  # a page that wrote an address of its own would end the way here
+        page.go_forward()  # a page that wrote its own address would end the way here
         heading(page, name)
         expect(page).to_have_url(re.compile(view))
 
 
 def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
-    """As a busy browser sends it; here the language, which is no part of any page's view."""
+    """As a busy browser sends it; here the language, which is not a part of any page's view."""
     late = LateAnswers(page)
     late.hold(b"&layer=0&head=1")
     page.goto("/heads?attention=cross&layer=1&head=2")

@@ -1,6 +1,6 @@
 """The app as `pip install` leaves it, started in an empty folder: it has its models, trains there, and is killed.
 
-A training is a process of its own: it goes on without the app, and another one finds it.
+A training is a separate process: it continues without the app, and another one finds it.
 """
 
 import os
@@ -29,7 +29,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder that `headlight` is called in."""
     empty = tmp_path_factory.mktemp("empty")
     yield empty
-    for run in (empty / "runs").glob("[!.]*"):  # if a test failed, a training would go on
+    for run in (empty / "runs").glob("[!.]*"):  # if a test failed, a training would continue
         stop_training(run)
 
 
@@ -82,7 +82,7 @@ def test_shipped_models_are_there_and_a_training_outlives_the_killed_app(
     run = WorkDirectory(empty / "runs" / "copy")
     before = run.standing()
     assert before is not None
-    for _ in range(600):  # it goes on
+    for _ in range(600):  # it continues
         now = run.standing()
         if now is not None and (now.state == "finished" or now.step > before.step):
             break

@@ -1,4 +1,4 @@
-"""The page Interventions in a real Chromium: ablate, edit a cell, undo, reorder, share, and run what is exported."""
+"""The Interventions page in a real Chromium: ablate, edit a cell, undo, reorder, share, and run what is exported."""
 
 import json
 import re

@@ -55,7 +55,7 @@ def go_to(page: Page, name: str) -> None:
 def collected(page: Page, devtools: CDPSession, name: str) -> dict[str, Any]:
     """What is alive of the components that have left, after the browser collected its garbage.
 
-    React may hold the nodes that left last until it draws again, so the page `name`, which is open, is asked for again.
+    React may hold the nodes that left last until it draws again, so the page `name`, which is open, is requested again.
     """
     left: dict[str, Any] = {}
     for round_ in range(20):  # what one collection sets free may hold what the next one finds
@@ -94,7 +94,7 @@ def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
             sizes.append(devtools.send("Runtime.getHeapUsage")["usedSize"])
             assert not left["alive"]
             assert left["registered"] == 0
-            assert left["seen"] >= 2 * (round_trip + 1)  # a busy page may make one anew
+            assert left["seen"] >= 2 * (round_trip + 1)  # a busy page may make one again
     assert sizes[1] < 1.1 * sizes[0]
     for name in ("Decoding", "Attention step by step", "Masks", "Positions", "Architecture", "Models"):
         go_to(page, name)

@@ -1,4 +1,4 @@
-"""The page Masks as a person uses it, in a real Chromium."""
+"""The Masks page as a person uses it, in a real Chromium."""
 
 import re
 

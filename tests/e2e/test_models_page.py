@@ -1,4 +1,4 @@
-"""The page Models in a real Chromium: a model leaves as a file, comes back, is deleted; others are brought in."""
+"""The Models page in a real Chromium: a model leaves as a file, comes back, is deleted; others are brought in."""
 
 import re
 from pathlib import Path

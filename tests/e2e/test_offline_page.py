@@ -1,4 +1,4 @@
-"""A figure as a page of its own, without a network: large figures get their words from the browser."""
+"""A figure as its own page, without a network: large figures get their words from the browser."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Texts as people have them: uploaded and analysed, trained on and saved on the page Train, and looked at elsewhere."""
+"""Texts as people have them: uploaded and analysed, trained on and saved on the Train page, and looked at elsewhere."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_file_is_uploaded_trained_on_saved_and_seen_on_other_pages(page: Page,
     expect(head.get_by_text("finished", exact=True)).to_be_visible(timeout=120_000)
     expect(head).to_contain_text("step 6 of 6")
     expect(page.get_by_text("Diagnosis", exact=True)).to_be_visible()
-    wait(page)  # the page of a run that has just finished is drawn anew, and a click on a button that goes is lost
+    wait(page)  # the page of a run that has just finished is redrawn, and a click on a button that goes is lost
     page.get_by_role("button", name="Save as model").click()
     page.get_by_role("button", name="Look at its heads").click()
     expect(page).to_have_url(re.compile(r"/heads(\?|$)"))
@@ -48,7 +48,7 @@ def test_a_file_is_uploaded_trained_on_saved_and_seen_on_other_pages(page: Page,
 
 
 def upload(page: Page, file: Path, content: bytes) -> None:
-    """Choose a text of one's own on the page Train, and wait until it is analysed."""
+    """Choose a custom text on the Train page, and wait until it is analysed."""
     file.write_bytes(content)
     page.goto("/train?run=")
     page.get_by_role("radio", name="Your own text").click()

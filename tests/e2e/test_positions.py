@@ -1,4 +1,4 @@
-"""The page Positions as a person uses it, in a real Chromium."""
+"""The Positions page as a person uses it, in a real Chromium."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page Programs in a real Chromium: a line is chosen, gets a mistake, and pattern and output show it."""
+"""The Programs page in a real Chromium: a line is chosen, gets a mistake, and pattern and output show it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page Start as a person uses it, in a real Chromium: zoom, step, sliders, keyboard, phone."""
+"""The Start page as a person uses it, in a real Chromium: zoom, step, sliders, keyboard, phone."""
 
 import re
 from collections.abc import Callable

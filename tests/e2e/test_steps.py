@@ -1,4 +1,4 @@
-"""The page Attention step by step as a person uses it, in a real Chromium."""
+"""The Attention step by step page as a person uses it, in a real Chromium."""
 
 import re
 from functools import cache
@@ -26,7 +26,7 @@ AT_ONCE = """(stop) => {
 
 @cache
 def activations() -> dict[str, np.ndarray]:
-    """The model's own numbers of the head that is looked at."""
+    """The model's own numbers of the selected head."""
     model, tokenizer = tc.load(str(ROOT / "checkpoints" / "en-fr"))
     src = torch.tensor([tokenizer.encode(TEXT, eos=True)])
     with torch.inference_mode(), tc.capture(model, "encoder.blocks.1.*") as acts:

@@ -68,7 +68,7 @@ def labels(of: Locator | Page, axis: str) -> list[str]:
 
 
 def opened(page: Page, picture: bytes) -> Page:
-    """A saved picture on a page of its own, in which nothing is written beyond the edges."""
+    """A saved picture on its own page, in which nothing is written beyond the edges."""
     shown = page.context.new_page()
     shown.set_content(picture.decode())
     assert shown.evaluate(BEYOND) == []

@@ -1,4 +1,4 @@
-"""The page Tour as a person uses it, in a real Chromium."""
+"""The Tour page as a person uses it, in a real Chromium."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page Train in a real browser: a training is watched, paused, reloaded, and kept as a model."""
+"""The Train page in a real browser: a training is watched, paused, reloaded, and kept as a model."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_copy_is_trained_paused_reloaded_kept_and_looked_at(page: Page, place: P
     is_at_step(page, status.step)
     press(page, "Step")
     is_at_step(page, status.step + 1)
-    assert curves.evaluate("node => node.dataset.mine") == "the same node"  # it was drawn anew, and never replaced
+    assert curves.evaluate("node => node.dataset.mine") == "the same node"  # it was drawn again, and never replaced
     page.reload()
     state(page, "paused")
     is_at_step(page, status.step + 1)

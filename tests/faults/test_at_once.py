@@ -36,7 +36,7 @@ def meet(barrier: Barrier, target: Callable[..., None], *arguments: Any) -> None
 
 
 def at_once(n_processes: int, target: Callable[..., None], *arguments: Any) -> list[int | None]:
-    """Let so many processes do the same at the same moment; return their exit statuses."""
+    """Let this many processes do the same at the same moment; return their exit statuses."""
     barrier = CONTEXT.Barrier(n_processes)
     processes = [start(meet, barrier, target, *arguments) for _ in range(n_processes)]
     return [end(process) for process in processes]

@@ -1,4 +1,4 @@
-"""Killed at any moment, a run can go on, loses one save at most, and in the end is the run that nobody killed."""
+"""Killed at any moment, a run can continue, loses one save at most, and in the end is the run that nobody killed."""
 
 import random
 import signal
@@ -45,7 +45,7 @@ def parameters(model: Transformer) -> torch.Tensor:
 
 
 def check_readable(run: Path, save_every: int) -> int:
-    """Read all that a killed process left, as who watches does; return the step that it can go on from."""
+    """Read all that a killed process left, as who watches does; return the step that it can continue from."""
     if not (run / "run.json").exists():
         RunDirectory.refuse_if_taken(run)  # killed before there was a run: it can be begun
         return 0
@@ -98,7 +98,7 @@ def delays(seed: int) -> Iterator[tuple[bool, float]]:
 
 
 def is_at_work(run: Path, n_lines: int) -> bool:
-    """Whether a run has logged a step since it had so many lines."""
+    """Whether a run has logged a step since it had this many lines."""
     try:
         return len((run / "metrics.jsonl").read_bytes().splitlines()) > n_lines
     except FileNotFoundError:

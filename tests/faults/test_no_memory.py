@@ -1,4 +1,4 @@
-"""Too little memory: the run fails in a sentence, and with more it goes on."""
+"""Too little memory: the run fails in a sentence, and with more it continues."""
 
 import resource
 from pathlib import Path
@@ -14,7 +14,7 @@ __all__ = ["corpus"]  # a fixture
 
 pytestmark = pytest.mark.faults
 
-# Each layer of a step takes 20 MB at least, which is given back after it, and asked of the system anew.
+# Each layer of a step takes 20 MB at least, which is given back after it, and asked of the system again.
 TRAINING = {
     "model": MODEL | {"d_ff": 40_000},
     "batch_size": 30,
@@ -27,7 +27,7 @@ TOO_LITTLE = 8 << 20  # bytes
 
 
 def limit_memory(job: Job, n_bytes: int) -> None:
-    """From now on this process may take so many bytes more than it has."""
+    """From now on this process may take this many bytes more than it has."""
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + n_bytes, resource.RLIM_INFINITY))
 

@@ -1,4 +1,4 @@
-"""A full disk: the run fails in a sentence, what was saved is whole, and with more room it goes on."""
+"""A full disk: the run fails in a sentence, what was saved is whole, and with more room it continues."""
 
 import errno
 import os
@@ -54,7 +54,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path, *, free: int) -> Path:
-    """Leave so many bytes free, and return the file that takes up the others."""
+    """Leave this many bytes free, and return the file that takes up the others."""
     ballast = disk / "ballast"
     status = os.statvfs(disk)
     ballast.write_bytes(b"\1" * (status.f_bavail * status.f_frsize - free))

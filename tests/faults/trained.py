@@ -21,7 +21,7 @@ def train(
     before: Callable[..., object] | None = None,
     *arguments: Any,
 ) -> None:
-    """Begin a run, or go on with it; what a person is told goes into a file beside it.
+    """Begin a run, or continue with it; what a person is told goes into a file beside it.
 
     Args:
         run: the folder.

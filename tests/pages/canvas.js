@@ -151,7 +151,7 @@ export function random(seed) {
   return () => (state = (state * 48271) % 2147483647) / 2147483647;
 }
 
-/** A color between those of a scale of [value, "#RRGGBB"], by itself. */
+/** A color between those of a scale of [value, "#RRGGBB"], on its own. */
 export function between(stops, value) {
   const at = Math.min(Math.max(value, stops[0][0]), stops[stops.length - 1][0]);
   const end = stops.findIndex(([stop], i) => i > 0 && at <= stop);

@@ -74,7 +74,7 @@ def save_model(
 
 @pytest.fixture(scope="session")
 def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with "en-fr" (2 layers, 4 heads) and "other" (1 layer, 2 heads), and things that are no models."""
+    """A folder with "en-fr" (2 layers, 4 heads) and "other" (1 layer, 2 heads), and things that are not models."""
     folder = tmp_path_factory.mktemp("checkpoints")
     save_model(folder / "en-fr", n_layers=2, n_heads=4, title="English to French", examples=EXAMPLES)
     save_model(folder / "other", n_layers=1, n_heads=2, title="Another", examples=("A dog barks.",))
@@ -270,7 +270,7 @@ def through_history() -> Iterator[None]:
 
 
 def shown_code(app: AppTest, key: str = code_expander.CODE) -> str:
-    """The lines of "Show the code", or of a command that is folded, once they are asked for."""
+    """The lines of "Show the code", or of a command that is folded, once they are requested."""
     app.session_state[key] = True
     app.run()
     assert not app.exception

@@ -180,7 +180,7 @@ export function resize(element, width, height = heightOf(element)) {
 /** Whether somebody still watches the size of this element. */
 export const isWatched = (element) => (watched.get(element)?.size ?? 0) > 0;
 
-/** Let the clock run for so many ms, with a frame each 16 ms, as long as frames are asked for. */
+/** Let the clock run for this many ms, with a frame each 16 ms, as long as frames are requested. */
 export function run(ms) {
   const end = now + ms;
   while (now < end) {
@@ -260,7 +260,7 @@ export function point(element, type, more = {}) {
   return event;
 }
 
-/** Whether these are the very same elements, in this order: to `deepEqual` any two elements are alike. */
+/** Whether these are the same elements, in this order: to `deepEqual` any two elements are alike. */
 export const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
 
 /** What was said last to those who hear the page. */

@@ -1,6 +1,6 @@
 // What packing.py packs for a component, made here.
 
-/** A header and the numbers behind it, each array in its own kind; they begin at any place, as in what Streamlit hands over. */
+/** A header and the numbers after it, each array in its own kind; they begin at any place, as in what Streamlit hands over. */
 export function packed(header, ...arrays) {
   const text = new TextEncoder().encode(JSON.stringify(header));
   const size = new Uint8Array(Uint32Array.of(text.length).buffer);

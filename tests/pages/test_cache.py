@@ -133,7 +133,7 @@ def test_an_error_is_raised_to_all_who_wait_and_kept_for_nobody():
 
 
 def test_where_the_maker_is_called_off_another_who_waits_makes_it():
-    """As when a page is left while it computes: Streamlit ends its script by an exception that is no error."""
+    """As when a page is left while it computes: Streamlit ends its script by an exception that is not an error."""
     store, makers, go_on = a_cache(), count(), Event()
 
     class Stopped(BaseException):

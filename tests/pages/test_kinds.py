@@ -1,4 +1,4 @@
-"""The frame and the page Heads for the three kinds of models, under AppTest."""
+"""The frame and the Heads page for the three kinds of models, under AppTest."""
 
 import html
 import json
@@ -118,7 +118,7 @@ def test_switching_between_kinds(open_app: OpenApp):
     assert view_of(app)["attention"] == "encoder"
     app.text_input(key="text-line").set_value("The big ____ sleeps.").run()
     app.selectbox(key="model").select("tales").run()
-    assert app.text_input(key="text-line").value == PROMPTS[0]  # a text with blanks is nothing to go on from
+    assert app.text_input(key="text-line").value == PROMPTS[0]  # a text with blanks is nothing to continue from
     app.text_input(key="text-line").set_value("The big dog").run()
     for model in ("gaps", "en-fr", "tales"):
         app.selectbox(key="model").select(model).run()

@@ -1,4 +1,4 @@
-"""Code that is shown is code that ran: the lines, run by themselves, give what the expressions gave."""
+"""Code that is shown is code that ran: the lines, run on their own, give what the expressions gave."""
 
 import textwrap
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ LINK = re.compile(r'<link rel="(?:modulepreload|preload)"[^>]* fetchpriority="lo
 
 
 async def streamlit_itself(scope: Any, receive: Any, send: Any) -> None:
-    """Stands for all that lies behind."""
+    """Stands for all that lies after."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"x-from", b"behind")]})
     await send({"type": "http.response.body", "body": b"behind"})
 

@@ -21,6 +21,6 @@ def test_each_sheet_is_there_once_and_the_shared_ones_come_first():
 
 
 def test_no_rule_asks_every_element_what_it_has():
-    """With one that does, each label that plotly measures takes ten times as long: the whole page is looked at anew."""
+    """With one that does, each label that plotly measures takes ten times as long: the whole page is checked again."""
     for sheet in FOLDER.parent.rglob("*.css"):
         assert not re.findall(r"(?:^|[\s,>+~(]):has\(", sheet.read_text(encoding="utf-8")), sheet

@@ -35,7 +35,7 @@ def _act(environment: dict[str, str], target: Callable[..., None], *arguments: A
 
 
 class Command:
-    """A command of ours in a process of its own.
+    """A command of ours in a separate process.
 
     Args:
         log: two files beside it take what the command prints.

@@ -39,7 +39,7 @@ def write_corpus(path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The file, with a cache folder of its own; runs wait in line there, and in no other."""
+    """The file, with its own cache folder; runs wait in line there, and in no other."""
     folder = tmp_path_factory.mktemp("corpus")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))

@@ -98,9 +98,9 @@ WRITTEN_ANYHOW = [  # as people write: lower case, capitals inside, spaces, punc
 
 
 def test_a_perfect_model_matches_exactly_however_its_targets_are_written():
-    """Greedy decoding reads what teacher forcing reads as long as it is right, so all tokens right is all texts right.
+    """Greedy decoding reads the same as teacher forcing while it is correct, so with all tokens all texts are correct.
 
-    And a measure of the corpus takes the right answer for right, though words lose their capitals and spaces.
+    And a measure of the corpus accepts the correct answer, though words lose their capitals and spaces.
     """
     pairs = tuple(Pair(*sides) for sides in WRITTEN_ANYHOW)
     corpus = Corpus(

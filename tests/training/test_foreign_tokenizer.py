@@ -1,4 +1,4 @@
-"""A run with a tokenizer from a folder: it is recorded, saved with the model, and the run goes on exactly."""
+"""A run with a tokenizer from a folder: it is recorded, saved with the model, and the run continues exactly."""
 
 import json
 import shutil

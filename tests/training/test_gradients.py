@@ -103,7 +103,7 @@ for changes in ({}, plain, plain | {"compile": True, "accumulate": 2}):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
 def test_compiled_it_is_the_same_training(tmp_path: Path, precision: str):
-    """In two parts a step; in a process of its own, without the checks of types, which no compiler understands."""
+    """In two parts a step; in a separate process, without the checks of types, which no compiler understands."""
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", COMPILED, precision]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=True)

@@ -156,7 +156,7 @@ def test_however_a_batch_is_divided_the_gradients_are_the_same(model: Transforme
     for size, accumulate in ((1, 1), (1, 5), (2, 2), (3, 1)):
         config = replace(TrainingConfig(**TRAINING, **GUIDED), batch_size=9, accumulate=accumulate)
         actual, losses = [torch.zeros_like(parameter) for parameter in model.parameters()], torch.zeros(2)
-        for rank in range(size):  # each process by itself; what they would send each other is the mean
+        for rank in range(size):  # each process on its own; what they would send each other is the mean
             taken = Gradients(model, config, OneOfSome(rank=rank, size=size)).compute(batch)
             losses += torch.tensor([taken.loss, taken.guidance]) / size
             for total, parameter in zip(actual, model.parameters(), strict=True):
@@ -227,7 +227,7 @@ def test_the_metric_is_that_of_a_naive_loop(model: Transformer, letters: Corpus,
 
 
 def use_corpus(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let a run find the corpus above, with a cache folder of its own."""
+    """Let a run find the corpus above, with its own cache folder."""
     patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
     patch.setattr("transformer_core.corpora.CORPORA", MappingProxyType({"referring": REFERRING}))
 

@@ -13,7 +13,7 @@ from transformer_core.training.objective import label_smoothed_cross_entropy
 
 
 def test_a_case_computed_by_hand():
-    """Three tokens, smoothing 0.3: the right token has 0.7 + 0.1, each other one 0.1."""
+    """Three tokens, smoothing 0.3: the correct token has 0.7 + 0.1, each other one 0.1."""
     logits = torch.tensor([[[0, 0, 0], [math.log(1), math.log(2), math.log(5)]]], dtype=torch.float64)
     logits.requires_grad_()
     loss = label_smoothed_cross_entropy(logits, torch.tensor([[1, 2]]), smoothing=0.3)

@@ -64,7 +64,7 @@ def test_what_decays_are_the_matrices_of_a_real_model(model: Transformer):
     for parameter in others:
         parameter.grad = torch.zeros_like(parameter)
     optimizer.step(0.1)
-    assert torch.equal(without, next(iter(before.values())))  # a parameter without a gradient stays as it is
+    assert torch.equal(without, next(iter(before.values())))  # a parameter without a gradient is left unchanged
     without.grad = torch.zeros_like(without)
     optimizer.step(0.1)
     for name, parameter in model.named_parameters():

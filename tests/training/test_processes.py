@@ -33,7 +33,7 @@ def parts_of_all(batch: Batch, size: int, n_parts: int) -> Iterator[list[Microba
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
 def test_however_a_batch_is_divided_its_mean_losses_are_the_same(rows: list[int], size: int, n_parts: int):
-    """Each row has so many targets, and as many pronouns, which have two antecedents each and a loss of their own."""
+    """Each row has this many targets, and as many pronouns, which have two antecedents each and their own loss."""
     cells = (torch.arange(6) < torch.tensor(rows[::-1])[:, None])[..., None] & (torch.arange(6) < 2)
     batch = a_batch(rows)._replace(antecedents=cells)
     losses = np.random.default_rng(0).random(batch.targets.numel())  # of each token, which is its own number

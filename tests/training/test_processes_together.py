@@ -83,7 +83,7 @@ def wait_for(condition: Callable[[], bool], together: Together) -> None:
 
 
 def is_paused_at(run: Path, together: Together, *, after: int = 0) -> int:
-    """Wait until the run is paused behind a step, and return the step."""
+    """Wait until the run is paused after a step, and return the step."""
     wait_for(lambda: standing(run)[0] == "paused" and standing(run)[1] > after, together)
     return standing(run)[1]
 
@@ -196,9 +196,9 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="a system that does not list the threads of a process")
 def test_processes_find_each_other_and_part(tmp_path: Path):
-    """No process goes on before all have found each other; who leaves keeps no thread that listens to the others.
+    """No process continues before all have found each other; who leaves keeps no thread that listens to the others.
 
-    One that went on and ended at once left the other with a traceback; one that kept threads was aborted at its end.
+    One that continued and ended at once left the other with a traceback; one that kept threads was aborted at its end.
     """
     statuses, lines = Together(tmp_path / "log", act=join_late_and_leave).wait()
     assert statuses == [0, 0]

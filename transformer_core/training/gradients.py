@@ -30,8 +30,8 @@ class BatchLoss(NamedTuple):
 class Gradients:
     """Computes gradients of batches.
 
-    Dividing a batch into parts, or among processes, changes them only by rounding (and by dropout, which draws anew for
-    each part).
+    Dividing a batch into parts, or among processes, changes them only by rounding (and by dropout, which draws again
+    for each part).
 
     Args:
         model: gets the gradients.

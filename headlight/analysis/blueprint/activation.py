@@ -96,7 +96,7 @@ def _spread(finite: Float[np.ndarray, " number"]) -> tuple[Int[np.ndarray, " bin
 
 
 def _starts(n: int, most: int) -> Int[np.ndarray, " cell"]:
-    """Return where each of at most so many cells begins: cell i of m at i * n // m."""
+    """Return where each of at most this many cells begins: cell i of m at i * n // m."""
     m = min(n, most)
     return np.array([cell * n // m for cell in range(m)], dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""A text on its way through a model, captured on demand: each hook point once, when it is asked for."""
+"""A text on its way through a model, captured on demand: each hook point once, when it is requested."""
 
 from collections.abc import Sequence
 from threading import Lock
@@ -93,7 +93,7 @@ class CapturedText:
         return dict(activations)
 
     def _keep(self, site: str, values: np.ndarray) -> None:
-        """Keep what was captured; of too much, what was asked for first is left out."""
+        """Keep what was captured; of too much, what was requested first is left out."""
         self._kept[site] = values
         while sum(kept.nbytes for kept in self._kept.values()) > MOST_BYTES and len(self._kept) > 1:
             del self._kept[next(iter(self._kept))]

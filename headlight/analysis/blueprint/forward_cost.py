@@ -53,12 +53,12 @@ def reading_costs(config: ModelConfig, lengths: Sequence[int]) -> dict[str, Int[
 
 
 def writing_cost(config: ModelConfig, length: int, *, cached: bool) -> int:
-    """Return the multiply-adds of writing so many tokens one by one, after a first one.
+    """Return the multiply-adds of writing this many tokens one by one, after a first one.
 
     Args:
         config: of a model with a decoder. With two stacks the source is as long as what is written, and read once.
         length: tokens that are written.
-        cached: with a KV cache; else every step reads all that was written before anew.
+        cached: with a KV cache; else every step reads all that was written before again.
 
     Raises:
         ConfigError: the model has no decoder.

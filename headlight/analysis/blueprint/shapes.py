@@ -99,7 +99,7 @@ TOGETHER = mark("queries, keys and values, concatenated, as one matrix product")
 
 
 def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield what passes a box that is no attention."""
+    """Yield what passes a box that is not an attention."""
     stack, at = box.stack, box.module
     block = f"{stack}.blocks.{box.layer or 0}"
     pos = positions_axis(config, stack or ("decoder" if config.has_decoder else "encoder"))

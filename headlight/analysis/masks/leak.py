@@ -74,8 +74,8 @@ def leak(
 ) -> Leak:
     """Change one token after the other, and see which outputs move.
 
-    Each text runs by itself, in the same shape as the unchanged one: so what does not depend on the changed token
-    comes out with the very same bits, and 0 is exactly 0.
+    Each text runs on its own, in the same shape as the unchanged one: so what does not depend on the changed token
+    comes out with the same bits, and 0 is exactly 0.
 
     Args:
         model: in evaluation mode.

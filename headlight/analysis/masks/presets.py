@@ -17,13 +17,13 @@ MOST_PADDING = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A choice of masks: for the attention that is looked at, or for all that a mistake concerns."""
+    """A choice of masks: for the selected attention, or for all that a mistake concerns."""
 
     name: str  # in addresses
     title: str
     what: str  # one sentence: what it is for; of a mistake, what is done wrongly
     sees: str = ""  # of a mistake: what one sees go wrong
-    kind: Kind = "own"  # of the attention that is looked at
+    kind: Kind = "own"  # of the selected attention
     others: Mapping[str, Kind] = field(default_factory=dict)  # of attentions by name, whichever is looked at
     seen_at: tuple[str, ...] = ()  # the attentions whose mask shows it, the one that shows it best first; (): all
     size: int | None = None  # what the size is usually; None: it has none

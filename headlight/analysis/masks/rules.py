@@ -27,7 +27,7 @@ class MaskRule:
     kind: Kind = "own"
     size: int = 1  # of the window, the prefix or the blocks
     looks_back: bool = False  # the attention is one that hides the future: windows and blocks do so, too
-    n_real: int | None = None  # keys that are no padding, from the first on; None: all
+    n_real: int | None = None  # keys that are not padding, from the first on; None: all
     turned: tuple[MaskCell, ...] = ()  # cells that are allowed where the rule forbids, and forbidden where it allows
 
     def __call__(self, value: Tensor, site: Site) -> Tensor:
@@ -94,7 +94,7 @@ class MaskChoice:
 
         Args:
             attention: its name.
-            n_real: keys of it that are no padding; None: all.
+            n_real: keys of it that are not padding; None: all.
         """
         return MaskRule(
             kind=PRESETS[self.preset].kind_at(attention, self.attention),
@@ -105,11 +105,11 @@ class MaskChoice:
         )
 
     def interventions(self, config: ModelConfig, *, n_source: int | None, n_target: int | None) -> dict[str, MaskRule]:
-        """Return what is done at which site; nothing where the model's own masks stay as they are.
+        """Return what is done at which site; nothing where the model's own masks are left unchanged.
 
         Args:
             config: of the model.
-            n_source: tokens of the source that are no padding; None: all.
+            n_source: tokens of the source that are not padding; None: all.
             n_target: the same of the target.
         """
         n_real = {"source": n_source, "target": n_target}

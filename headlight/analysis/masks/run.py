@@ -88,9 +88,9 @@ def run_masked(
     Args:
         model: in evaluation mode.
         tokenizer: the model's.
-        text: with padding or without, its targets shifted; a choice that unshifts them does so by itself.
+        text: with padding or without, its targets shifted; a choice that unshifts them does so on its own.
         choice: of masks.
-        layer: of the attention that is looked at.
+        layer: of the selected attention.
         head: of that layer.
     """
     read_text = text if PRESETS[choice.preset].is_shifted else text.without_padding().unshifted()
@@ -125,7 +125,7 @@ def masks_of(
         model: in evaluation mode.
         text: what it reads.
         choice: of masks.
-        layer: of the attention that is looked at; of the others it is the first.
+        layer: of the selected attention; of the others it is the first.
     """
     sites = {
         name: attention.site(layer if name == choice.attention else 0, "hook_mask")
@@ -159,9 +159,9 @@ def preset_masks(
 
 @torch.inference_mode()
 def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choice: MaskChoice) -> str:
-    """Return what a model writes by itself under other masks; "" where its positions leave no room.
+    """Return what a model writes on its own under other masks; "" where its positions leave no room.
 
-    Each step reads all anew, so that the mask is at work on all rows, also on those that a cache would keep.
+    Each step reads all again, so that the mask is at work on all rows, also on those that a cache would keep.
 
     Args:
         model: in evaluation mode, with a decoder.
@@ -193,7 +193,7 @@ def interventions_of(model: Transformer, text: MaskText, choice: MaskChoice) -> 
 def _run(
     model: Transformer, text: MaskText, edits: Mapping[str, MaskRule], attention: str, layer: int, head: int
 ) -> tuple[MaskedHead, Float[Tensor, "asked vocab"]]:
-    """Run a model once; return the head that is looked at, and the logits where the model is asked."""
+    """Run a model once; return the selected head, and the logits where the model is asked."""
     kind = ATTENTIONS[attention]
     module = cast(MultiHeadAttention, model.get_submodule(kind.module.format(layer=layer)))
     sources: list[PatternInputs] = []

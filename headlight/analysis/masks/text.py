@@ -14,19 +14,19 @@ MOST_TOKENS = 48  # on each side, padding included
 
 @dataclass(frozen=True, kw_only=True)
 class MaskText:
-    """The tokens that a model is given, and those that it is asked for."""
+    """The tokens that a model is given, and those that it is requested."""
 
     architecture: Architecture
     inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
     labels: Mapping[str, tuple[str, ...]]  # of these tokens
     segments: tuple[int, ...] = ()  # of each token, where an encoder reads two texts
     border: int | None = None  # in "source", the first token of the second text; None where there is one text
-    n_real: Mapping[str, int]  # tokens of each side that are no padding
+    n_real: Mapping[str, int]  # tokens of each side that are not padding
     judged: tuple[int, ...]  # positions of the output that have a target token
     expected: tuple[int, ...]  # the target token of each of them
     expected_labels: tuple[str, ...]
     n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
-    left_out: range  # places of the text that were not read, for want of room
+    left_out: range  # places of the text that were not read, for lack of room
     is_shifted: bool = True
 
     @property
@@ -90,7 +90,7 @@ class MaskText:
         )
 
     def unshifted(self) -> "MaskText":
-        """Return the text with the decoder given the very tokens that it is asked for; of texts without padding."""
+        """Return the text with the decoder given the tokens that it is requested; of texts without padding."""
         return replace(
             self,
             inputs={**self.inputs, "target": self.expected},
@@ -112,7 +112,7 @@ def mask_text(
     """Return a text and what the model says to it, token for token as `analysis.run_text` reads both.
 
     A decoder's target is the token after each of its input; after the last one there is none where the text was cut
-    there, and nobody knows how it goes on. An encoder's targets are its blanks, or, where there are none, all tokens.
+    there, and nobody knows how it continues. An encoder's targets are its blanks, or, where there are none, all tokens.
 
     Args:
         model: in evaluation mode.

@@ -92,7 +92,7 @@ def learned_bias(model: Transformer, stack: Stack, n_positions: int) -> LearnedB
 
     Args:
         model: with buckets of distances.
-        stack: whose; an encoder-decoder has biases of its own in each.
+        stack: whose; an encoder-decoder has its own biases in each.
         n_positions: of queries and of keys.
 
     Raises:

@@ -32,7 +32,7 @@ Order = Int[np.ndarray, " pos"]
 class ShuffledWords:
     """One attention on a text and on the same text with its words in another order."""
 
-    order: tuple[int, ...]  # of the side that is looked at: which of its tokens stands at each place
+    order: tuple[int, ...]  # of the selected side: which of its tokens stands at each place
     text: str  # of that side, shuffled
     own_text: str  # of that side, as it was
     output: str | None  # what the model says to the shuffled text; None where that is not what was shuffled
@@ -144,7 +144,7 @@ def _order(ids: Sequence[int], words: Sequence[int], is_special: Sequence[bool],
 
 
 def _text(labels: Sequence[str], words: Sequence[int], shown: Bool[np.ndarray, " pos"], order: Order) -> str:
-    """Return the words in an order, as a person reads them, without special tokens that are no blank."""
+    """Return the words in an order, as a person reads them, without special tokens that are not blank."""
     places, labels = [place for place in order.tolist() if shown[place]], with_border(labels, None)
     return " ".join(word_labels([labels[place] for place in places], [words[place] for place in places]))
 
@@ -191,7 +191,7 @@ def _follows(distances: Float[np.ndarray, "2 layer head"]) -> Float[np.ndarray, 
 
 
 def _predicted_text(model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, ids: Sequence[int]) -> str:
-    """Return what the model says to these tokens: a translation, how it goes on, or the text with its blanks filled."""
+    """Return the model's output for these tokens: a translation, a continuation, or the text with its blanks filled."""
     tokens = tensor_of(ids, model)
     config = model.config
     if model_run.architecture == "encoder_only":

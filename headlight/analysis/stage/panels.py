@@ -66,7 +66,7 @@ class Zoom:
         """Return the zoom of this name.
 
         Raises:
-            ConfigError: it is no such name, or the model of this configuration has no such block, attention or head.
+            ConfigError: it is not a such name, or the model of this configuration has no such block, attention or head.
         """
         if not name:
             return cls()
@@ -123,7 +123,7 @@ def sites_of(lanes: tuple[Lane, ...]) -> tuple[str, ...]:
 
 
 def lanes_of(config: ModelConfig, zoom: Zoom) -> tuple[Lane, ...]:
-    """Return what the stage shows of a model at a zoom level; of a head nothing, which has a figure of its own."""
+    """Return what the stage shows of a model at a zoom level; of a head nothing, which has its own figure."""
     match zoom.level:
         case "overview":
             stacks = blueprint_of(config).stacks
@@ -184,7 +184,7 @@ def _kind(zoom: Zoom) -> Attention:
 
 
 def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
-    """Yield the panels of a block: its input, and of each sub-layer what is read, computed, added and handed on."""
+    """Yield the panels of a block: its input, and of each sub-layer what is read, computed, added and passed on."""
     stack, layer = zoom.stack, zoom.layer
     rows, block = side_of(stack), f"{stack}.blocks.{layer}"
     is_pre = config.norm_position == "pre"

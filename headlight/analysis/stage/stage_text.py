@@ -37,7 +37,7 @@ class StageText:
     has_ended: bool = False  # the last next token ends the text
     unknown: tuple[str, ...] = ()  # words that the model has no token for, each once
     ignores_white_space: bool = False  # the tokens would be the same without some of it
-    n_left_out: int = 0  # tokens of the text that were left out, for want of room
+    n_left_out: int = 0  # tokens of the text that were left out, for lack of room
 
     @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:

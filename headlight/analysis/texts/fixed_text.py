@@ -32,7 +32,7 @@ class FixedText:
     output: str  # teacher-forced at all snapshots; encoder-only: the text with its blanks filled in
     judged: tuple[int, ...]  # positions of the output at which a token of it is expected
     expected: tuple[int, ...]  # the token at each of them
-    left_out: range  # places of the tokens of the text that were not read, for want of room
+    left_out: range  # places of the tokens of the text that were not read, for lack of room
     target_left_out: range  # the same of a typed target
 
     def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -82,7 +82,7 @@ def fix_text(
     elif model_run.architecture == "decoder_only":
         n_new = len(model_run.target) - model_run.n_given + model_run.is_complete
         prompt = ids[: model_run.n_given]
-        # Where only the text was read, what would come next is asked for.
+        # Where only the text was read, what would come next is requested.
         whole = _continued(model, prompt, n_new=n_new) if n_new else [*prompt, watch(model, [prompt]).best[-1]]
         inputs, judged = [whole[: len(model_run.target)]], [*range(model_run.n_given - 1, len(whole) - 1)]
         expected = whole[model_run.n_given :]

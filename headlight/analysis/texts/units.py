@@ -9,7 +9,7 @@ from transformer_core.errors import ConfigError, Message, TextError, mark
 
 _QUERIES, _KEYS = mark("queries"), mark("keys")
 SINK_SHARE = 0.3  # of the attention of a mean query: more than that rests on a sink
-SINK_TIMES_EVEN = 2.0  # and so many times what evenly spread attention would give: in short texts 0.3 is little
+SINK_TIMES_EVEN = 2.0  # and this many times what evenly spread attention would give: in short texts 0.3 is little
 
 
 def merge_tokens(

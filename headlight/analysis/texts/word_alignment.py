@@ -72,7 +72,7 @@ class KnownAlignment:
 
     @property
     def least_error_rate(self) -> float:
-        """The error rate of who links each judged unit with one unit only, a right one; nan where none is judged."""
+        """The error rate of who links each judged unit with one unit only, a correct one; nan where none is judged."""
         n = len(self.judged)
         return 1 - 2 * n / (n + len(self.links)) if n else math.nan
 
@@ -126,8 +126,8 @@ def hard_alignment(
 
     Args:
         weights: of each target token, what was looked at to write it.
-        targets: the units that get a link; of a unit's tokens the mean counts. None: each token by itself.
-        sources: the units that may be linked with; of a unit's tokens the sum counts. None: each token by itself.
+        targets: the units that get a link; of a unit's tokens the mean counts. None: each token on its own.
+        sources: the units that may be linked with; of a unit's tokens the sum counts. None: each token on its own.
 
     Returns:
         Links between the places of units in `targets` and in `sources`; of equal weights the first counts.

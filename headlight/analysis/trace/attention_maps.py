@@ -157,7 +157,7 @@ class AttentionMaps:
 
     @torch.inference_mode()
     def overview(self, side: int) -> PooledHeads:
-        """Return every head as a picture of at most so many rows and columns."""
+        """Return every head as a picture of at most this many rows and columns."""
         if side in self._kept:
             return self._kept[side]
         size = (min(side, self.shape[2]), min(side, self.shape[3]))

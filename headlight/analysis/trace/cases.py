@@ -49,7 +49,7 @@ def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max
         config: of the model.
         tokenizer: the model's own. Where it does not make one token of each unit, nothing is known of the alignment.
         item: of a held-out part; of a longer one than the model takes, the beginning.
-        max_tokens: of each side at most so many are read; None: as many as the model takes.
+        max_tokens: of each side at most this many are read; None: as many as the model takes.
     """
     room = min(max_tokens or config.max_seq_len, config.max_seq_len)
     if isinstance(item, Labelled):
@@ -88,7 +88,7 @@ def _antecedents(item: Pair | Text, tokenizer: Tokenizer, source: Sequence[int])
 
 
 def _alignment(item: Pair | Text, *, n_units: int, n_sources: int) -> Alignment:
-    """Return the alignment of an item if its units are the tokens, of which there are so many, else ()."""
+    """Return the alignment of an item if its units are the tokens, of which there are this many, else ()."""
     alignment = item.alignment or ()
     named = [source for sources in alignment for source in sources]
     return alignment if len(alignment) == n_units and max(named, default=-1) < n_sources else ()

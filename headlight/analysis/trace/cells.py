@@ -29,7 +29,7 @@ def strongest_cell(
     Args:
         pattern: attention weights.
         mask: True = may attend.
-        within: only keys that are at most so many places from their query; None: all.
+        within: only keys that are at most this many places from their query; None: all.
         among: the cells to choose from, where the mask allows any of them; None: all.
 
     Returns:

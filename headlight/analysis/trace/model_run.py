@@ -66,9 +66,9 @@ class ModelRun:
     blanks: tuple[Blank, ...]  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
     ignores_white_space: bool  # the tokens would be the same without some of it
-    left_out: range  # places of the tokens of the text that were not read, for want of room
+    left_out: range  # places of the tokens of the text that were not read, for lack of room
     target_left_out: range  # the same of a typed target
-    is_complete: bool  # the model ended its output by itself
+    is_complete: bool  # the model ended its output on its own
     end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
     not_finite: str | None  # the first site where a value is NaN or infinite; None where all that is said is finite
@@ -81,7 +81,7 @@ class ModelRun:
 
     @property
     def n_left_out(self) -> int:
-        """How many tokens of the text and of a typed target were not read, for want of room."""
+        """How many tokens of the text and of a typed target were not read, for lack of room."""
         return len(self.left_out) + len(self.target_left_out)
 
     def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -142,19 +142,19 @@ def run_text(
 ) -> ModelRun:
     """Generate the output, then run the model once over text and output with hooks on.
 
-    An encoder-decoder writes greedily, or is teacher-forced on a target. A decoder goes on greedily from the
-    text. An encoder fills in the blanks of the text, each by itself; one without a mask token predicts at each token of
-    the text, as a compiled program does; one without a last layer says nothing.
+    An encoder-decoder writes greedily, or is teacher-forced on a target. A decoder continues greedily from the
+    text. An encoder fills in the blanks of the text, each on its own; one without a mask token predicts at each token,
+    as a compiled program does; one without an output layer predicts nothing.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____". For an encoder whose
             tokenizer `takes_pairs`, two texts may be given: ("The cat sleeps.", "It is ____.").
-        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
-        max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
+        target: for an encoder-decoder, what to make it write; None: what it writes on its own.
+        max_tokens: at most this many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
-        max_new_tokens: for a decoder, at most so many after the prompt. 0: the text alone is read, and of what an
+        max_new_tokens: for a decoder, at most this many after the prompt. 0: the text alone is read, and of what an
             encoder-decoder writes only the first token is found.
 
     Returns:
@@ -225,7 +225,7 @@ def _read_source(
 
 
 def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> ModelRun:
-    """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
+    """Read a prompt with a decoder, and continue; all that was written is read too, but for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
     prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))

@@ -48,7 +48,7 @@ def curve_arrays(curves: Mapping[str, Curve], *, last_step: int | None = None) -
 
 
 def smoothed(curve: Curve, *, n_neighbours: int | None = None) -> Curve:
-    """Return the mean of each value and its neighbours, which lags behind neither at the beginning nor in the middle.
+    """Return the mean of each value and its neighbours, which lags after neither at the beginning nor in the middle.
 
     At the beginning, where a loss falls fast, a value has only as many neighbours on its right as it has on its left.
     At the end it has all of its left ones, so that the last value stands still while others come.
@@ -71,7 +71,7 @@ def thinned(curve: Curve, *, n_points: int) -> Curve:
 
     Args:
         curve: what to thin; the first and the last point stay, and so do all extremes.
-        n_points: about so many are left; a curve of fewer stays as it is.
+        n_points: about this many are left; a curve of fewer is left unchanged.
     """
     if len(curve.steps) <= n_points:
         return curve

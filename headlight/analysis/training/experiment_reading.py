@@ -18,7 +18,7 @@ class ExperimentReading:
     losses: Mapping[str, Curve]  # of the batches that were learnt from, nats per token
     held_out: Mapping[str, Mapping[str, Curve]]  # by measure: `loss` in nats per token, the others in [0, 1]
     lengths: Int[np.ndarray, " length"]  # that were tried, in units of the task; none in some experiments
-    by_length: Mapping[str, Float[np.ndarray, " length"]]  # share of right tokens in [0, 1], as last measured
+    by_length: Mapping[str, Float[np.ndarray, " length"]]  # share of correct tokens in [0, 1], as last measured
     samples: Sequence[tuple[str, str]]  # sources, and what should become of them
     outputs: Mapping[str, Sequence[str]]  # what each variant wrote of each sample, as last measured
     measured_at: int  # the step of that measurement

@@ -37,9 +37,9 @@ class DamagedSnapshot:
 
 
 def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator[SnapshotReading | DamagedSnapshot]:
-    """Run the model of each snapshot once over the same tokens, watched; one after the other, as it is asked for.
+    """Run the model of each snapshot once over the same tokens, watched; one after the other, as it is requested.
 
-    The weights go into one model, which takes a tenth of the time of loading each anew.
+    The weights go into one model, which takes a tenth of the time of loading each again.
 
     Args:
         film: of a training.

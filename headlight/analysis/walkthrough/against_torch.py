@@ -117,7 +117,7 @@ def _by_module(
 
 
 def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]]) -> dict[str, Tensor]:
-    """Return pattern and z; the pattern is what comes out where each value is a unit vector of its own."""
+    """Return pattern and z; the pattern is what comes out where each value is its own unit vector."""
     q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
     added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
     scale = None if outline.config.scale_scores else 1.0

@@ -92,7 +92,7 @@ def added(parts: Mapping[str, Row], index: int) -> Formula:
 
 
 def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig) -> Formula:
-    """Return a number of a pair that is rotated by its position p, or one that is left as it is.
+    """Return a number of a pair that is rotated by its position p, or one that is left unchanged.
 
     Args:
         x: the row before.

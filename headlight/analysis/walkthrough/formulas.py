@@ -1,4 +1,4 @@
-r"""The notation of the stages' formulas, and its reading as MathML, which browsers draw by themselves.
+r"""The notation of the stages' formulas, and its reading as MathML, which browsers draw on their own.
 
 A formula is written as in TeX, with a little of it only: `_` and `^` after a symbol, braces for groups,
 `\frac{a}{b}`, `\sqrt{a}`, and `\mathrm{word}` for upright words. Every other character stands for itself.

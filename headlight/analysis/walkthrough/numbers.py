@@ -234,7 +234,7 @@ class Formulas:
         return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
 
     def _neuron(self, row: int, column: int) -> Formula:
-        """Of a number behind the activation."""
+        """Of a number after the activation."""
         gated = float(self._values["mlp_linear"][row, column]) if self._config.gated else None
         return activated(float(self._values["mlp_pre"][row, column]), gated, self._config)
 
@@ -245,7 +245,7 @@ class Formulas:
             is_scaled = stem == "embed" and config.scale_embeddings
             return rf"{{\sqrt{{d_{{\mathrm{{model}}}}}} {_EMBEDDINGS[stem]}}}" if is_scaled else _EMBEDDINGS[stem]
         if config.d_ff:
-            summed, normalized = "R_2", "Y"  # what a layer hands on; normalized, where the stack's output is once more
+            summed, normalized = "R_2", "Y"  # what a layer passes on; normalized, where the stack's output is once more
         else:
             summed = "(R + C)" if site.startswith("decoder") and config.has_encoder else "R"
             normalized = "R′"

@@ -1,4 +1,4 @@
-"""Which way a walk takes through a model: what there is between the tokens' vectors and what the layer hands on."""
+"""Which way a walk takes through a model: what there is between the tokens' vectors and what the layer passes on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -205,7 +205,7 @@ class Outline:
         return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:
-        """Return what a block hands on."""
+        """Return what a block passes on."""
         block, (*earlier, last) = f"{stack}.blocks.{layer}", sublayers(self.config, stack)
         if not self.is_pre_norm:
             return Origin(sites=(f"{block}.{last.sum}",), norm=f"{block}.{last.norm}")

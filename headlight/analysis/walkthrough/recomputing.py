@@ -154,7 +154,7 @@ def quantities_of(
 ) -> dict[str, Float[np.ndarray, "_ _"]]:
     """Return every quantity of a walk by name, in the precision of what was captured.
 
-    What is shown though the model never holds it by itself, such as the dot products before they are divided, is
+    What is shown though the model never holds it on its own, such as the dot products before they are divided, is
     computed from what it holds.
 
     Args:

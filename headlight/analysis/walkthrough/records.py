@@ -22,7 +22,7 @@ PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it st
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One step on the way from the tokens' vectors to what the layer hands on."""
+    """One step on the way from the tokens' vectors to what the layer passes on."""
 
     name: str  # short and stable, for addresses
     formula: str  # in the notation of `formula_tree`; it holds no word that would be translated
@@ -55,7 +55,7 @@ class Quantity(Description):
 
     name: str
     values: Float[np.ndarray, "row column"]  # the mask as 1 = may attend and 0; scores -inf where forbidden
-    site: str | None  # the hook point that it was captured at; None where the model never holds it by itself
+    site: str | None  # the hook point that it was captured at; None where the model never holds it on its own
 
 
 @dataclass(frozen=True, kw_only=True)

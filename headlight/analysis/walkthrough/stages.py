@@ -134,7 +134,7 @@ def _input(outline: Outline) -> str:
 
 
 def _handed_on(outline: Outline) -> str:
-    """Return how what a layer hands on is called."""
+    """Return how what a layer passes on is called."""
     if outline.config.d_ff:
         return "R_2" if outline.is_pre_norm else "Y"
     summed = "(R + C)" if outline.is_followed_by_cross else "R"

@@ -50,7 +50,7 @@ class Walkthrough:
         stages: in their order, those that this model has.
         quantities: the model's own numbers, by name.
         query_labels: the tokens that look.
-        key_labels: the tokens that are looked at.
+        key_labels: the selected tokens.
     """
 
     def __init__(
@@ -217,8 +217,8 @@ def walk(
         labels: of the queries' and of the keys' tokens: `ModelRun.labels(attention)`; None: the tokens' numbers.
 
     Returns:
-        The numbers are those of this one forward; what the model never holds by itself, such as the dot products before
-        they are divided, is computed from them in float32, and has no site.
+        The numbers are those of this one forward; values that the model never holds, such as the dot products before
+        they are divided, are computed from them in float32, and have no site.
 
     Raises:
         SiteError: an attention, a layer or a head that the model has not.

@@ -65,7 +65,7 @@ function pressedTwice(view, event) {
   const { former } = view.before;
   const onRelease = ({ clientX, clientY }) => {
     const isClick = Math.hypot(clientX - event.clientX, clientY - event.clientY) <= STILL;
-    if (isClick) setTimeout(() => doubleClicked(view, former)); // behind what plotly does with it
+    if (isClick) setTimeout(() => doubleClicked(view, former)); // after what plotly does with it
   };
   window.addEventListener("mouseup", onRelease, { once: true, capture: true });
 }
@@ -222,7 +222,7 @@ function cellAt(points) {
 }
 
 function cellUnder(view, { clientX, clientY }) {
-  // The one where the pointer is. What plotly says was under it lags behind by up to 50 ms (`Fx.hover` is throttled):
+  // The one where the pointer is. What plotly says was under it lags after by up to 50 ms (`Fx.hover` is throttled):
   // whoever moves to the next cell and clicks at once would choose the one before.
   if (!view.grid) return null;
   const { left, top } = view.plot.getBoundingClientRect();
@@ -246,7 +246,7 @@ function wordsAt({ figure, grid }, { row, column }) {
 }
 
 function pointAt({ plot, grid }, cell) {
-  // Shows a cell's hover words, or none; that is no event.
+  // Shows a cell's hover words, or none; that is not an event.
   const middle = (starts, i) => (starts[i] + starts[i + 1] - 1) / 2;
   if (!cell) return Plotly.Fx.unhover(plot, undefined, undefined, true);
   const at = { xval: middle(grid.columns, cell.column), yval: middle(grid.rows, cell.row) };

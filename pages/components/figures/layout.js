@@ -59,7 +59,7 @@ export function dropTightTexts(figure, width) {
 }
 
 export function fitColumns({ data, layout }, width) {
-  // Each matrix of a figure has a part of its width, and labels of its own.
+  // Each matrix of a figure has a part of its width, and its own labels.
   const isGrid = data.some(({ type }) => type === "heatmap");
   const least = LAYOUT.least[isGrid ? "grid" : "plain"];
   const { l = 80, r = 80, t } = layout.margin ?? {};
@@ -111,7 +111,7 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const texts = [...axis.ticktext, ...(layout.meta?.beside?.[name] ?? [])]; // those beside it get the same room
   const longest = Math.max(...widths(texts, layout.font?.family)); // in sizes
   const isRow = name.startsWith("y");
-  const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for a size of its own
+  const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for its own size
   const smaller = [own, ...sizes.filter((size) => size < own)];
   const angles = isRow ? [null] : [0, -45, -90].slice(Math.max(0, [0, -45, -90].indexOf(axis.tickangle)));
   const apart = (size, angle) =>

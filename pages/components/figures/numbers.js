@@ -28,7 +28,7 @@ export function gridOf(figure) {
 }
 
 export function plain(text) {
-  // What plotly writes for a label of its own markup.
+  // What plotly writes for its own label markup.
   const letters = { lt: "<", gt: ">", amp: "&", nbsp: " " };
   const untagged = text.replace(/<br\s*\/?>/g, ", ").replace(/<\/?[a-z][^>]*>/g, "");
   return untagged.replace(/&(lt|gt|amp|nbsp);/g, (_, name) => letters[name]);

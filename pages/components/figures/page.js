@@ -1,4 +1,4 @@
-// A figure as a page of its own: one file, which opens without a network, light or dark as its reader has it.
+// A figure as its own page: one file, which opens without a network, light or dark as its reader has it.
 
 import { fillInWords, rowsOf } from "../../../headlight/figures/cell_words.js";
 import { brushOf, measureIn } from "../kit/canvas.js";

@@ -1,4 +1,4 @@
-// A figure as a picture for papers and slides: laid out anew for a width, light, and every cell of a heatmap a shape.
+// A figure as a picture for papers and slides: laid out again for a width, light, and every cell of a heatmap a shape.
 
 import { brushOf, measureIn } from "../kit/canvas.js";
 import { say } from "../kit/say.js";

@@ -1,6 +1,6 @@
 // What is seen, taken away: a button, and the menu that it opens.
 //
-// Pictures and the page are made here. What only the server knows, numbers among it, is asked for when the menu opens:
+// Pictures and the page are made here. What only the server knows, numbers among it, is requested when the menu opens:
 // data.files holds it, name by name and base64, in the one run that answers (data.answers is the number of the asking).
 
 import { announce } from "../kit/announce.js";

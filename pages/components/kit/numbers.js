@@ -32,7 +32,7 @@ function written(value, options) {
 const decimals = (n) => ({ minimumFractionDigits: n, maximumFractionDigits: n });
 
 /**
- * With so many decimals.
+ * With this many decimals.
  *
  * @param {number} value
  * @param {number} n
@@ -40,7 +40,7 @@ const decimals = (n) => ({ minimumFractionDigits: n, maximumFractionDigits: n })
 export const fixed = (value, n) => written(value, { ...decimals(n), useGrouping: false });
 
 /**
- * In powers of ten, with so many decimals: 1.5e−7.
+ * In powers of ten, with this many decimals: 1.5e−7.
  *
  * @param {number} value
  * @param {number} n
@@ -57,7 +57,7 @@ export const significant = (value, n) =>
   written(value, { minimumSignificantDigits: n, maximumSignificantDigits: n, useGrouping: false });
 
 /**
- * With thousands set apart, and so many decimals.
+ * With thousands set apart, and this many decimals.
  *
  * @param {number} value
  * @param {number} [n]

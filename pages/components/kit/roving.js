@@ -1,4 +1,4 @@
-// Roving focus: the Tab key comes to one of many things, the arrow keys go on from there, and what has the focus is
+// Roving focus: the Tab key comes to one of many things, the arrow keys continue from there, and what has the focus is
 // pointed at as what lies under the pointer is.
 
 /** @typedef {{x: number, y: number}} Point */

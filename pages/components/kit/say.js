@@ -20,7 +20,7 @@ const putIn = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => Stri
 export const say = (text, values = {}) => putIn(WORDS[text] ?? text, values);
 
 /**
- * What is said of so many things: `one`, or `many`, with {n} for the number.
+ * What is said of this many things: `one`, or `many`, with {n} for the number.
  *
  * @param {number} n
  * @param {string} one

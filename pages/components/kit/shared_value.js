@@ -24,7 +24,7 @@ export class SharedValue {
     return this.#isTouched;
   }
 
-  /** A person begins to change the value, or goes on with it. */
+  /** A person begins to change the value, or continues with it. */
   touch() {
     if (!this.#isTouched) this.#revision += 1;
     this.#isTouched = true;

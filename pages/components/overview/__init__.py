@@ -81,7 +81,7 @@ def head_overview(
             the weight; with a film, without `strongest`.
         levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, snapshot by snapshot.
         chosen: attention, layer and head of the chosen one.
-        version: the component draws anew where this changes.
+        version: the component draws again where this changes.
         key: the component's key; its value holds `chosen` in the run after a click.
         on_chosen: called before that run.
         film: the snapshots of a training.

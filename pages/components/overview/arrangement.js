@@ -71,7 +71,7 @@ function sectionOf(view, group) {
 }
 
 function shapeOf({ header }, group, columns) {
-  // Of a grid with so many heads side by side: its lines, and whether each head has its name above it.
+  // Of a grid with this many heads side by side: its lines, and whether each head has its name above it.
   const isList = Boolean(header.order);
   const { layers, heads } = group;
   const lines = isList ? Math.ceil((layers * heads) / columns) : layers * Math.ceil(heads / columns);

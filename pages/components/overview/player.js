@@ -143,7 +143,7 @@ function inWords(value) {
 }
 
 function settle(player) {
-  // Tells the page, and names the heads anew, once the snapshot has stood still for a while.
+  // Tells the page, and names the heads again, once the snapshot has stood still for a while.
   clearTimeout(player.waiting);
   player.waiting = setTimeout(() => {
     if (player.timer || !player.bar.isConnected) return;

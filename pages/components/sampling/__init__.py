@@ -41,7 +41,7 @@ def distribution_payload(
     Args:
         distribution: at one step.
         label: what is written for a token.
-        n_most: so many tokens have rows; and the next one.
+        n_most: this many tokens have rows; and the next one.
 
     Raises:
         ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
@@ -90,7 +90,7 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
 
     Args:
         key: the component's key.
-        sampling: the settings that hold; what has no slider stays as it is there.
+        sampling: the settings that hold; what has no slider is left unchanged there.
     """
     heard = _settings(key).heard()
     values: list[Any] = [heard.get(field) for field in SLIDERS] if isinstance(heard, Mapping) else [None]

@@ -47,7 +47,7 @@ export function makeSliders({ onMove, onRest, kinds = SLIDERS }) {
   sliders.box.setAttribute("role", "group");
   sliders.box.setAttribute("aria-label", say("Sampling settings"));
   for (const kind of kinds) sliders.parts[kind.name] = makeSlider(sliders, kind, onMove, onRest);
-  sliders.box.addEventListener("keydown", (event) => event.stopPropagation()); // the page has keys of its own
+  sliders.box.addEventListener("keydown", (event) => event.stopPropagation()); // the page has its own keys
   return sliders;
 }
 
@@ -116,7 +116,7 @@ function fillStops(part, nTokens) {
 }
 
 function readNumber(part) {
-  // What is typed, or null where it is no value.
+  // What is typed, or null where it is not a value.
   const { kind, field } = part;
   if (field.value === "" && !field.validity.badInput && kind.off !== undefined) return kind.off;
   const value = Number(field.value);

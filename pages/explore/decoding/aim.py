@@ -1,4 +1,4 @@
-"""Whose attention the page Decoding shows: a head, the mean of a layer, or of all heads; and where that is chosen."""
+"""Whose attention the Decoding page shows: a head, the mean of a layer, or of all heads; and where that is chosen."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of
 
 
 def current(n_layers: int) -> "Aim":
-    """Return whose attention is shown, in a stack of so many layers."""
+    """Return whose attention is shown, in a stack of this many layers."""
     from transformer_core.decoding.attention_rows import Aim
 
     view = state.current()

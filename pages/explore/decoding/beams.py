@@ -140,10 +140,10 @@ def _search(data: DecodingData) -> Search:
     for level in tree.levels:
         alternatives = {parent: _alternatives(data, parent) for parent in {one.parent for one in level}}
         ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
-        straight: dict[DecodingStep, BeamCandidate] = {}  # what goes on in the line of each beam
+        straight: dict[DecodingStep, BeamCandidate] = {}  # what continues in the line of each beam
         for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
             straight.setdefault(one.parent, one)
-        # What was dropped is short: it stands near the beam that it came from, before others that go on.
+        # What was dropped is short: it stands near the beam that it came from, before others that continue.
         for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
             paths[node] = (*paths[ids[one.parent]], one.token)
             nodes.append(_node(data, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
@@ -188,7 +188,7 @@ def _node(
 
 
 def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
-    """Return what is most probable behind a step."""
+    """Return what is most probable after a step."""
     assert step.prediction is not None, "the search has read it"
     result = step.prediction.candidates(N_ALTERNATIVES)
     return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in result)

@@ -1,4 +1,4 @@
-"""The page Decoding for a masked model: the blanks of a text are filled one by one, the most certain first."""
+"""The Decoding page for a masked model: the blanks of a text are filled one by one, the most certain first."""
 
 import math
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the page Decoding shows of a text with blanks at one time: which are filled, with what, and what is said."""
+"""What the Decoding page shows of a text with blanks at one time: which are filled, with what, and what is said."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_BLANKS = 24  # of a text
 _REQUEST = Kept("decoding-blanks-request")  # what a person asked for: "next", "all", or a place with a token or a word
-PLACE = Kept("decoding-blanks-place")  # of the blank that is looked at; where there is none, the next one
+PLACE = Kept("decoding-blanks-place")  # of the selected blank; where there is none, the next one
 _FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
 
 
@@ -56,7 +56,7 @@ class BlanksData:
 
     @property
     def place(self) -> int:
-        """The blank that is looked at: the chosen one, else the next, else the one that was filled last."""
+        """The selected blank: the chosen one, else the next, else the one that was filled last."""
         chosen = PLACE.value
         if chosen in self.tree.masks:
             return int(chosen)
@@ -156,7 +156,7 @@ def look_at(place: int | None) -> None:
 
 
 def go_back(n_steps: int) -> None:
-    """Look at the step at which so many blanks were filled."""
+    """Look at the step at which this many blanks were filled."""
     look_at(None)
     view_fields.go_to(n_steps)
 
@@ -190,7 +190,7 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
 
 
 def _granted(tree: "FillingTree", tokenizer: "Tokenizer", at: "Filling", request: Any) -> "Filling":
-    """Return what is filled after a request; a blank that is filled anew opens those again that came after it.
+    """Return what is filled after a request; a blank that is filled again opens those again that came after it.
 
     Raises:
         TextError: it cannot be done.

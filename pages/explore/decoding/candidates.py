@@ -95,7 +95,7 @@ def _bars(data: DecodingData) -> None:
 
 
 def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribution:
-    """Return what may come next behind a step that was read."""
+    """Return what may come next after a step that was read."""
     from transformer_core.decoding.session import DecodingSession
 
     penalty = Sampling(repetition_penalty=data.session.sampling.repetition_penalty)

@@ -1,4 +1,4 @@
-"""What the page Decoding shows at one time: the branches that were written, the step, and whose attention."""
+"""What the Decoding page shows at one time: the branches that were written, the step, and whose attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class DecodingData:
     session: "DecodingSession"
     tokenizer: "Tokenizer"
     source_labels: tuple[str, ...]  # of the encoder's tokens; () without an encoder
-    left_out: range  # places of the tokens of the text that were not read, for want of room
+    left_out: range  # places of the tokens of the text that were not read, for lack of room
     branches: "list[tuple[DecodingStep, ...]]"  # what was written on each, as far as it is written
     at: "DecodingStep"  # the last token that was written at this step, or the last one given
 
@@ -107,12 +107,12 @@ class DecodingData:
 
     @property
     def tree(self) -> "DecodingTree":
-        """All that was written behind this text."""
+        """All that was written after this text."""
         return self.session.tree
 
     @property
     def branch(self) -> "tuple[DecodingStep, ...]":
-        """What was written on the branch that is looked at, beyond this step too."""
+        """What was written on the selected branch, beyond this step too."""
         return self.branches[view_fields.BRANCH.value]
 
     @property
@@ -170,7 +170,7 @@ class DecodingData:
 
     @property
     def ended(self) -> str | None:
-        """Why nothing can be written behind this step, in a sentence; None where it can."""
+        """Why nothing can be written after this step, in a sentence; None where it can."""
         if self.tree.has_ended(self.at):
             if self.n_written == 1:
                 return say("The model ended the text at once: its first token is the end-of-sequence token.")
@@ -196,7 +196,7 @@ class DecodingData:
         return not self.tree.is_over(self.at) and self.n_written >= view_fields.LIMIT.value
 
     def labels(self, steps: "Sequence[DecodingStep]") -> tuple[str, ...]:
-        """Return the labels of tokens that follow each other, each in its place behind what comes before."""
+        """Return the labels of tokens that follow each other, each in its place after what comes before."""
         before = [] if not steps or steps[0].parent is None else steps[0].parent.path()
         ids = [step.token for step in (*before, *steps)]
         return tuple(self.tokenizer.labels(ids)[len(before) :])
@@ -265,7 +265,7 @@ class DecodingData:
         return None if prediction is None else attention_weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
-        """Return the steps before and behind this one at which more was read, by how many tokens were written."""
+        """Return the steps before and after this one at which more was read, by how many tokens were written."""
         steps = (self.tree.start, *self.branch)
         first = max(0, self.n_written - n_each_way)
         near = enumerate(steps[first : self.n_written + n_each_way + 1], first)
@@ -288,7 +288,7 @@ def _length(card: ModelCard) -> int:
 
 
 def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "DecodingStep") -> "DecodingStep":
-    """Return the step that is looked at: the first one, until another one is chosen."""
+    """Return the selected step: the first one, until another one is chosen."""
     wanted = view_fields.STEP.value
     if wanted is None:
         return first

@@ -1,4 +1,4 @@
-"""What the trees of the page Decoding are made of: the given tokens, and a number for each place in a tree."""
+"""What the trees of the Decoding page are made of: the given tokens, and a number for each place in a tree."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -8,7 +8,7 @@ from pages.explore.decoding.data import DecodingData
 from pages.shared.lines import output_in_a_line
 from transformer_core.language import localized, say
 
-_NO_TOKEN = 0  # what the first given token comes behind
+_NO_TOKEN = 0  # what the first given token comes after
 _N_NUMBERS = 2**53  # that a browser keeps all digits of
 
 

@@ -1,4 +1,4 @@
-"""What all parts of the page Decoding are computed from, as code that is run and shown."""
+"""What all parts of the Decoding page are computed from, as code that is run and shown."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -48,11 +48,11 @@ class DecodingRecipe:
     tree: Expression  # all that was written after it, by whomever
     session: Expression
     branches: Expression  # what was written on each branch of the view
-    branch: Expression  # on the one that is looked at
+    branch: Expression  # on the selected one
 
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: str, length: int) -> "DecodingRecipe":
-        """Return what the view asks for, each branch with so many tokens unless it ends before or begins with more."""
+        """Return the branches of the view, each with this many tokens unless it ends before or begins with more."""
         from transformer_core.decoding.inputs import tensor_of
         from transformer_core.decoding.tree import DecodingTree
 

@@ -93,7 +93,7 @@ def _draw(data: DecodingData, kind: "AttentionKind") -> None:
 
 
 def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None:
-    """A cell was clicked: its head, or its layer's mean, becomes the one that is looked at."""
+    """A cell was clicked: its head, or its layer's mean, becomes the selected one."""
     row = n_rows if cell is None else cell[0]
     if row > n_rows:
         return  # sent by somebody else than the figure

@@ -1,4 +1,4 @@
-"""Teacher forcing beside free running: the given target, what the model writes by itself, and where they part."""
+"""Teacher forcing beside free running: the given target, what the model writes on its own, and where they part."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -131,7 +131,7 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
     encode_for = data.tokenizer.encode_for
     if data.card.config.has_encoder:
         tokens = encode_for(typed, "encoder_decoder")
-    else:  # as they are cut behind the text, if that stays as it was
+    else:  # as they are cut after the text, if that stays as it was
         before = data.view.whole_text
         between = "" if data.spaces_count else " "
         prompt, whole = (encode_for(text, "decoder_only") for text in (before, before + between + typed))

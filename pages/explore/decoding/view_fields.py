@@ -1,7 +1,7 @@
-"""What defines the view of the page Decoding, beside the model, the text and the head: what was written, and how.
+"""What defines the view of the Decoding page, beside the model, the text and the head: what was written, and how.
 
 The text is a handful of branches. Each begins with forced tokens, among them those that a person put in
-the place of the model's own; from there on the model writes by itself, the same from the same seed. So the address of
+the place of the model's own; from there on the model writes on its own, the same from the same seed. So the address of
 a step says all that makes it.
 """
 
@@ -31,11 +31,11 @@ _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 class Branch:
     """What a branch begins with, whatever the model would write."""
 
-    tokens: tuple[int, ...] = ()  # behind <bos> or the prompt
+    tokens: tuple[int, ...] = ()  # after <bos> or the prompt
     forced: tuple[int, ...] = ()  # places among them where a person chose
 
     def __str__(self) -> str:
-        """Return it as an address holds it: "12.!44.7", a forced token behind an exclamation mark."""
+        """Return it as an address holds it: "12.!44.7", a forced token after an exclamation mark."""
         return ".".join(f"{'!' if place in self.forced else ''}{token}" for place, token in enumerate(self.tokens))
 
 
@@ -65,7 +65,7 @@ def _in_words(branches: Sequence[Branch]) -> str:
     return "~".join(map(str, branches))
 
 
-STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the step that is looked at
+STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the selected step
 LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
@@ -97,12 +97,12 @@ def sampling() -> Sampling:
 
 
 def go_to(n_written: int) -> None:
-    """Look at the step at which so many tokens of this branch were written."""
+    """Look at the step at which this many tokens of this branch were written."""
     STEP.set(max(0, n_written))
 
 
 def go_on(n_tokens: int) -> None:
-    """Go forward by so many tokens; where they are not written yet, they will be."""
+    """Go forward by this many tokens; where they are not written yet, they will be."""
     go_to((STEP.value or 0) + n_tokens)
     LENGTH.set(max(LENGTH.value or 0, STEP.value))
 
@@ -114,7 +114,7 @@ def allow_more() -> None:
 
 
 def fork(tokens: Sequence[int]) -> None:
-    """Put tokens in the place of what the model would write next here; what there is stays a branch of its own."""
+    """Put tokens in the place of what the model would write next here; what there is stays its own branch."""
     at = STEP.value or 0
     here = BRANCHES.value[BRANCH.value]
     tokens_so_far = (*path()[:at], *tokens)
@@ -142,7 +142,7 @@ def made_room() -> bool:
 
 
 def start_again() -> None:
-    """Forget all branches, and write anew."""
+    """Forget all branches, and write again."""
     for field in (BRANCHES, BRANCH, LENGTH, LIMIT):
         field.set(field.usual)
     go_to(0)

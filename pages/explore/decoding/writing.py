@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 KEY = "decoding-writing"
 MOST_AT_ONCE = 64  # tokens that are written in one step
-N_NEARBY = 4  # steps before and behind this one that a step shows at once
+N_NEARBY = 4  # steps before and after this one that a step shows at once
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
 """What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
@@ -68,7 +68,7 @@ def _tokens(data: DecodingData) -> list[Token]:
     tokens = []
     for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
         token = _TOKENS[step]
-        if token.label != label:  # letters are put together from neighbours, and those behind a token may be others
+        if token.label != label:  # letters are put together from neighbours, and those after a token may be others
             token = replace(token, label=label)
         tokens.append(replace(token, kind="forced") if place in forced else token)
     return tokens

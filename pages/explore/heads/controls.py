@@ -1,4 +1,4 @@
-"""The controls of the page Heads: what the overview marks, and what is drawn of the chosen head, and how."""
+"""The controls of the Heads page: what the overview marks, and what is drawn of the chosen head, and how."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What the page Heads shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
+"""What the Heads page shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

@@ -115,7 +115,7 @@ def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
 
 
 def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
-    """Draw a curve for each weight; of several heads, each in a color of its own."""
+    """Draw a curve for each weight; of several heads, each in its own color."""
     shares = (
         data.spec.heads if 1 < len(data.spec.heads) <= view_fields.MOST_MIXED and not view_fields.MEAN.value else ()
     )

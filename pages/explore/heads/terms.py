@@ -1,4 +1,4 @@
-"""The terms that the page Heads uses, as the glossary names them."""
+"""The terms that the Heads page uses, as the glossary names them."""
 
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData

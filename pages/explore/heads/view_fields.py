@@ -1,4 +1,4 @@
-"""What defines the view of the page Heads, beside the model, the text and the head: what is drawn of it, and how."""
+"""What defines the view of the Heads page, beside the model, the text and the head: what is drawn of it, and how."""
 
 import re
 from collections.abc import Mapping

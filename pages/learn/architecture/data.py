@@ -1,4 +1,4 @@
-"""What the page Architecture shows at one time: the plan of a model, a block of it, and a text on its way through."""
+"""What the Architecture page shows at one time: the plan of a model, a block of it, and a text on its way through."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -45,7 +45,7 @@ def name_of(config: ModelConfig, box: Box) -> str:
 
 
 def place_in_words(name: str) -> str:
-    """Return what a place of the stream is called, such as "0 self-attention", by the name of its box."""
+    """Return the name of a place of the stream, such as "0 self-attention", by the name of its box."""
     parts = name.split(".")
     if len(parts) == 2:
         return say("embedding")

@@ -1,4 +1,4 @@
-"""What defines the view of the page Architecture, beside the model, the text and the head."""
+"""What defines the view of the Architecture page, beside the model, the text and the head."""
 
 import re
 from collections.abc import Callable

@@ -84,7 +84,7 @@ _POSITIONS = {  # title and source
 
 
 def title(config: ModelConfig, box: Box) -> str:
-    """Return what a box is called."""
+    """Return the name of a box."""
     match box.kind:
         case "embedding":
             return _EMBEDDINGS[box.stack if config.architecture == "encoder_decoder" else ""]

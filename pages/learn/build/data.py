@@ -1,4 +1,4 @@
-"""What the page Build shows at one time: a head on a text, the learner's lines, and what each of them computes."""
+"""What the Build page shows at one time: a head on a text, the learner's lines, and what each of them computes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class BuildData:
 
     @cached_property
     def verdicts(self) -> "Sequence[Verdict | None]":
-        """What each line computes, and whether that is right; None where there is no line."""
+        """What each line computes, and whether that is correct; None where there is no line."""
         return [judge(self.bench, place, line) if line else None for place, line in enumerate(self.lines)]
 
     @property

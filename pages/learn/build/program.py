@@ -33,7 +33,7 @@ HEADS_DISAGREE = mark(
 
 
 def show(data: BuildData) -> None:
-    """Draw the program once all lines are right; until then say which are not."""
+    """Draw the program once all lines are correct; until then say which are not."""
     still_open = data.open_steps
     if still_open:
         if data.place == len(data.lines) - 1:

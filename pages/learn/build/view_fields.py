@@ -1,4 +1,4 @@
-"""What defines the view of the page Build, beside model, text and head; and the lines, kept in the session."""
+"""What defines the view of the Build page, beside model, text and head; and the lines, kept in the session."""
 
 import re
 

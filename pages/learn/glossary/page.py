@@ -1,4 +1,4 @@
-"""The page Glossary: a term that a link asks for, and all terms by topic."""
+"""The Glossary page: a term that a link asks for, and all terms by topic."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def page() -> None:
 
 @st.fragment
 def glossary() -> None:
-    """Draw the search, the term that is asked for, and the others; a search draws only this again."""
+    """Draw the search, the term that is requested, and the others; a search draws only this again."""
     _controls()
     if name := view_fields.TERM.value:
         if name in TERMS:

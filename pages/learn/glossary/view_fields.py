@@ -1,4 +1,4 @@
-"""What defines the view of the page Glossary: the term that is asked for, and which terms are listed."""
+"""What defines the view of the Glossary page: the term that is requested, and which terms are listed."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ FIELDS: tuple[Field, ...] = (TERM, SEARCH, TOPIC)
 
 
 def search(words: str) -> None:
-    """Something was searched for: the term that was asked for before gives way."""
+    """Something was searched for: the term that was requested before gives way."""
     SEARCH.set(words.strip())
     TERM.set("")
 

@@ -1,4 +1,4 @@
-"""The controls of the page Masks: the attention, the layers, the head, the size of a preset, and the padding."""
+"""The controls of the Masks page: the attention, the layers, the head, the size of a preset, and the padding."""
 
 import streamlit as st
 

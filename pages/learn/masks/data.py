@@ -1,4 +1,4 @@
-"""What the page Masks shows at one time: a text that a model reads, the chosen masks, and what becomes of it."""
+"""What the Masks page shows at one time: a text that a model reads, the chosen masks, and what becomes of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ class MasksData:
         return outcome
 
     def written(self, choice: "Expression | MaskChoice") -> Expression:
-        """Return what the model writes by itself under some masks, as code."""
+        """Return what the model writes on its own under some masks, as code."""
         from headlight.analysis.masks.run import write_masked
 
         return _kept(self.source, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
@@ -160,7 +160,7 @@ class MasksData:
         return masks
 
     def own_masks(self) -> Expression:
-        """Return the mask of each attention under the chosen ones, with padding behind all sides, as code."""
+        """Return the mask of each attention under the chosen ones, with padding after all sides, as code."""
         from headlight.analysis.masks.run import masks_of
 
         n_padding = self.n_padding or N_PADDING
@@ -226,7 +226,7 @@ class MasksData:
         return {way: tokenizer.target.decode(tokens) for way, tokens in value_of(written).items()}
 
     def side(self, of: str) -> str:
-        """Return what a side is called: "source" or "target"."""
+        """Return the name of a side: "source" or "target"."""
         return say(SIDES[self.card.config.architecture, of])
 
     def file_name(self, what: str) -> str:
@@ -235,7 +235,7 @@ class MasksData:
 
 
 def _n_padding(card: ModelCard, preset: Preset) -> int:
-    """Return how many tokens of padding stand behind the text."""
+    """Return how many tokens of padding stand after the text."""
     if card.config.pad_id is None or not preset.is_shifted:
         return 0
     usual = N_PADDING if preset.needs_padding else 0

@@ -239,7 +239,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
 
 
 def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
-    """Return what the model says in words: what it writes by itself, or fills in."""
+    """Return what the model says in words: what it writes on its own, or fills in."""
     with_own, with_these = say("Model’s masks"), say("Edited masks")
     if not data.card.config.has_decoder:
         before, now = (", ".join(message.labels) for message in (outcome.before, outcome.now))

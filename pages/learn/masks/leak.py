@@ -1,4 +1,4 @@
-"""The leak test: change one token, and see which outputs move; with the right mask none before it."""
+"""The leak test: change one token, and see which outputs move; with the correct mask none before it."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Train with the wrong mask, a part of the page Masks: the loss cheats, the decoding collapses."""
+"""Train with the wrong mask, a part of the Masks page: the loss cheats, the decoding collapses."""
 
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
 
 
 def _output(output: str, target: str) -> prose.Markup:
-    """Return a cell of the table: what was written, and whether that is right."""
+    """Return a cell of the table: what was written, and whether that is correct."""
     if output == target:
         return prose.markup("<td class='hl-right'><bdi>{}</bdi> ✓</td>", output)
     if not output:

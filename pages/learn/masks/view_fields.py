@@ -1,4 +1,4 @@
-"""What defines the view of the page Masks, beside the model, the text and the head: a preset, and edits of it."""
+"""What defines the view of the Masks page, beside the model, the text and the head: a preset, and edits of it."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The controls of the page Positions: the encoding, well-known tables of it, the part, and how large it is."""
+"""The controls of the Positions page: the encoding, well-known tables of it, the part, and how large it is."""
 
 import streamlit as st
 
@@ -77,7 +77,7 @@ def show_about(data: PositionsData) -> None:
 
 
 def _name(encoding: str, card: ModelCard) -> str:
-    """Return what an encoding is called, and whether it is the model's."""
+    """Return the name of an encoding, and whether it is the model's."""
     name = say(NAMES[encoding])
     return say("{encoding} (this model’s)", encoding=name) if card.config.positions == encoding else name
 

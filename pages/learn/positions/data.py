@@ -1,4 +1,4 @@
-"""What the page Positions shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
+"""What the Positions page shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -170,7 +170,7 @@ class PositionsData:
 
 
 def in_words(encoding: str) -> str:
-    """Return what an encoding is called."""
+    """Return the name of an encoding."""
     return say(NAMES[encoding])
 
 

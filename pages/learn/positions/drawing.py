@@ -1,4 +1,4 @@
-"""How the parts of the page Positions draw what they have alike: matrices, curves, and what to look for in them."""
+"""How the parts of the Positions page draw what they have alike: matrices, curves, and what to look for in them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any

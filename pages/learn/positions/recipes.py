@@ -1,4 +1,4 @@
-"""What the parts of the page Positions compute, as code that is run and shown."""
+"""What the parts of the Positions page compute, as code that is run and shown."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Ablate the encoding, a part of the page Positions: the same task and seed under chosen encodings, side by side."""
+"""Ablate the encoding, a part of the Positions page: the same task and seed under chosen encodings, side by side."""
 
 from typing import TYPE_CHECKING
 
@@ -98,7 +98,7 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
 
 
 def _csv(reading: "ExperimentReading") -> str:
-    """Return the share of right tokens as a table, a line a length."""
+    """Return the share of correct tokens as a table, a line a length."""
     lines = [",".join(["length", *reading.by_length])]
     lines += [
         ",".join([str(length), *(f"{values[place]:.4f}" for values in reading.by_length.values())])

@@ -1,4 +1,4 @@
-"""What defines the view of the page Positions, beside the model, the text and the head."""
+"""What defines the view of the Positions page, beside the model, the text and the head."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -65,7 +65,7 @@ def _dimensions(table: "PositionTable") -> tuple[int, ...]:
 
 
 def _name(place: int, table: "PositionTable") -> str:
-    """Return what a dimension is called."""
+    """Return the name of a dimension."""
     if not table.columns:
         return str(place)
     column = table.columns[place]
@@ -108,7 +108,7 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     base = data.base
     levels = {"2π": math.tau, f"{localized(2 * base, ',.0f')}π": math.tau * base}
     words = say("dimension {x}: wavelength {y} positions")
-    if data.encoding.endswith("halves"):  # each half rises by itself
+    if data.encoding.endswith("halves"):  # each half rises on its own
         sines = np.arange(width) < width // 2
         lines = [
             Line(name=name, values=np.where(is_there, wavelengths, np.nan), hue=hue, words=words)

@@ -1,4 +1,4 @@
-"""What the page Programs shows at one time: a program and its model on an input, and the same with a mistake."""
+"""What the Programs page shows at one time: a program and its model on an input, and the same with a mistake."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -65,7 +65,7 @@ class CompiledProgram:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProgramsData:
-    """A program on an input, the line that is looked at, and the program with a mistake in that line."""
+    """A program on an input, the selected line, and the program with a mistake in that line."""
 
     as_written: CompiledProgram
     line: "LineRun"

@@ -1,4 +1,4 @@
-"""The heads of the program and the heads that training found, the last part of the page Programs."""
+"""The heads of the program and the heads that training found, the last part of the Programs page."""
 
 from typing import TYPE_CHECKING
 
@@ -212,5 +212,5 @@ def _pattern(
 
 
 def _name(place: tuple[int, int]) -> str:
-    """Return what a head is called."""
+    """Return the name of a head."""
     return "L{}.H{}".format(*place)

@@ -1,4 +1,4 @@
-"""Train on the program's task, a part of the page Programs: start a training, watch it, keep its model."""
+"""Train on the program's task, a part of the Programs page: start a training, watch it, keep its model."""
 
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
@@ -119,7 +119,7 @@ def _begin(program: Program) -> None:
 
 
 def _write(corpus: str, program: Program) -> None:
-    """Put a program that is no example where its training finds it.
+    """Put a program that is not an example where its training finds it.
 
     Raises:
         RunError: the folder cannot be written.
@@ -162,7 +162,7 @@ def _watch(run: Run) -> None:
 
 
 def _how_far(run: Run) -> str:
-    """Return how far a training is, and how many of its predictions are right."""
+    """Return how far a training is, and how many of its predictions are correct."""
     if not run.n_steps:
         return say("Starting: generating inputs and initializing the weights.")
     accuracy = accuracy_of(run)
@@ -177,7 +177,7 @@ def _how_far(run: Run) -> str:
 
 
 def accuracy_of(run: Run) -> float | None:
-    """Return the share of right outputs at the last measurement; None before the first."""
+    """Return the share of correct outputs at the last measurement; None before the first."""
     try:
         records = runs.records(run)
     except HeadlightError:

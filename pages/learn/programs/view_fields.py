@@ -1,4 +1,4 @@
-"""What defines the view of the page Programs: the program, its input, the chosen line, and a mistake in it."""
+"""What defines the view of the Programs page: the program, its input, the chosen line, and a mistake in it."""
 
 from pages.learn.programs.examples import EXAMPLES
 from pages.shared.view.fields import Field, TextField, number, one_of, text_up_to, written

@@ -1,4 +1,4 @@
-"""What the page Start shows at one time: a text on its way through a model, at one zoom level."""
+"""What the Start page shows at one time: a text on its way through a model, at one zoom level."""
 
 import math
 from collections.abc import Mapping
@@ -91,7 +91,7 @@ class StageData:
 
     @property
     def step(self) -> int:
-        """The step that is looked at."""
+        """The selected step."""
         step: int = view_fields.STEP.value
         return step
 
@@ -232,7 +232,7 @@ class StageData:
         return label
 
     def steps_data(self) -> StepsData:
-        """Return the head that is zoomed in on, as the page Attention step by step shows one.
+        """Return the head that is zoomed in on, as the Attention step by step page shows one.
 
         Raises:
             HeadlightError: it cannot be walked through.

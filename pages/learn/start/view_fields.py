@@ -1,4 +1,4 @@
-"""What defines the view of the page Start, beside the model and the text: zoom, step, and how tokens are chosen."""
+"""What defines the view of the Start page, beside the model and the text: zoom, step, and how tokens are chosen."""
 
 import re
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def sampling() -> Sampling:
 
 
 def is_usual() -> bool:
-    """Whether the overview of what the model generates by itself is looked at."""
+    """Whether the overview of what the model generates on its own is looked at."""
     return not ZOOM.value and is_models_own()
 
 
@@ -125,14 +125,14 @@ def on_sampling(generated: tuple[int, ...]) -> None:
 
 
 def choose_token(generated: tuple[int, ...], token: int) -> None:
-    """A person chose which token comes next; the stage has room for so many."""
+    """A person chose which token comes next; the stage has room for this many."""
     if len(generated) + 1 <= MOST_CHOSEN:
         TOKENS.set((*generated, token))
         STEP.set(len(generated) + 1)
 
 
 def forget_places() -> None:
-    """Tell the figures anew where they are: they are drawn for the first time."""
+    """Tell the figures again where they are: they are drawn for the first time."""
     steps_fields.PLACE.forget()
     STEPPED.forget()
     ZOOMED.forget()

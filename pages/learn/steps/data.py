@@ -1,4 +1,4 @@
-"""What the page Attention step by step shows at one time: a head on a text, and which tokens of it have room."""
+"""What the Attention step by step page shows at one time: a head on a text, and which tokens of it have room."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING

@@ -13,7 +13,7 @@ ASK = mark("Click any number in the figure or below it to see its formula here, 
 
 
 def show(data: StepsData) -> None:
-    """Draw the number; where none was asked for, say how to ask."""
+    """Draw the number; where none was requested, say how to ask."""
     number = data.number
     if number is None:
         prose.small(say(ASK))

@@ -1,4 +1,4 @@
-"""The line that says whether every number of the page is right: recomputed from the weights, and by torch's own."""
+"""The line that says whether every number of the page is correct: recomputed from the weights, and by torch's own."""
 
 from pages.learn.steps.data import StepsData
 from pages.shared import prose

@@ -1,7 +1,7 @@
-"""What defines the view of the page Attention step by step, beside the model, the text and the head.
+"""What defines the view of the Attention step by step page, beside the model, the text and the head.
 
-The figure moves by itself, in the browser, and tells where it is. So the page tells it where to go only where something
-else than the figure chose: a link, another text, a control.
+The figure moves on its own, in the browser, and reports where it is. So the page moves it only if something other than
+the figure chose: a link, another text, a control.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A chapter: prose and live figures beside each other, questions, and what is behind them once they are answered."""
+"""A chapter: prose and live figures beside each other, questions, and what is after them once they are answered."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -88,7 +88,7 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
 
 
 def _rows(parts: "Sequence[Part]") -> list[Row]:
-    """Return the parts of a chapter row by row: behind a question a new one begins, where there are figures for it."""
+    """Return the parts of a chapter row by row: after a question a new one begins, where there are figures for it."""
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Prose, Question
 
     rows = [Row()]

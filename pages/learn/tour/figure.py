@@ -110,7 +110,7 @@ def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
 
 
 def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
-    """Train the six words where a person asked for it, and say how far it is; return whether it was asked for."""
+    """Train the six words where a person asked for it, and say how far it is; return whether it was requested."""
     seed = view_fields.seed(lesson.name)
     is_wanted = view_fields.wants_training(lesson.name)
     if spec.kind == "distributions":

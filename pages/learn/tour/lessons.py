@@ -114,7 +114,7 @@ def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
 
 
 def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> "Evidence":
-    """Return the numbers that a lesson speaks of; they are made when they are asked for.
+    """Return the numbers that a lesson speaks of; they are made when they are requested.
 
     Args:
         lesson: which names model, text and mistake.

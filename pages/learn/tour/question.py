@@ -1,4 +1,4 @@
-"""A question of a chapter: first it is asked, then it shows what was answered and what is right."""
+"""A question of a chapter: first it is asked, then it shows what was answered and what is correct."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidenc
     """Draw a question, or its answer.
 
     Raises:
-        LessonError: it has no right answer by the model's numbers.
+        LessonError: it has no correct answer by the model's numbers.
     """
     given = view_fields.answers(lesson.name)
     is_answered = number < len(given)

@@ -1,4 +1,4 @@
-"""What defines the view of the page Tour: the chapter; and in the session, what was answered.
+"""What defines the view of the Tour page: the chapter; and in the session, what was answered.
 
 The session ends with a reload, so the browser keeps what was answered, too (components/chapter), and a new session
 begins with it.
@@ -90,11 +90,11 @@ def seed(name: str) -> int | None:
 
 
 def wants_training(name: str) -> bool:
-    """Return whether the six words' training was asked for in a chapter, by its button or by an answer."""
+    """Return whether the six words' training was requested in a chapter, by its button or by an answer."""
     return seed(name) is not None or bool(answers(name))
 
 
 def train(name: str) -> None:
-    """The training was asked for, or asked for again: then it begins with other random weights."""
+    """The training was requested, or asked for again: then it begins with other random weights."""
     before = seed(name)
     _SEEDS.set((_SEEDS.value or {}) | {name: 0 if before is None else (before + 1) % N_SEEDS})

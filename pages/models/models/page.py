@@ -29,7 +29,7 @@ UPLOADED = mark(
     "A model downloaded from Headlight, a Hugging Face folder, or nanoGPT’s ckpt.pt. Import larger ones by path, in "
     "the other tab."
 )
-LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as so many pixels, and scrolls by itself
+LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as this many pixels, and scrolls on its own
 NO_PREDICTIONS = mark("Encodes a text; has no language-modelling head")
 
 
@@ -156,7 +156,7 @@ def bring_in_source(source: str) -> None:
 
 
 def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = lambda: None) -> None:
-    """Take a model in, and go on with it; or say in one sentence why not."""
+    """Take a model in, and continue with it; or say in one sentence why not."""
     try:
         name = take()
     except HeadlightError as error:

@@ -98,7 +98,7 @@ def failures() -> None:
 
 
 def table(columns: Mapping[str, object], *, decimals: int = 0) -> None:
-    """Draw a table with room for the names in its first column, and so many decimals of numbers that are not whole."""
+    """Draw a table with room for the names in its first column, and with `decimals` for numbers that are not whole."""
     frame = pd.DataFrame(columns)
     numbers = dict.fromkeys(frame.select_dtypes("float"), lambda number: localized(number, f",.{decimals}f"))
     config = {next(iter(columns)): st.column_config.Column(width="medium")}

@@ -11,7 +11,7 @@ PAGE = "glossary"
 
 
 def definitions(*names: str) -> tuple[Link, ...]:
-    """Return links to the definitions of terms, in a tab of their own, so that the page stays as it is.
+    """Return links to the definitions of terms, in their own tab, so that the page is left unchanged.
 
     Raises:
         KeyError: the glossary has no such term.

@@ -1,4 +1,4 @@
-"""What was predicted in this session, and in earlier ones of this browser; and whether predictions are asked for."""
+"""What was predicted in this session, and in earlier ones of this browser; and whether predictions are requested."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 def is_on() -> bool:
-    """Return whether predictions are asked for: as was chosen in this session, else in the one before."""
+    """Return whether predictions are requested: as was chosen in this session, else in the one before."""
     return bool(IS_ON.value) if IS_ON.is_chosen else cookies.read(COOKIE) == "on"
 
 

@@ -24,12 +24,12 @@ _IS_INCOMPLETE = Kept("predict-incomplete", False)  # the button was pressed too
 
 
 def switch() -> None:
-    """Draw the switch: whether predictions are asked for."""
+    """Draw the switch: whether predictions are requested."""
     answers.IS_ON.toggle(say("Predict first"), shown=answers.is_on(), help=prose.plain(say(HELP)))
 
 
 def ask(edit: Edit | None, *, waiting: str = "") -> bool:
-    """Ask for a prediction of an edit where they are asked for, or say what became of it.
+    """Ask for a prediction of an edit where they are requested, or say what became of it.
 
     Args:
         edit: that was made; None: nothing was edited yet.

@@ -31,7 +31,7 @@ NO_PREDICTIONS = mark("You have made no predictions yet.")
 
 
 def show() -> None:
-    """Draw the calibration, folded; nothing where no predictions are asked for."""
+    """Draw the calibration, folded; nothing where no predictions are requested."""
     if not answers.is_on():
         return
     title = say("Your calibration")

@@ -48,7 +48,7 @@ class Edit:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What was predicted of an edit, and whether that was right."""
+    """What was predicted of an edit, and whether that was correct."""
 
     guess: int | None  # the output that changes most; None: none changes by more than `NEGLIGIBLE`
     probability: float | None  # that this output has afterwards, in [0, 1]; None where none was named
@@ -76,8 +76,8 @@ class Prediction:
 def judge(edit: Edit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
     """Return a prediction with what became of it.
 
-    It is right if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and none
-    does.
+    It is correct if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and
+    none does.
 
     Args:
         edit: with the probabilities before and after it.

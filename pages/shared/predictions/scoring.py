@@ -17,13 +17,13 @@ class CalibrationBin:
 
 
 def brier_score(confidences: Sequence[float], are_right: Sequence[bool]) -> float:
-    """Return the mean of (confidence - outcome)^2, where the outcome is 1 if the prediction was right and 0 if not.
+    """Return the mean of (confidence - outcome)^2, where the outcome is 1 if the prediction was correct and 0 if not.
 
     0 is best; whoever always states 0.5 gets 0.25, and whoever is certain and wrong gets 1.
 
     Args:
         confidences: stated probabilities of being right, in [0, 1]; at least one.
-        are_right: whether each prediction was right.
+        are_right: whether each prediction was correct.
 
     Raises:
         ValueError: no predictions, or not as many outcomes.
@@ -40,7 +40,7 @@ def calibration_bins(confidences: Sequence[float], are_right: Sequence[bool]) ->
 
     Args:
         confidences: stated probabilities of being right, in [0, 1]; at least one.
-        are_right: whether each prediction was right.
+        are_right: whether each prediction was correct.
 
     Raises:
         ValueError: no predictions, or not as many outcomes.

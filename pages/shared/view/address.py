@@ -1,11 +1,11 @@
-"""A view and its address: which of the two is right where they differ.
+"""A view and its address: which of the two is correct where they differ.
 
 The address names what is not as usual, so one without parameters is a view, too.
 
 Each run of a page ends by writing its view to the URL. Where the URL says something else then, a person may have gone
-back, or followed a link, and the URL is right. Or a person did something: a run that the act interrupted never came to
-its end, and the browser may send the act before it has taken in what the last run wrote. Then the URL is the older one,
-and the session is right.
+back, or followed a link, and the URL is correct. Or a person did something: a run that the act interrupted never ended,
+and the browser may send the act before it has received what the last run wrote. Then the URL is the older one,
+and the session is correct.
 """
 
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ class Address:
         return self._key in st.session_state
 
     def is_from_outside(self) -> bool:
-        """Return whether the URL is right: at first, after Back or Forward, and where a link led to another page.
+        """Return whether the URL is correct: at first, after Back or Forward, and where a link led to another page.
 
-        Where another page was opened from this by its name, there are no parameters, and the session is right.
+        Where another page was opened from this by its name, there are no parameters, and the session is correct.
         """
         if not self.is_known or came_through_history():
             return True

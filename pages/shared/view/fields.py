@@ -119,7 +119,7 @@ class Choice:
         st.toggle(prose.plain(label), **self._bound(how))
 
     def expander(self, label: str, **how: Any) -> AbstractContextManager[Any]:
-        """Draw what is folded up until it is asked for."""
+        """Draw what is folded up until it is requested."""
         return st.expander(prose.plain(label), **self._bound(how))
 
     def _bound(self, how: dict[str, Any], among: Sequence[Any] | None = None) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Field(Choice):
     page: str  # its address
     name: str  # in the URL
     usual: Any
-    read: Callable[[str], Any]  # from the URL; raises ValueError with what would be right
+    read: Callable[[str], Any]  # from the URL; raises ValueError with what would be correct
     write: Callable[[Any], str] = str
     is_of_model: bool = False  # it names what only this model has, such as token ids: another model begins as usual
 
@@ -253,6 +253,27 @@ def number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise ValueError(say("it must be a whole number, 0 or more"))
     return int(text)
+
+
+def number_pair(wanted: str) -> Callable[[str], tuple[int, int]]:
+    """Return what reads two whole numbers with a point between them, such as "7.12".
+
+    Args:
+        wanted: a message that says the format.
+    """
+
+    def read(text: str) -> tuple[int, int]:
+        first, point, second = text.partition(".")
+        if not point:
+            raise ValueError(say(wanted))
+        return number(first), number(second)
+
+    return read
+
+
+def write_pair(pair: tuple[int, int]) -> str:
+    """Write two numbers as `number_pair` reads them."""
+    return f"{pair[0]}.{pair[1]}"
 
 
 def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[str], float]:

@@ -46,7 +46,7 @@ def published() -> dict[str, str]:
 
 
 def _switch() -> None:
-    """Take the chosen language, and tell the browser all choices anew: it knows them by the words of the former one."""
+    """Use the chosen language, and send the browser all choices again: it has them in the words of the former one."""
     st.session_state[LANGUAGE] = st.session_state[_BOX]
     for key, value in st.session_state.items():
         if isinstance(value, str | int | float | list | tuple) and not isinstance(value, bool):

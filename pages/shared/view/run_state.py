@@ -25,7 +25,7 @@ def _step(text: str) -> int:
     """Read a step; one far beyond the end is the last one's.
 
     Raises:
-        ValueError: it is no whole number.
+        ValueError: it is not a whole number.
     """
     if not re.fullmatch(r"[0-9]+", text):
         raise ValueError(say("it must be a whole number, 0 or more"))
@@ -43,7 +43,7 @@ FIELDS: tuple[Field, ...] = (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYE
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
 NEW_CHOSEN = Kept("run-new-chosen", False)  # whether a person chose a new training, or came by an address that says so
-IS_HERE = Kept("train-is-here", False)  # whether the page Train was drawn since the session came to it
+IS_HERE = Kept("train-is-here", False)  # whether the Train page was drawn since the session came to it
 ENDED = Kept("train-ended")  # names of the runs that ended since its last visit to that page, and were not opened yet
 NOTE = Kept("run-note", "")  # what was done a moment ago, to be said at the next run of the page
 FILM_SNAPSHOT = SharedValue(FILM_OVERVIEW, "snapshot")  # the step that the film's slider shows

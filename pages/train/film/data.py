@@ -1,4 +1,4 @@
-"""What the page Film shows at one time: a run, its text at all snapshots, and the snapshot and head that are chosen."""
+"""What the Film page shows at one time: a run, its text at all snapshots, and the snapshot and head that are chosen."""
 
 from dataclasses import dataclass
 from typing import Any

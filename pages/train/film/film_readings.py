@@ -38,7 +38,7 @@ class FilmRead:
     identity: str  # of the text, its tokens and the snapshots; whatever is made of it is cached under this
     reading: "FilmReading"
     damaged: "tuple[DamagedSnapshot, ...]"
-    n_left_out: int  # snapshots that were left out for want of room in the browser
+    n_left_out: int  # snapshots that were left out for lack of room in the browser
     side: int  # rows and columns of a picture at most
 
 
@@ -72,7 +72,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     }
     reader = read_snapshots(film, missing, tokens)
     while True:
-        with models.on(models.CPU):  # for each anew: others go between
+        with models.on(models.CPU):  # for each again: others go between
             snapshot = next(reader, None)
         if snapshot is None:
             break
@@ -132,7 +132,7 @@ def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
 
 
 def room(config: ModelConfig, n_snapshots: int) -> int:
-    """Return how many tokens of a text there is memory for, at so many snapshots."""
+    """Return how many tokens of a text there is memory for, at this many snapshots."""
     n_heads = config.n_heads * sum(attention.n_layers(config) for attention in attentions_of(config).values())
     most = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_snapshots))
     return max(LEAST_TOKENS, min(max_tokens(config), most))

@@ -115,7 +115,7 @@ def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
 
 
 def says(data: SnapshotData) -> None:
-    """Say what the model of this snapshot makes of the text by itself."""
+    """Say what the model of this snapshot makes of the text on its own."""
     fixed = data.read.reading.fixed
     try:
         own = run_readings.read(data.run, data.step, data.view.text)

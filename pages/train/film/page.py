@@ -132,7 +132,7 @@ def _facts(run: Run, snapshots: list[int]) -> None:
 
 
 def _grows(run: Run, n_known: int) -> None:
-    """Say when a training that goes on has new snapshots, and take them in when a person asks."""
+    """Say when a training that continues has new snapshots, and take them in when a person asks."""
     with st.container(key="hl-film-grows"):  # which stays when the training ends: what is below keeps its place
         if run.is_at_work:
             st.fragment(_new_snapshots, run_every=TICK)(run.name, n_known)
@@ -161,12 +161,12 @@ def _new_snapshots(name: str, n_known: int) -> None:
 
 
 def _last() -> None:
-    """The last snapshot was asked for; it counts also where the page is drawn anew before it comes to the button."""
+    """The last snapshot was requested; it counts also where the page is redrawn before it comes to the button."""
     run_state.choose({run_state.SNAPSHOT: None})
 
 
 def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
-    """Keep the view within what there is, and say where that is not what was asked for."""
+    """Keep the view within what there is, and say where that is not what was requested."""
     view, attentions, notes = run_state.current(), attentions_of(config), []
     wanted = view.snapshot
     if wanted is not None and wanted not in snapshots:

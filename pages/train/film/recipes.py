@@ -1,4 +1,4 @@
-"""What the page Film shows as code: snapshots of a training on one text, and their figures with all that is saved."""
+"""What the Film page shows as code: snapshots of a training on one text, and their figures with all that is saved."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

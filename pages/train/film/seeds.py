@@ -263,7 +263,7 @@ def sibling(run: Run, others: Mapping[str, Run]) -> tuple[str, list[str]]:
 
 
 def _is_sibling(run: Run, other: Run) -> bool:
-    """Return whether two runs were asked for the same, but for the seed."""
+    """Return whether two runs were requested the same, but for the seed."""
     return run.request is not None and other.request is not None and _split(run)[0] == _split(other)[0]
 
 

@@ -32,7 +32,7 @@ _REMARK = Kept("train-upload-remark", ("", ""))  # on the last file, with its ke
 
 
 def choose() -> Choice | None:
-    """Take in texts of one's own, and choose one of them; None while there is none."""
+    """Take in custom texts, and choose one of them; None while there is none."""
     _take()
     if _PENDING.value:
         _offer_to_skip(*_PENDING.value)

@@ -15,7 +15,7 @@ from transformer_core.reasons import reason
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """A file, or a folder of several, that was taken in; a folder of its own tells those of one name apart."""
+    """A file, or a folder of several, that was taken in; a separate folder tells those of one name apart."""
 
     path: Path
     time: float  # when it came, seconds since 1970 (UTC)
@@ -42,7 +42,7 @@ class OwnText:
 
 
 def folder() -> Path:
-    """Return where texts of one's own are kept."""
+    """Return where custom texts are kept."""
     return runs.folder() / ".texts"
 
 
@@ -57,7 +57,7 @@ def available() -> dict[str, OwnText]:
 
 
 def titles(texts: dict[str, OwnText]) -> dict[str, str]:
-    """Return what each text is called on the screen: its name, and more where two would be called alike."""
+    """Return the name of each text on the screen: its name, and more where two would be called alike."""
     called = {key: text.name for key, text in texts.items()}
     for more in (
         lambda key: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(texts[key].time)),

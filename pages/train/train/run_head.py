@@ -73,7 +73,7 @@ def _records(run: Run) -> list[dict[str, Any]]:
 
 
 def _controls(run: Run) -> None:
-    """Offer what can be asked of the run as it stands; nothing changes its place when it is paused or goes on."""
+    """Offer what can be asked of the run as it stands; nothing changes its place when it is paused or continues."""
     if not owners.is_mine(run.path):
         prose.small(owners.not_mine())
         return

@@ -52,7 +52,7 @@ class Asked:
     model: ModelConfig
     training: TrainingConfig
     device: str
-    suggestion: "Suggestion | None"  # of how long with these settings, for a text of one's own
+    suggestion: "Suggestion | None"  # of how long with these settings, for a custom text
     n_rows: int  # pairs or windows that an epoch has with these settings
 
     @property
@@ -308,7 +308,7 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
 
 
 def _say_why(asked: Asked) -> None:
-    """Say how many steps suit a text of one's own, and, if so many are set, why they are fewer than the preset's."""
+    """Say how many steps suit a custom text, and, if this many are set, why they are fewer than the preset's."""
     suggestion = asked.suggestion
     if suggestion is None:
         return

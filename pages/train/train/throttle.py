@@ -8,7 +8,9 @@ from typing import Generic, TypeVar
 from pages.shared.view.fields import Kept
 
 _SHARE = 1 / 16  # of the time that making one thing may take
-_LONGEST = 4.0  # seconds that a thing is shown at most, before it is made anew: the first time takes longer than others
+_LONGEST = (
+    4.0  # seconds that a thing is shown at most, before it is made again: the first time takes longer than others
+)
 
 Value = TypeVar("Value")
 

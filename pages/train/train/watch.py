@@ -48,7 +48,7 @@ LOOK_FOR = mark(
 
 
 def page(run: Run) -> None:
-    """Draw one training; while a process works on it, each second anew."""
+    """Draw one training; while a process works on it, each second again."""
     _TITLE.set(run.title)
     st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
 
@@ -91,7 +91,7 @@ def _live(name: str) -> None:
 
 
 def _follow(run: Run) -> None:
-    """Draw the whole page anew when the run's process begins, rests or ends: the list says it, too."""
+    """Draw the whole page again when the run's process begins, rests or ends: the list says it, too."""
     if _TITLE.value != run.title:
         _TITLE.set(run.title)
         st.rerun()

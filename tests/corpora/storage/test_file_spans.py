@@ -102,7 +102,7 @@ def test_long_texts_are_cut_and_nothing_is_lost(folder: Path, text: str, divisio
     ("text", "expected"),
     [
         ("123456789", ["123456789"]),
-        ("123 56 8901 345", ["123 56 ", "8901 345"]),  # behind a word
+        ("123 56 8901 345", ["123 56 ", "8901 345"]),  # after a word
         ("12\n45 78 0 2", ["12\n", "45 78 0 2"]),  # a line's end is better than a word's
         ("12\n\n5678901", ["12\n\n", "5678901"]),
         ("a語語語語", ["a語語", "語語"]),  # not inside a character

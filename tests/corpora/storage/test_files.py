@@ -35,7 +35,7 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert str(corpus.description).startswith("38 texts, separated by blank lines, from my-poem_2.txt (1.0 kB); 2 more")
     assert len(open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n")).train) == 2  # lines
     assert corpus.tokenizer_kind == "byte_bpe"
-    assert corpus.examples == tuple(f"{text.text.splitlines()[0]}\nhas" for text in corpus.held_out)  # to go on from
+    assert corpus.examples == tuple(f"{text.text.splitlines()[0]}\nhas" for text in corpus.held_out)  # to continue from
 
 
 def test_of_much_text_an_even_share_gives_the_vocabulary_and_that_is_said(

@@ -44,7 +44,7 @@ def items(name: str, **reading: Any) -> set[Pair | Text]:
 CHAT = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes {i}"}]
 TURNS = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, {"role": "assistant", "content": "yes {i}"}]
 PLAIN, SWAPPED = Pair("one {i}", "two\n\n{i} "), Pair("two\n\n{i} ", "one {i}")
-KINDS: list[tuple[str, Any, dict[str, str], Pair | Text]] = [  # a row, what is asked for, and what it is
+KINDS: list[tuple[str, Any, dict[str, str], Pair | Text]] = [  # a row, what is requested, and what it is
     ("a.json", {"instruction": "one", "input": "{i}", "output": "two"}, {}, Pair("one\n{i}", "two")),
     ("a.jsonl", {"prompt": "one {i}", "completion": "two\n\n{i} "}, {}, PLAIN),
     (

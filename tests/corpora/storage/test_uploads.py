@@ -105,7 +105,7 @@ def test_several_files_are_a_corpus_together(tmp_path: Path):
     assert {item.text for item in (*texts.train, *texts.held_out)} == {LINES.strip(), LINES.upper().strip(), "more"}
 
 
-REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of pairs and files have tests of their own
+REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of pairs and files have their own tests
     ("", b"", {}, "the text is empty"),
     ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least 200 bytes"),
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is not a text file: line 1 contains a zero byte"),

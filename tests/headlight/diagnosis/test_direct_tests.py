@@ -14,7 +14,7 @@ SOLVED_LOG = logged(falling(0.01))  # target leakage needs a test that shows it,
         ({"unknown": 0.9}, 1.0, "unknown_tokens"),
         ({"unknown": 0.3}, 0.9, "well"),  # rare words of a small corpus
         ({"empty_target": 0.97, "same_target": 0.97}, 0.97, "empty_targets"),
-        ({"empty_target": 0.7, "same_target": 0.7}, 0.95, "well"),  # the right answer is often nothing
+        ({"empty_target": 0.7, "same_target": 0.7}, 0.95, "well"),  # the correct answer is often nothing
         ({"same_target": 0.95}, 0.99, "well"),  # an unbalanced task, solved
     ],
 )

@@ -109,7 +109,7 @@ def see_every_token(mask: Tensor, site: Site) -> Tensor:
 
 
 def not_shifted(batch: Batch) -> Batch:
-    """The mistake: each place is given the very token that it is to say."""
+    """The mistake: each place is given the token that it is to say."""
     return Batch((*batch.inputs[:-1], batch.targets.clamp(min=0)), batch.targets)
 
 

@@ -147,7 +147,7 @@ def test_a_variant_is_measured_as_if_each_length_and_output_were_alone(monkeypat
     monkeypatch.setattr(experiment_variants, "_PAIRS_OF_A_LENGTH", 5)
     data = ExperimentData.of(POSITIONS)
     variant = Variant("rotary_halves", POSITIONS, data)
-    for _ in range(15):  # so that some tokens are right
+    for _ in range(15):  # so that some tokens are correct
         variant.step()
     measured = measure(variant, data)
     assert variant.model.training and {"loss", "accuracy", "exact_match"} <= {*measured.metrics}

@@ -1,4 +1,4 @@
-"""What holds for every figure: the theme is only in its template, its input is left as it is, and has to fit."""
+"""What holds for every figure: the theme is only in its template, its input is left unchanged, and has to fit."""
 
 from collections.abc import Callable
 from typing import Any

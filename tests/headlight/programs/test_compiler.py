@@ -40,7 +40,7 @@ def test_each_head_attends_to_what_its_line_selects(name: str):
             pattern = seen[f"{stack}.blocks.{layer}.self_attn.hook_pattern"]  # [head, query, key]
             for head, step in enumerate(steps):
                 for query, keys in enumerate(computed[step.selector]):
-                    attended = [key + 1 for key in keys]  # behind <bos>
+                    attended = [key + 1 for key in keys]  # after <bos>
                     if not isinstance(step, Aggregate):
                         attended = [0, *attended]  # which counts along
                     attended = attended or [0]

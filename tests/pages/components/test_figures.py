@@ -96,6 +96,6 @@ def test_a_sent_window_is_checked(sent: object, window: tuple[range, range] | No
 
 
 def test_pandas_is_there_before_any_figure_is_made():
-    """Plotly takes pandas for loaded as soon as another session has begun to load it, and then fails for want of it."""
+    """Plotly takes pandas for loaded as soon as another session has begun to load it, and then fails for lack of it."""
     script = "import sys, pages.components.figures; sys.exit(not hasattr(sys.modules.get('pandas'), 'Series'))"
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0

@@ -1,4 +1,4 @@
-"""Parts of pages drawn without an app: a session that is a mapping, and all that is drawn, kept as it is given."""
+"""Parts of pages drawn without an app: a session that is a mapping, and all that is drawn, kept unchanged given."""
 
 import html
 import io
@@ -81,7 +81,7 @@ class Bare:
         self.session.update({"model": card.name} | usual | chosen)
 
     def begin(self, card: ModelCard, fields: Iterable[Field], chosen: Mapping[str, Any]) -> None:
-        """Begin anew with a model, and what is chosen: parts of the view, and fields of a page by their names."""
+        """Begin again with a model, and what is chosen: parts of the view, and fields of a page by their names."""
         self.clear()
         self.session.clear()
         self.look_at(card, **{name: value for name, value in chosen.items() if name in OF_THE_VIEW})

@@ -1,4 +1,4 @@
-// The browser's history: a step for each act of a person, none for what an address says by itself.
+// The browser's history: a step for each act of a person, none for what an address says on its own.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

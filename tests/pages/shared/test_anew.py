@@ -1,6 +1,6 @@
 """All that is read of a run or of a model by its name is that of the files that are there now, not of former ones.
 
-A run is deleted and trained anew under its name, and a model's folder is replaced by another of its name: whatever a
+A run is deleted and trained again under its name, and a model's folder is replaced by another of its name: whatever a
 page makes of them then is what an app makes that never saw the former ones.
 """
 
@@ -84,7 +84,7 @@ def tokens(run: Run) -> Any:
 
 
 def watched(run: Run) -> tuple[str, bytes]:
-    """What a browser gets of the newest weights: a version, which tells it to draw anew, and a byte a cell."""
+    """What a browser gets of the newest weights: a version, which tells it to draw again, and a byte a cell."""
     with drawn_bare() as bare:
         watch._overview(run, STEPS[-1], TEXT, run_readings.read(run, STEPS[-1], TEXT))
         data = bytes(bare.components["overview"]["data"])
@@ -115,7 +115,7 @@ OF_RUNS: dict[str, Callable[[Run], Any]] = {
 
 
 def save_anew(place: Path, seed: int) -> None:
-    """Let a run be trained anew by the same command, with weights and measures of a seed."""
+    """Let a run be trained again by the same command, with weights and measures of a seed."""
     shutil.rmtree(place, ignore_errors=True)
     save_run(place, seed=seed, steps=STEPS)
     request = (place / "run.json").read_text().replace(f'"seed": {seed}', '"seed": 0').replace(f" --seed {seed}", "")

@@ -1,4 +1,4 @@
-"""Predictions: what is asked and what may be seen, what is right, how they score, and what a browser kept of them."""
+"""Predictions: what is asked and what may be seen, what is correct, how they score, and what a browser kept of them."""
 
 import math
 from collections.abc import Iterator

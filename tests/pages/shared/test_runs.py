@@ -79,7 +79,7 @@ def test_a_run_tells_its_state_its_step_and_what_was_asked(folder: Path):
 
 
 def test_a_run_at_work_is_as_far_as_it_logged_and_one_that_was_killed_as_far_as_anything_says(folder: Path):
-    """A list that is not drawn each second says of what goes on that it is at work."""
+    """A list that is not drawn each second says of what continues that it is at work."""
     save_run(folder / "one", steps=(0,))
     for state, logged, step, in_the_list in (
         ("queued", (), 3, "running"),

@@ -1,4 +1,4 @@
-"""The page Film on top of small runs, one of each architecture."""
+"""The Film page on top of small runs, one of each architecture."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def app_finds(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def train_page(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The page Train before its first run; nothing was ever trained, and nothing is started ahead."""
+    """The Train page before its first run; nothing was ever trained, and nothing is started ahead."""
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)

@@ -1,4 +1,4 @@
-"""What the page Film sent, read back."""
+"""What the Film page sent, read back."""
 
 import json
 import struct

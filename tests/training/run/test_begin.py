@@ -1,4 +1,4 @@
-"""From what is asked to a job: the command that makes it again, and what a run that cannot go on is told."""
+"""From what is asked to a job: the command that makes it again, and what a run that cannot continue is told."""
 
 import json
 import shlex

@@ -112,7 +112,7 @@ def test_at_another_rate_the_run_can_be_made_again_by_its_own_command(tmp_path: 
         begin(first, corpus, rate_changes=((2, 0.5), (9, 0.1))),
         ("running", 3, asking("learning-rate", 5.0)),
         ("running", 3, asking("learning-rate", factor)),  # before the first is taken: the last one counts
-        ("running", 4, asking("learning-rate", 4.0)),  # taken after the very step that the former began with
+        ("running", 4, asking("learning-rate", 4.0)),  # taken after the step that the former began with
         ("running", 6, asking("pause")),
         ("paused", 7, asking("learning-rate", 2.0)),
         ("paused", 7, asking("stop")),

@@ -22,7 +22,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Waiter:
-    """Waits for a place in a thread of its own."""
+    """Waits for a place in a separate thread."""
 
     def __init__(self) -> None:
         self.place: QueueTurn | None = None

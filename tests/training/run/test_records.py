@@ -57,7 +57,7 @@ def test_what_is_no_file_is_told_and_never_waited_for(file: RecordFile):
 
 
 def independent(file: RecordFile) -> list[dict[str, Any]]:
-    """What the file holds, read anew, from its beginning."""
+    """What the file holds, read again, from its beginning."""
     with open(file.path, encoding="utf-8") as handle:
         return [json.loads(line) for line in handle if line.endswith("\n")]
 
@@ -71,7 +71,7 @@ def test_whatever_happens_to_the_file_a_viewer_reads_what_it_holds(
     viewer.path.touch()
     for i, (act, n) in enumerate(acts):
         writer, records = RecordFile(viewer.path), independent(viewer) if viewer.path.exists() else []
-        writer.rewind(step=99)  # what was torn goes, as when a run goes on
+        writer.rewind(step=99)  # what was torn goes, as when a run continues
         if act == "append":
             step = records[-1]["step"] + 1 if records else 0  # they only rise
             for _ in range(n):

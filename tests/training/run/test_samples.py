@@ -1,4 +1,4 @@
-"""Drawn continuations: against a naive loop that reads everything anew for each token."""
+"""Drawn continuations: against a naive loop that reads everything again for each token."""
 
 from zlib import crc32
 

@@ -65,7 +65,7 @@ def test_its_folder_stays_its_own_until_it_begins_and_says_why_it_could_not(run:
         with turn_of(run, end_the_other) as turn:
             assert turn is not None
             assert n_free() == 0
-            assert (standing(run).state, str(standing(run).reason)) == ("queued", "")  # it is no run that has died
+            assert (standing(run).state, str(standing(run).reason)) == ("queued", "")  # it is not a run that has died
             assert commands.waiting(run) == ["pause"]
             WorkDirectory.refuse_if_taken(run)
             assert WorkDirectory(run).take()

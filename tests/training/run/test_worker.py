@@ -154,7 +154,7 @@ def test_weights_that_an_update_spoils_are_not_saved(tmp_path: Path, corpus: Pat
 
 
 def test_at_each_new_snapshot_of_the_film_the_heads_can_be_measured(tmp_path: Path, corpus: Path):
-    """A line per snapshot in heads.jsonl, though the run is broken off, and a snapshot is asked for twice."""
+    """A line per snapshot in heads.jsonl, though the run is broken off, and a snapshot is requested twice."""
     job = begin(tmp_path / "run", corpus)
     heads = job.directory.film.heads
 

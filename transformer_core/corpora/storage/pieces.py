@@ -146,7 +146,7 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
 
     Args:
         n_tokens: of the text.
-        n_brought: tokens that a window brings, as far as the text has so many.
+        n_brought: tokens that a window brings, as far as the text has this many.
         n_around: tokens that each window sees besides.
         stride: tokens from the beginning of one window to that of the next; None: they lie end to end.
     """

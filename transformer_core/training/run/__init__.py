@@ -1,1 +1,1 @@
-"""A training as a process of its own: its folder, its commands, its worker."""
+"""A training as a separate process: its folder, its commands, its worker."""

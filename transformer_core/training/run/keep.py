@@ -13,7 +13,7 @@ from transformer_core.training.run.directory import RunDirectory
 def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
     """Write the model that a run saved last as a checkpoint folder; an older checkpoint there is replaced.
 
-    The run may be finished, stopped or paused, or go on meanwhile.
+    The run may be finished, stopped or paused, or continue meanwhile.
 
     Args:
         run: the run's folder.

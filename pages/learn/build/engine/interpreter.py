@@ -124,7 +124,7 @@ class _Run(Evaluator[Value]):
         _unavailable(node)
 
     def name(self, name: str) -> Value:
-        """Return a variable that is no function.
+        """Return a variable that is not a function.
 
         Raises:
             LineError: there is none of this name.

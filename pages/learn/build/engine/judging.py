@@ -1,4 +1,4 @@
-"""Whether a line is right, and if not, what is wrong: known mistakes first, then what the numbers tell."""
+"""Whether a line is correct, and if not, what is wrong: known mistakes first, then what the numbers tell."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict:
-    """What a line computed, and whether that is right."""
+    """What a line computed, and whether that is correct."""
 
     is_right: bool
     result: np.ndarray | None = None  # None: the line could not be run
@@ -74,7 +74,7 @@ def judge(bench: Workbench, place: int, line: str) -> Verdict:
 
 
 def _probed(bench: Workbench, place: int, line: str, result: np.ndarray) -> Verdict:
-    """Return that a line is right, unless it is so only because the mask of this text allows every cell.
+    """Return that a line is correct, unless it is so only because the mask of this text allows every cell.
 
     Raises:
         LineError: it cannot be run with another mask.

@@ -134,7 +134,7 @@ def _answer(kept: object, item: "Item") -> "Answer | None":
 
 
 def _add(of_seed: int, when: "When", answers: "Answers") -> None:
-    """Add answers to those that are there, which stay as they are."""
+    """Add answers to those that are there, which are left unchanged."""
     before = _GIVEN.value or {}
     known = before.get((of_seed, when), {})
     _GIVEN.set(before | {(of_seed, when): {**known, **{name: a for name, a in answers.items() if name not in known}}})

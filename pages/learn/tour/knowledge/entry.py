@@ -19,7 +19,7 @@ DONE, TO_DO = ":material/check_circle:", ":material/quiz:"
 
 
 def title() -> str:
-    """Return what the open test is called."""
+    """Return the name of the open test."""
     return say(TITLES[answers.asked() or "before"])
 
 

@@ -59,7 +59,7 @@ def _gain(right: "dict[When, int]", n: int) -> str:
 
 
 def _table(done: "list[When]") -> None:
-    """Draw all questions with what was answered and what is right."""
+    """Draw all questions with what was answered and what is correct."""
     from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
     from pages.learn.tour.lesson_engine.knowledge.sheet import questions
 

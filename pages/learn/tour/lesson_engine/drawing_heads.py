@@ -222,7 +222,7 @@ def _csv(values: Values, mask: np.ndarray) -> str:
 
 
 def _name(kind: str, data: FigureData, place: int) -> str:
-    """Return what an axis is called: query or key, and of which text."""
+    """Return the name of an axis: query or key, and of which text."""
     run = data.run
     side = run.sides[data.attention][place]
     kind = say("query") if kind == "query" else say("key")

@@ -18,7 +18,7 @@ _NARROW = 340  # px, beside the text in a narrow window: slanted labels leave ro
 
 
 def draw_distributions(data: FigureData) -> Plot:
-    """Draw what is right beside what the untrained and the trained model say."""
+    """Draw what is correct beside what the untrained and the trained model say."""
     result = data.evidence.six_words(data.given.get("smoothing", 0.0), steps=STEPS if data.is_trained else 0)
     panels = {say("target"): result.target, say("untrained"): result.untrained}
     if data.is_trained:

@@ -210,7 +210,7 @@ def _meaning(source: str) -> str:
 
 
 def draw_beams(data: FigureData) -> Table:
-    """Tell what a beam search considers behind so many tokens."""
+    """Tell what a beam search considers after this many tokens."""
     n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
     with data.at(""):
         result = searched(data.run, n_beams, n_tokens)

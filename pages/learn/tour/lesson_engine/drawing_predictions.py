@@ -13,7 +13,7 @@ from transformer_core.language import say
 
 
 def draw_next_tokens(data: FigureData) -> Table:
-    """Tell what the decoder reads at each position, what is right there, and what the model finds most probable."""
+    """Tell what the decoder reads at each position, what is correct there, and what the model finds most probable."""
     run = _writing(data)
     probs = probabilities(run, run.logits)
     labels = probs.axes[1].labels

@@ -84,7 +84,7 @@ def probs_after(run: Run, parts: Parts) -> Result:
     """Return the probabilities of all tokens where the decoder has read its first n tokens and nothing else [vocab].
 
     Raises:
-        ExpressionError: it does not read so many, or the model has no decoder.
+        ExpressionError: it does not read this many, or the model has no decoder.
     """
     (n,) = parts
     if run.model.decoder is None:

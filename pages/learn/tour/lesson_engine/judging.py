@@ -1,4 +1,4 @@
-"""Whether an answer is right, and whether what a lesson claims holds: by the model's numbers."""
+"""Whether an answer is correct, and whether what a lesson claims holds: by the model's numbers."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ class Verdict:
     """What there is to say of an answer."""
 
     is_right: bool
-    right: str  # what is right, in words
+    right: str  # what is correct, in words
     is_computed: bool  # from the model's numbers
 
 
 def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
-    """Return whether an answer is right.
+    """Return whether an answer is correct.
 
     Args:
         question: what was asked.
-        evidence: the numbers that the right answer is computed from.
+        evidence: the numbers that the correct answer is computed from.
         given: the text of a choice, a token, or a number as it was typed.
 
     Raises:
-        LessonError: the question has no right answer, or more than one.
+        LessonError: the question has no correct answer, or more than one.
     """
     if question.choices:
         right = right_choice(question, evidence)
@@ -47,7 +47,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
 
 
 def right_choice(question: Question, evidence: Evidence) -> Choice:
-    """Return the right one of the choices.
+    """Return the correct one of the choices.
 
     Raises:
         LessonError: none is, or several are.

@@ -20,7 +20,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
 MOST_TOKENS = 64  # on each side of a lesson's text
-MOST_NEW_TOKENS = 24  # that a decoder writes behind it
+MOST_NEW_TOKENS = 24  # that a decoder writes after it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class Run:
 
     model: Transformer  # the one that was run
     tokenizer: Tokenizer
-    model_run: ModelRun  # of the right model: the tokens, what it wrote, and its patterns
+    model_run: ModelRun  # of the correct model: the tokens, what it wrote, and its patterns
     sites: Mapping[str, np.ndarray]  # by the sites' names, without the batch's axis
     logits: Float[np.ndarray, "pos vocab"]
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
@@ -79,9 +79,9 @@ def run(
         model: in evaluation mode, on the CPU and in single precision: lessons tell exact numbers.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
-        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        target: for an encoder-decoder, what to make it write; None: what it writes on its own.
         padding: tokens that follow the source, as in a batch with a longer one.
-        mistake: one of `MISTAKES`, that the watched run has; what was written comes from the right model.
+        mistake: one of `MISTAKES`, that the watched run has; what was written comes from the correct model.
         card: of the model, for what lessons say of it.
 
     Raises:
@@ -117,7 +117,7 @@ def run(
 
 
 def _padded(model_run: ModelRun, model: Transformer, tokenizer: Tokenizer, n: int) -> ModelRun:
-    """Return the run with padding behind its source; what the model wrote is what it wrote without.
+    """Return the run with padding after its source; what the model wrote is what it wrote without.
 
     Raises:
         ConfigError: the model has no source, or no padding.

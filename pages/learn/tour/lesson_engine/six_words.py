@@ -36,12 +36,12 @@ class SixWords:
     smoothing: float  # of the labels
     is_shifted: bool  # whether the decoder reads what came before each word, and not the word itself
     reads: tuple[str, ...]  # what the decoder reads at each place
-    to_say: tuple[str, ...]  # what is right there
+    to_say: tuple[str, ...]  # what is correct there
     losses: Float[np.ndarray, " step"]  # nats a word
-    target: Float[np.ndarray, "pos vocab"]  # what is right, as probabilities: one-hot, or smoothed
+    target: Float[np.ndarray, "pos vocab"]  # what is correct, as probabilities: one-hot, or smoothed
     untrained: Float[np.ndarray, "pos vocab"]  # what the model says before the first step
     trained: Float[np.ndarray, "pos vocab"]  # and after the last one
-    written: tuple[str, ...]  # the translation that it writes by itself, <eos> included
+    written: tuple[str, ...]  # the translation that it writes on its own, <eos> included
 
 
 def config_of_six_words() -> ModelConfig:
@@ -54,7 +54,7 @@ def config_of_six_words() -> ModelConfig:
         n_encoder_layers=1,
         n_decoder_layers=1,
         max_seq_len=8,
-        tie_embeddings="target",  # the source has words of its own
+        tie_embeddings="target",  # the source has its own words
         dropout=0.0,
         pad_id=None,
         bos_id=END,
@@ -63,15 +63,15 @@ def config_of_six_words() -> ModelConfig:
 
 
 def smoothed_target(right: int, n_words: int = len(WORDS), *, smoothing: float = 0.0) -> Float[np.ndarray, " vocab"]:
-    """Return what a model is to say: 1 - smoothing for the right word, and smoothing spread evenly over all words.
+    """Return what a model is to say: 1 - smoothing for the correct word, and smoothing spread evenly over all words.
 
     Args:
-        right: the right word.
+        right: the correct word.
         n_words: of the vocabulary.
         smoothing: in [0, 1); 0: one-hot.
 
     Returns:
-        probabilities that sum to 1; the right one is 1 - smoothing + smoothing / n_words.
+        probabilities that sum to 1; the correct one is 1 - smoothing + smoothing / n_words.
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4, with 0.1.
     """
@@ -92,7 +92,7 @@ def train_six_words(
 
     Args:
         smoothing: of the labels, in [0, 1); the paper's is 0.1.
-        is_shifted: False: the well-known mistake, by which the decoder reads the very word that it is to say.
+        is_shifted: False: the well-known mistake, by which the decoder reads the word that it is to say.
         steps: how many, both sentences each; 0: only what the model says before the first.
         seed: of the first weights.
         on_step: told each step, from 1 on, and its loss in nats a word.

@@ -21,7 +21,7 @@ def readings_typed(given: str) -> list[float]:
         given: as for `number_typed`, or a number grouped in thousands.
 
     Returns:
-        One or two numbers; none where it is no number.
+        One or two numbers; none where it is not a number.
     """
     result = [] if (number := _decimal_typed(given)) is None else [number]
     if len(given) <= MOST_LETTERS and _GROUPED.fullmatch(given.strip()):

@@ -1,4 +1,4 @@
-"""Rollout and flow: by hand on small patterns, and of model runs against the activations of a forward pass."""
+"""Rollout and flow: by pass on small patterns, and of model runs against the activations of a forward pass."""
 
 from collections.abc import Callable
 from typing import Any

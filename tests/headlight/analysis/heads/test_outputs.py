@@ -1,4 +1,4 @@
-"""What heads write and layers hand on, against the sites themselves, in every variation of the model."""
+"""What heads write and layers pass on, against the sites themselves, in every variation of the model."""
 
 import numpy as np
 import pytest

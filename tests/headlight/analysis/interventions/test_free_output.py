@@ -1,4 +1,4 @@
-"""What a model writes with a stack is what a plain loop writes, which reads everything anew at each step."""
+"""What a model writes with a stack is what a plain loop writes, which reads everything again at each step."""
 
 from dataclasses import replace
 from functools import cache
@@ -34,7 +34,7 @@ ALIKE, LONGER = text_of(7, seed=3), text_of(9, seed=5)
 
 
 class Writing:
-    """A random model, what it writes by itself, and source runs with the same room."""
+    """A random model, what it writes on its own, and source runs with the same room."""
 
     def __init__(self, variation: str, eos_id: int | None = None) -> None:
         model, _ = model_of(variation)

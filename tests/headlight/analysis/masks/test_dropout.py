@@ -31,7 +31,7 @@ def test_it_is_what_the_model_does_in_training(make, architecture: Architecture)
     place: dict[str, Any] = {"attention": attention, "layer": layer, "head": head}
     state = torch.get_rng_state()
     actual = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
-    assert torch.equal(state, torch.get_rng_state())  # others' random numbers go on as they would
+    assert torch.equal(state, torch.get_rng_state())  # others' random numbers continue as they would
     expected = logits.softmax(dim=-1).gather(-1, torch.tensor(text.expected)[:, None])[:, 0]
     np.testing.assert_allclose(actual.now.probability, expected, atol=1e-6)
     np.testing.assert_allclose(actual.pattern, acts[site][0, head], atol=1e-6)

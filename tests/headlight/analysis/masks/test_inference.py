@@ -57,5 +57,5 @@ def test_the_four_ways_to_write(variation: str):
         with tc.intervene(model, edits):
             actual = tc.greedy_decode(model, torch.tensor([given]), max_new_tokens=6, use_cache=has_cache)
         assert written[is_masked, has_cache] == tuple(actual.tokens[0, n_begun:].tolist())
-    if model.config.has_encoder:  # begins with one token: with a cache each row is asked for once, and sees the past
+    if model.config.has_encoder:  # begins with one token: with a cache each row is requested once, and sees the past
         assert written[False, True] == written[True, True]

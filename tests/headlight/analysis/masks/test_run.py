@@ -75,7 +75,7 @@ def test_masked_padding_changes_nothing_and_forgotten_padding_does(make, archite
     assert not right.head.allowed[:, -3:].any()
     choice = MaskChoice(preset="forgotten", attention=attention)
     forgotten = run_masked(model, tokenizer, padded, choice, layer=0, head=0)
-    if architecture == "decoder_only":  # behind the text, where look-ahead hides it
+    if architecture == "decoder_only":  # after the text, where look-ahead hides it
         np.testing.assert_allclose(forgotten.moved, 0, atol=1e-4)
     else:
         assert forgotten.head.allowed.all() and forgotten.moved.max() > 1e-3
@@ -112,7 +112,7 @@ def test_all_masks_at_once_and_all_presets(make):
     ids=["turned", "open"],
 )
 def test_what_it_writes_is_written_step_by_step_under_the_mask(make, choice: MaskChoice):
-    """Where earlier rows see later tokens, each step computes them anew."""
+    """Where earlier rows see later tokens, each step computes them again."""
     model, tokenizer, text = opened(make, "encoder_decoder")
     assert model.config.bos_id is not None
     tokens = [model.config.bos_id]

@@ -1,4 +1,4 @@
-"""The texts of the mask laboratory: what a model is given, and what it is asked for."""
+"""The texts of the mask laboratory: what a model is given, and what it is requested."""
 
 import pytest
 

@@ -26,7 +26,7 @@ LONG = "the cat " * 30
         *(("encoder_only", "The ____ sees the <mask>.", None), ("encoder_only", LONG, None)),
     ],
 )
-@pytest.mark.parametrize("seed", [0, 1, 3])  # some models end by themselves, some do not
+@pytest.mark.parametrize("seed", [0, 1, 3])  # some models end on their own, some do not
 def test_it_is_what_a_run_reads_and_writes(
     make: Callable[..., Made], architecture: Architecture, text: str, target: str | None, seed: int
 ):

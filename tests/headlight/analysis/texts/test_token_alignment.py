@@ -23,7 +23,7 @@ def test_words_that_came_and_went():
 
 
 def test_frequent_tokens_are_paired_too():
-    """From 200 tokens on difflib by itself takes what is frequent for noise."""
+    """From 200 tokens on difflib on its own takes what is frequent for noise."""
     text = ["a", "b"] * 150
     assert len(align_tokens(text, [*text, "c"]).pairs) == 300
 
@@ -52,8 +52,8 @@ def test_what_lies_on_unpaired_keys_is_kept_elsewhere():
         np.testing.assert_allclose(aligned.b[row], [*b[place_b, :3], b[place_b, 3] + b[place_b, 4]])
     np.testing.assert_allclose(aligned.a.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(aligned.b.sum(axis=1), 1, rtol=1e-6)
-    assert aligned.mask_a[:, -1].tolist() == [False, True, True]  # "black" comes behind "a"
-    assert aligned.mask_b[:, -1].tolist() == [False, False, False]  # "there now" comes behind all
+    assert aligned.mask_a[:, -1].tolist() == [False, True, True]  # "black" comes after "a"
+    assert aligned.mask_b[:, -1].tolist() == [False, False, False]  # "there now" comes after all
     assert aligned.mask[:, -1].tolist() == [False, True, True]
 
 

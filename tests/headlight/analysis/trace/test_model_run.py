@@ -65,7 +65,7 @@ def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
 
 
 def test_a_target_that_was_typed(made: dict[str, Made]):
-    """Teacher forcing: each probability is that of the typed token behind the typed ones before it."""
+    """Teacher forcing: each probability is that of the typed token after the typed ones before it."""
     model, tokenizer = made["encoder_decoder"]
     model_run = run_text(model, tokenizer, TEXTS[0], target="Le chat voit Zoé")
     typed = tokenizer.encode("Le chat voit Zoé", eos=True)
@@ -88,7 +88,7 @@ def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
     model_run = run_text(model, tokenizer, "The cat sees", max_new_tokens=5)
     prompt = [tokenizer.bos_id, *tokenizer.encode("The cat sees")]
     tokens = list(prompt)
-    while len(tokens) < 9 and tokens[-1] != tokenizer.eos_id:  # by hand, each step anew
+    while len(tokens) < 9 and tokens[-1] != tokenizer.eos_id:  # by hand, each step again
         logits = run(model, tokens)[0][-1].clone()
         logits[tokenizer.pad_id] = -math.inf
         tokens.append(int(logits.argmax()))
@@ -171,7 +171,7 @@ def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Ar
 
 
 def test_a_foreign_tokenizer_keeps_its_template(make: Make):
-    """WordPiece as BERT has it: [CLS] in front, [SEP] behind also where the text is cut, [MASK] for blanks."""
+    """WordPiece as BERT has it: [CLS] in front, [SEP] after also where the text is cut, [MASK] for blanks."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words = Backend(
         models.WordPiece({token: i for i, token in enumerate([*special, "the", "cat", "##s"])}, unk_token="[UNK]")

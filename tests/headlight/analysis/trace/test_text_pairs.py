@@ -25,7 +25,7 @@ from transformer_core.errors import TextError
 from transformer_core.text.labels import border_in
 
 PAIRS = [("the cat sat", "it is [MASK] mat ."), ("[MASK]", "dogs"), ("the dogs [MASK] on a mat .", "a zebra")]
-PAIRS += [("", "[MASK] ‖ cat"), ("a [MASK] cat", "")]  # without a second text it is no pair, as in transformers
+PAIRS += [("", "[MASK] ‖ cat"), ("a [MASK] cat", "")]  # without a second text it is not a pair, as in transformers
 PAIRS += [("a [MASK] cat", " \t")]  # a pair without a token of the second text
 
 

@@ -15,7 +15,7 @@ const axis = (n, letters, more = {}) => ({
   ...{ tickmode: "array", range: [-0.5, n - 0.5], tickvals: [...Array(n).keys()] },
   ...{ ticktext: Array.from({ length: n }, (_, i) => String(i).padStart(letters, "x")), ...more },
 });
-/** The axis after so many labels of so many letters got so much room. */
+/** The axis after this many labels of this many letters got so much room. */
 function fitted(n, letters, room, more = {}, { name = "xaxis", meta } = {}) {
   const layout = { [name]: axis(n, letters, more), meta };
   const lifted = fitLabels(layout, name, room);

@@ -1,4 +1,4 @@
-// A saved page: it draws by itself, with nothing but what is in it, and says what it is of.
+// A saved page: it draws on its own, with nothing but what is in it, and says what it is of.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

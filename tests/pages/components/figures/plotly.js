@@ -4,7 +4,7 @@
 import { place, resize, shown } from "../../dom.js";
 
 export const EDGES = { left: 40, top: 30, right: 60, bottom: 20 }; // px
-/** What was asked of it, [name, what it was asked for] each. */
+/** What was asked of it, [name, what it was requested] each. */
 export const calls = [];
 
 function axisOf(axis, offset, length, isDown) {
@@ -32,7 +32,7 @@ globalThis.Plotly = {
     drawInto(plot, data, layout);
     calls.push(["react", { plot, data, layout, config }]);
   },
-  /** It tells of what it was asked for as of what a person does. */
+  /** It tells of what it was requested as of what a person does. */
   async relayout(plot, change) {
     calls.push(["relayout", { plot, change }]);
     for (const [name, range] of Object.entries(change)) if (name.endsWith("axis.range")) plot._fullLayout[name.split(".")[0]].range = range;

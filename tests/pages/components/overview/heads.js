@@ -72,7 +72,7 @@ export function overviewOf(more = {}, { size = [800, 400], seed = 3 } = {}) {
 
 const CELL = 4; // px
 
-/** Places the buttons side by side, with so many px a cell, and lets the overview paint. */
+/** Places the buttons side by side, with this many px a cell, and lets the overview paint. */
 export function lay(overview, groups = GROUPS) {
   const heads = headsOf(groups);
   const drawn = overview.buttons();

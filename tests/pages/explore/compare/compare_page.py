@@ -1,4 +1,4 @@
-"""What the page Compare sent, read back."""
+"""What the Compare page sent, read back."""
 
 import json
 from collections.abc import Callable

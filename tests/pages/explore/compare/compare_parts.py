@@ -1,4 +1,4 @@
-"""Two sides of the page Compare: with given patterns and no model that runs, or with a small model."""
+"""Two sides of the Compare page: with given patterns and no model that runs, or with a small model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count

@@ -1,4 +1,4 @@
-"""The lines that the page Compare shows run by themselves, and give the very numbers that it draws."""
+"""The lines that the Compare page shows run on their own, and give the numbers that it draws."""
 
 import io
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What each side of the page Compare is, in words and in widgets, and what it says about its text."""
+"""What each side of the Compare page is, in words and in widgets, and what it says about its text."""
 
 import re
 from dataclasses import replace

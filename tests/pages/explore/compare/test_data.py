@@ -1,4 +1,4 @@
-"""What both sides of the page Compare hold: which tokens and runs are whose, and what goes with a figure."""
+"""What both sides of the Compare page hold: which tokens and runs are whose, and what goes with a figure."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ ZEROED = ablation("zero", [("cross", 0, 0)])
 
 
 def maps(**sizes: tuple[int, int]) -> dict[str, Any]:
-    """Attentions of one head over so many queries and keys."""
+    """Attentions of one head over this many queries and keys."""
     return {name: patterns(1, 1, *size) for name, size in sizes.items()}
 
 

@@ -1,4 +1,4 @@
-"""The page Compare where an address, a training or a text asks for what there is not: one calm sentence each."""
+"""The Compare page where an address, a training or a text asks for what there is not: one calm sentence each."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page Compare under AppTest: the two sides, links and controls, against what the models compute by hand."""
+"""The Compare page under AppTest: the two sides, links and controls, against what the models compute by hand."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The two sides of the page Compare, without a model that runs: what is chosen, and what replaces what is not there."""
+"""The two sides of the Compare page, without a model that runs: what is chosen, and what replaces what is not there."""
 
 from dataclasses import replace
 from pathlib import Path

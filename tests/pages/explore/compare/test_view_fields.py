@@ -1,4 +1,4 @@
-"""How clicks change the view of the page Compare: heads, what is changed in them, and a list."""
+"""How clicks change the view of the Compare page: heads, what is changed in them, and a list."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A text with two blanks on the page Decoding, drawn in a session."""
+"""A text with two blanks on the Decoding page, drawn in a session."""
 
 from collections.abc import Callable
 from typing import Any

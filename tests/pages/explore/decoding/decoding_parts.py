@@ -1,4 +1,4 @@
-"""A part of the page Decoding on its own: opened by a link or drawn in a session, and what it drew read back."""
+"""A part of the Decoding page on its own: opened by a link or drawn in a session, and what it drew read back."""
 
 import base64
 import io
@@ -120,7 +120,7 @@ def redrawn(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def check_redrawn(app: AppTest, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The lines that go with a figure draw the very same; return what they define."""
+    """The lines that go with a figure draw the same; return what they define."""
     drawn = figure(app, key)
     defined = redrawn(files_of(app, key), tmp_path, monkeypatch)
     assert json.loads(defined["figure"].to_json()) == json.loads(drawn.to_json())

@@ -1,4 +1,4 @@
-"""Blanks on the page Decoding: filled one by one by buttons and links, and drawn again by the lines that are saved."""
+"""Blanks on the Decoding page: filled one by one by buttons and links, and drawn again by the lines that are saved."""
 
 import json
 from collections.abc import Callable

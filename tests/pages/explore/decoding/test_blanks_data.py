@@ -18,7 +18,7 @@ def current(**session: Any) -> tuple[BlanksData, Any]:
 
 
 def looked_at(**session: Any) -> int:
-    """The blank that is looked at."""
+    """The selected blank."""
     results: list[int] = []
     drawn(lambda data: results.append(data.place), **session)
     return results[0]

@@ -1,4 +1,4 @@
-"""The next-token distribution on the page Decoding: which steps are sent, and what a person types."""
+"""The next-token distribution on the Decoding page: which steps are sent, and what a person types."""
 
 import json
 import struct
@@ -106,5 +106,5 @@ def test_only_a_token_of_the_vocabulary_is_taken_and_only_where_there_is_room(mo
 
 
 def written(app: AppTest, n: int) -> list[int]:
-    """The first tokens of the branch that is looked at."""
+    """The first tokens of the selected branch."""
     return list(app.session_state["decoding-paths"][0][:n])

@@ -1,4 +1,4 @@
-"""What the page Decoding shows at one time: which step comes first, how far is written, and where writing ends.
+"""What the Decoding page shows at one time: which step comes first, how far is written, and where writing ends.
 
 Layers, heads and shared heads of the model of these tests differ in number on every side.
 """
@@ -27,7 +27,7 @@ from transformer_core.decoding.attention_rows import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
 PAIR = {"model": "grouped", "text": EXAMPLES[1]}
-UNENDED = ".".join("5678" * 5)[:-2]  # as many tokens as there is room for behind <bos>
+UNENDED = ".".join("5678" * 5)[:-2]  # as many tokens as there is room for after <bos>
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The trees of the page Decoding: a number for each place in a tree."""
+"""The trees of the Decoding page: a number for each place in a tree."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The page Decoding as a whole: its one code gives what is shown, and what becomes of branches with another text."""
+"""The Decoding page as a whole: its one code gives what is shown, and what becomes of branches with another text."""
 
 from collections.abc import Callable
 from contextlib import redirect_stdout

@@ -1,4 +1,4 @@
-"""What the page Decoding is computed from: how much of a text is read, and how long branches are."""
+"""What the Decoding page is computed from: how much of a text is read, and how long branches are."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def recipe(name: str, text: str, length: int, **session: Any) -> DecodingRecipe:
 
 @pytest.mark.parametrize(
     ("name", "n_read"),
-    [("en-fr", 32), ("gaps", 32), ("tales", 63)],  # a decoder needs room for a token of its own
+    [("en-fr", 32), ("gaps", 32), ("tales", 63)],  # a decoder needs room for its own token
 )
 def test_of_a_long_text_as_much_is_read_as_there_is_room_for(name: str, n_read: int, monkeypatch: pytest.MonkeyPatch):
     def ids(cards: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""The tree of branches on the page Decoding: against plain forwards, and what clicks open."""
+"""The tree of branches on the Decoding page: against plain forwards, and what clicks open."""
 
 from collections.abc import Sequence
 from pathlib import Path

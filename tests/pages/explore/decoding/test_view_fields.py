@@ -1,4 +1,4 @@
-"""The branches of the page Decoding: how they stand in the address, and how clicks change them."""
+"""The branches of the Decoding page: how they stand in the address, and how clicks change them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Parts of the page Heads on their own: with a small model, or with a run that holds only what a test asks for."""
+"""Parts of the Heads page on their own: with a small model, or with a run that holds only what a test asks for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +52,7 @@ def weights(folder: Path, attention: str = "encoder", text: str = TEXT) -> np.nd
 
 
 def heads(**more: Any) -> HeadsData:
-    """A head of a run that was not made; what is asked for is given."""
+    """A head of a run that was not made; what is requested is given."""
     view = SimpleNamespace(model="one", attention=more.pop("attention", "encoder"), layer=1, head=2)
     run = {"architecture": "encoder_decoder", "n_given": 1, "target": ("u", "v")} | more.pop("run", {})
     spec = more.pop("spec", ViewSpec(heads=(HeadShare(layer=1, head=2),)))

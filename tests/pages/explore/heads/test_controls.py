@@ -1,4 +1,4 @@
-"""The controls of the page Heads: what they say of the view, what they offer, and what a choice changes."""
+"""The controls of the Heads page: what they say of the view, what they offer, and what a choice changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the page Heads shows of a head: where a continuation begins, and which heads the controls ask for."""
+"""What the Heads page shows of a head: where a continuation begins, and which heads the controls ask for."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -135,7 +135,7 @@ def test_where_a_continuation_begins_is_shown(
 
 
 def test_in_a_pooled_heatmap_rows_and_columns_are_named_after_the_places_of_their_block():
-    """They stand for several tokens, so none has a first place of its own."""
+    """They stand for several tokens, so none has its own first place."""
     taken: list[Mapping[str, bytes]] = []
     sides = [
         Side(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)

@@ -1,4 +1,4 @@
-"""The page Heads, and the frame around it, under AppTest: links, bad input, and the code that it shows and saves."""
+"""The Heads page, and the frame around it, under AppTest: links, bad input, and the code that it shows and saves."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""How clicks change the view of the page Heads: cells, windows, and heads that are combined."""
+"""How clicks change the view of the Heads page: cells, windows, and heads that are combined."""
 
 from collections.abc import Sequence
 from typing import Any

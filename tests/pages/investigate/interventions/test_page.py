@@ -1,4 +1,4 @@
-"""The page Interventions: the stack and what is done with it, what it changes, and sweeps."""
+"""The Interventions page: the stack and what is done with it, what it changes, and sweeps."""
 
 import base64
 import hashlib

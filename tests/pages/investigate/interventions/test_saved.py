@@ -1,4 +1,4 @@
-"""What is saved with a figure: the lines, run in a process of their own, give the arrays; the state says of what."""
+"""What is saved with a figure: the lines, run in their own process, give the arrays; the state says of what."""
 
 import hashlib
 import json

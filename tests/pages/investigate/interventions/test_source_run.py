@@ -48,7 +48,7 @@ def test_the_boards_show_where_the_runs_differ(open_app: OpenApp, three_kinds: P
     highest = max(float(np.nanmax(values)) for values in expected.differences.values())
     by_row = expected.differences["encoder"].reshape(-1, expected.differences["encoder"].shape[-1]) / highest
     np.testing.assert_allclose(encoder["there"]["values"], np.nan_to_num(by_row), atol=6e-4)
-    both = [expected.differences[name] for name in ("decoder", "cross")]  # of a layer, one behind the other
+    both = [expected.differences[name] for name in ("decoder", "cross")]  # of a layer, one after the other
     by_row = np.concatenate([values[layer] for layer in range(len(both[0])) for values in both]) / highest
     np.testing.assert_allclose(decoder["there"]["values"], np.nan_to_num(by_row), atol=6e-4)
     assert len(decoder["there"]["rows"]) == len(set(decoder["there"]["rows"])) == len(by_row)

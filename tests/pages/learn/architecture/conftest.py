@@ -1,4 +1,4 @@
-"""The parts of the page Architecture, drawn without an app."""
+"""The parts of the Architecture page, drawn without an app."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

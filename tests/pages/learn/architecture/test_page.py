@@ -1,4 +1,4 @@
-"""The page Architecture: every block from all sides, against the model's own numbers; bad addresses; the code."""
+"""The Architecture page: every block from all sides, against the model's own numbers; bad addresses; the code."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""The page Build: lines are typed, judged and kept, and the address holds the open step."""
+"""The Build page: lines are typed, judged and kept, and the address holds the open step."""
 
 from collections.abc import Callable
 from pathlib import Path

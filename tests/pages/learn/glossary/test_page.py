@@ -1,4 +1,4 @@
-"""The page Glossary: all terms, the one that a link asks for, and a search that a link restores."""
+"""The Glossary page: all terms, the one that a link asks for, and a search that a link restores."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The parts of the page Masks, drawn without an app."""
+"""The parts of the Masks page, drawn without an app."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the page Masks looks at: the text and its padding, the chosen masks, and what the model writes under them."""
+"""What the Masks page looks at: the text and its padding, the chosen masks, and what the model writes under them."""
 
 from collections.abc import Mapping
 from pathlib import Path

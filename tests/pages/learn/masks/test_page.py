@@ -1,4 +1,4 @@
-"""The page Masks as a whole: what its parts show is what the core computes, and the code gives the same numbers."""
+"""The Masks page as a whole: what its parts show is what the core computes, and the code gives the same numbers."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The view of the page Masks: edits as an address holds them, and what a person's acts make of them."""
+"""The view of the Masks page: edits as an address holds them, and what a person's acts make of them."""
 
 from collections.abc import Iterator
 from itertools import product

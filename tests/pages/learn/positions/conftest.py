@@ -1,4 +1,4 @@
-"""The parts of the page Positions, drawn without an app."""
+"""The parts of the Positions page, drawn without an app."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

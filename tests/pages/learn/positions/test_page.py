@@ -1,4 +1,4 @@
-"""The page Positions: every encoding in every part, the published table, what it says of models, and its lines."""
+"""The Positions page: every encoding in every part, the published table, what it says of models, and its lines."""
 
 import json
 from collections.abc import Callable

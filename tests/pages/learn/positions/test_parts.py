@@ -1,4 +1,4 @@
-"""An encoding by itself, drawn bare: its table, waves, products and biases, against the formulas and the weights."""
+"""An encoding on its own, drawn bare: its table, waves, products and biases, against the formulas and the weights."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page Programs: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
+"""The Programs page: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
 
 import json
 from collections.abc import Callable

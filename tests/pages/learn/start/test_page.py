@@ -1,4 +1,4 @@
-"""The page Start: every number on the stage equals the capture, at every zoom level, for all five shipped models."""
+"""The Start page: every number on the stage equals the capture, at every zoom level, for all five shipped models."""
 
 import re
 import subprocess

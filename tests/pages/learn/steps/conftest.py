@@ -1,4 +1,4 @@
-"""The parts of the page Attention step by step, drawn without an app."""
+"""The parts of the Attention step by step page, drawn without an app."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -53,7 +53,7 @@ def pattern_of(data: StepsData) -> np.ndarray:
 
 
 def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(look: Look, made: Mapping[str, ModelCard]):
-    """All queries of a short target, and of the long source the keys around the one that is looked at most."""
+    """All queries of a short target, and of the long source the keys around the selected one most."""
     address: dict[str, Any] = {"text": SOURCE, "target": TARGET, "attention": "cross", "layer": 0, "head": 1}
     pattern = pattern_of(look(made["pair"], **address))
     n_queries, n_keys = pattern.shape

@@ -1,4 +1,4 @@
-"""The page Tour: chapters, answers, a teacher's own lessons, and what is said where one is broken."""
+"""The Tour page: chapters, answers, a teacher's own lessons, and what is said where one is broken."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The page Models under AppTest: what it shows of each kind of model, taking in, handing out, deleting, and damage."""
+"""The Models page under AppTest: what it shows of each kind of model, taking in, handing out, deleting, and damage."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The glossary: each term has a name of its own, a formula that can be drawn, and a view that its page takes."""
+"""The glossary: each term has its own name, a formula that can be drawn, and a view that its page takes."""
 
 import json
 import shutil

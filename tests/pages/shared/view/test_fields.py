@@ -1,4 +1,4 @@
-"""What a view's fields make of a URL: a value that is right, or a sentence; and the URL that gives the same again."""
+"""What a view's fields make of a URL: a value that is correct, or a sentence; and the URL that gives the same again."""
 
 from typing import Any
 

@@ -25,7 +25,7 @@ def test_the_address_asks_for_a_language_and_without_one_that_is_there_a_page_is
 
 
 def test_a_page_is_drawn_while_the_language_changes(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    """A run that the switch interrupts goes on for a moment, and reads the language that the next run has set."""
+    """A run that the switch interrupts continues for a moment, and reads the language that the next run has set."""
     languages = cycle(["en", "de"])
     monkeypatch.setattr(language, "_ask", lambda: next(languages))
     monkeypatch.setattr(locale, "ask_for_language", lambda ask: None)

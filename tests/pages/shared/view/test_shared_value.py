@@ -28,7 +28,7 @@ def test_what_the_browser_told_is_answered_with_its_revision(session: dict[str, 
     assert SHARED.payload([1])["revision"] == revision
     assert tell(session, revision + 3, [2]) == [2]
     assert SHARED.payload([2]) == {"revision": revision + 3, "value": [2]}
-    assert SHARED.payload([3]) == {"revision": revision + 4, "value": [3]}  # put right, or changed elsewhere
+    assert SHARED.payload([3]) == {"revision": revision + 4, "value": [3]}  # put correct, or changed elsewhere
 
 
 def test_a_change_that_was_made_before_it_was_told_of_another_counts_no_less(session: dict[str, Any]):

@@ -1,4 +1,4 @@
-"""The page Film under AppTest: two snapshots side by side, and two trainings with their heads matched."""
+"""The Film page under AppTest: two snapshots side by side, and two trainings with their heads matched."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page Film under AppTest: links that lead nowhere, and films that are damaged."""
+"""The Film page under AppTest: links that lead nowhere, and films that are damaged."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""What the page Film makes of a training's measurements and of its snapshots."""
+"""What the Film page makes of a training's measurements and of its snapshots."""
 
 import re
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_what_was_read_of_a_text_is_not_read_again_where_snapshots_come(place: P
 def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
     place: Path, monkeypatch: pytest.MonkeyPatch, n_tokens: int
 ):
-    """Bytes for so many tokens on each side, in three attentions of two layers and four heads, at four snapshots."""
+    """Bytes for this many tokens on each side, in three attentions of two layers and four heads, at four snapshots."""
     monkeypatch.setattr(film_readings, "MOST_PATTERN_BYTES", 4 * (3 * 2 * 4) * 4 * n_tokens**2)
     fixed = film_readings.fixed(runs.available()["pairs"], STEPS, "the cat sees the dog " * 9, "le chat " * 20)
     assert [len(side) for side in fixed.inputs] == [n_tokens, n_tokens]

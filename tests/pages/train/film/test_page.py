@@ -1,4 +1,4 @@
-"""The page Film under AppTest: any text at any moment, what is sent, and the code that it shows."""
+"""The Film page under AppTest: any text at any moment, what is sent, and the code that it shows."""
 
 import json
 from functools import partial

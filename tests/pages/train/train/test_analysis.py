@@ -1,4 +1,4 @@
-"""The analysis of a corpus before a training: a process of its own, shared, cancelled, and mourned in a sentence."""
+"""The analysis of a corpus before a training: a separate process, shared, cancelled, and mourned in a sentence."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Windows, one batch and its probabilities on the page Train, against the batches that a training makes."""
+"""Windows, one batch and its probabilities on the Train page, against the batches that a training makes."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Texts of one's own on the page Train: taken in or refused, chosen, skipped lines, and deleted."""
+"""Texts of one's own on the Train page: taken in or refused, chosen, skipped lines, and deleted."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The page Train under AppTest: what is offered before a training, and what is shown of one that stands."""
+"""The Train page under AppTest: what is offered before a training, and what is shown of one that stands."""
 
 import html
 import json
@@ -178,7 +178,7 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
 def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
     interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
-    """Streamlit ends the script of a page that is left, or is drawn anew, wherever it writes to the page."""
+    """Streamlit ends the script of a page that is left, or is redrawn, wherever it writes to the page."""
 
     def leave(*_: object) -> None:
         raise StopException

@@ -29,7 +29,7 @@ class Node:
     parent: int | None  # the token before it; None: the first one
     position: int  # among the tokens of its path, from 0
     label: str  # as `text/labels.py` makes it
-    log_prob: float | None = None  # nats, behind the tokens before it; None where it was not for the model to say
+    log_prob: float | None = None  # nats, after the tokens before it; None where it was not for the model to say
     rank: int | None = None  # among all tokens there, 0: the most probable
     alternatives: tuple[tuple[str, float], ...] = ()  # the most probable tokens there, with their probabilities
     kind: Kind = "written"
@@ -65,9 +65,9 @@ def branches(
     between branches; a click, or Enter, asks for a token's step. A prompt's first tokens are folded into one.
 
     Args:
-        nodes: each behind its parent. The first child of a node goes straight on, later ones begin branches below. A
-            token that is added behind all others moves nothing.
-        at: the node that is looked at; it is outlined, and scrolled to when it changes.
+        nodes: each after its parent. The first child of a node goes straight on, later ones begin branches below. A
+            token that is added after all others moves nothing.
+        at: the selected node; it is outlined, and scrolled to when it changes.
         ends: of branches; one whose last node has children is not drawn.
         key: the component's key.
         on_node: called before the run in which `sent_node` gives what a person chose.

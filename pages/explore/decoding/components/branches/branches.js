@@ -1,7 +1,7 @@
 // The tree of a text that is being written: tokens as buttons, lines between them, words at the ends of branches.
 //
-// data: nodes, each behind its parent, and ends, as __init__.py sends them. What is drawn is kept by the nodes' ids: a
-// token that is added is the only thing that is made anew.
+// data: nodes, each after its parent, and ends, as __init__.py sends them. What is drawn is kept by the nodes' ids: a
+// token that is added is the only thing that is made again.
 
 import { element, svg } from "../../../../components/kit/elements.js";
 import { announce } from "../../../../components/kit/announce.js";

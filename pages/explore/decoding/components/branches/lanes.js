@@ -1,13 +1,13 @@
 // Where the tokens of a tree stand: a column a token of a path, a lane a branch.
 //
-// The first child of a node goes on in its lane; the others begin lanes below it. Forks are placed from the last one of
+// The first child of a node continues in its lane; the others begin lanes below it. Forks are placed from the last one of
 // a branch to its first, each as near below it as is free, so that no two lines cross and short branches share lanes.
 
 const CORNER = 7; // px, the radius of a line's bends
 const BEND = 11; // px, from a bend to the token that the line leads to
 
 export function arrangeTree(nodes, ends) {
-  // nodes: each behind its parent. ends: the ids of leaves whose words take all the room to their right.
+  // nodes: each after its parent. ends: the ids of leaves whose words take all the room to their right.
   const children = new Map(nodes.map(({ id }) => [id, []]));
   const columns = new Map();
   for (const { id, parent } of nodes) {

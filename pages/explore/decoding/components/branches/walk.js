@@ -1,4 +1,4 @@
-// Where one is in a tree: the token that is looked at stays in sight, keys walk, and a box beside a token says more.
+// Where one is in a tree: the selected token stays in sight, keys walk, and a box beside a token says more.
 
 import { leaving } from "../../../../components/kit/mount.js";
 import { tipOf, tipOfEnd } from "./words.js";

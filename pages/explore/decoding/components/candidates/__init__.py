@@ -27,7 +27,7 @@ def candidates(
 ) -> None:
     """Bars for the most probable tokens, by the model itself and by the settings, under sliders for the settings.
 
-    While a slider is moved the bars are drawn anew at once and nothing is asked of the server; where it is let go, the
+    While a slider is moved the bars are redrawn at once and nothing is asked of the server; where it is let go, the
     server is told. Until it has answered, the mark of the token that it takes next is gone.
 
     Args:
@@ -38,7 +38,7 @@ def candidates(
         key: the component's key.
         on_token: called before the run in which `sent_token` gives the token that a person wants written instead.
         on_sampling: called before the run in which `sent_sampling` gives the settings that a person wants.
-        n_most: so many tokens have bars, twelve of them at once and the others when asked for; and the next one.
+        n_most: this many tokens have bars, twelve of them at once and the others when asked for; and the next one.
         height: px; None: as high as it needs to be for twelve tokens.
 
     Raises:

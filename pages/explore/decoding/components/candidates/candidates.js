@@ -1,5 +1,5 @@
 // The next-token distribution: the most probable tokens, each with its raw probability (an outline) and what the sliders
-// make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
+// make of that (a filled bar). Moving a slider draws again here; letting it go tells the server.
 //
 // data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
@@ -17,7 +17,7 @@ import { say } from "../../../../components/kit/say.js";
 import { leave, shareOf } from "../../../../components/sampling/sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "../../../../components/sampling/sliders.js";
 
-const N_SHOWN = 12; // tokens, until more are asked for
+const N_SHOWN = 12; // tokens, until more are requested
 const HINT = say("Point at a token to see its values. Click it, or press Enter, to choose it.");
 const FILTERED = say("filtered out");
 const HEAD = [

@@ -1,4 +1,4 @@
-"""Writing, token by token: the source, what was given and written behind it, where the model looks, and a player.
+"""Writing, token by token: the source, what was given and written after it, where the model looks, and a player.
 
 What a person asks for comes back as a trigger of the component's key, for one run; `sent_at` checks it like any input.
 """
@@ -58,19 +58,19 @@ def writing(
 ) -> None:
     """Two lines of tokens, the source and the output, and the player that goes along the output or has it written on.
 
-    Chips are colored by their probability; the last one of this step is outlined, and what was written behind it is
+    Chips are colored by their probability; the last one of this step is outlined, and what was written after it is
     faint. A bar over each token says how much the model looks at it in order to say what comes next.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
-        output: all tokens of the branch, the given ones first, and those behind the step that is looked at last.
+        output: all tokens of the branch, the given ones first, and those after the step that is looked at last.
         n_given: how many of them are given; one at least.
-        at: how many were written at the step that is looked at; 0: none yet.
+        at: how many were written at the selected step; 0: none yet.
         weights_source: where is looked at this step, in [0, 1]; None: nothing is drawn.
         weights_output: likewise over the given tokens and the written ones of this step.
         aim_source: whose weights they are, "cross-attention L1.H3".
         aim_output: likewise for the output.
-        ended: why nothing can be written behind the last token of `output`, in a sentence; None where it can.
+        ended: why nothing can be written after the last token of `output`, in a sentence; None where it can.
         key: the component's key.
         on_at: called before the run in which `sent_at` gives a step, be it written or not.
         nearby: the weights of other steps, by how many tokens were written: a step there shows them at once.

@@ -20,7 +20,7 @@ function makeItem(side, index) {
   chip.tabIndex = -1;
   Object.assign(chip.dataset, { side, index });
   const word = element("bdi", "word");
-  chip.append(word, " "); // behind it a number may come
+  chip.append(word, " "); // after it a number may come
   return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
 }
 

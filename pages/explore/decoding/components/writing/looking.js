@@ -37,7 +37,7 @@ function showWeight(item, weight, isStrong) {
 }
 
 export function draw(view) {
-  // The caret behind the last token of this step, and curves from it to what is in sight of the source.
+  // The caret after the last token of this step, and curves from it to what is in sight of the source.
   const { curves, caret, items, parts, header, place } = view;
   if (place === null || !curves.clientWidth) return;
   const { chip } = items.output[header.nGiven + place - 1];

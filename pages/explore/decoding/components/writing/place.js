@@ -6,7 +6,7 @@ const SOON = 150; // ms
 const OUTLINE = 5; // px, that belong to a chip below it
 
 export function setPlace(view, n) {
-  // Outlines the last token of a step, and puts the caret behind it; at once, whatever the page still shows.
+  // Outlines the last token of a step, and puts the caret after it; at once, whatever the page still shows.
   const { header, items, caret, parts } = view;
   const last = header.nGiven + n - 1;
   items.output.forEach(({ chip }, index) => {

@@ -1,7 +1,7 @@
 // The player: goes along what is written, and has the model write on.
 //
-// Within what is there the outline moves at once. The page is asked for one step at a time (`at`), and writes on where
-// there is none yet. What a person wants meanwhile is the goal, a step, and is asked for next.
+// Within what is there the outline moves at once. The page is requested one step at a time (`at`), and writes on where
+// there is none yet. What a person wants meanwhile is the goal, a step, and is requested next.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";

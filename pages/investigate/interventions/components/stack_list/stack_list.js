@@ -120,7 +120,7 @@ function field(view, index) {
   made.addEventListener("input", () => (view.renamed.name = made.value));
   made.addEventListener("blur", () => stopNaming(view, true));
   made.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // the page has keys of its own
+    event.stopPropagation(); // the page has its own keys
     if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
     event.preventDefault(); // else Enter presses the button that has the focus next
     stopNaming(view, event.key === "Enter");

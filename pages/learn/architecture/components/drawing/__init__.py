@@ -123,8 +123,8 @@ def _block(key: str) -> SharedValue:
 def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     """Return the arrows of one layer of each stack, and those outside of the layers, with "*" for the layer's number.
 
-    What a layer begins with comes from "below"; the way of the memory, and what goes on from layer to layer, is left to
-    the browser, which knows the plates.
+    The input of a layer comes from "below"; the paths of the memory, and from layer to layer, are left to the browser,
+    which knows the plates.
     """
     results = []
     for arrow in plan.arrows:

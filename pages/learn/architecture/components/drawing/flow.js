@@ -5,7 +5,7 @@ import { BEND, bottomOf, HEADS, MEMORY_SLOT, memoryTrunk, straight, topOf, wayOf
 import { WIDE } from "./layout.js";
 
 export function fillEdges(plan, data) {
-  // What a layer's first arrows come from, and what the stream goes on to behind its last: a plate, or a box.
+  // What a layer's first arrows come from, and what the stream continues to after its last: a plate, or a box.
   plan.edges = new Map();
   for (const frame of plan.frames) {
     const { stack: name, layer, layers } = frame;

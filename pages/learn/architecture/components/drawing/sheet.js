@@ -86,7 +86,7 @@ function drawPlates(view, former) {
 function drawBoxes(view, former) {
   for (const [name, item] of view.plan.items) {
     const { kind, heads, mask } = item.box;
-    const key = [name, kind, heads, mask].join(" "); // a box that is made of other parts is made anew
+    const key = [name, kind, heads, mask].join(" "); // a box that is made of other parts is made again
     const group = groupOf(view, former, key, 3, () => makeBox(item));
     group.style.transform = `translate(${item.x}px, ${item.y}px)`;
     fillBox(group, item);

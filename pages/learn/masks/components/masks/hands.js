@@ -5,7 +5,7 @@ import { columnOf, commit, isAllowed, put, putLine, rowOf, turnLine, walk } from
 import { placeAt } from "./grid.js";
 import { point, redraw } from "./pictures.js";
 
-const KEY_WAIT = 350; // ms behind the last key until the model runs
+const KEY_WAIT = 350; // ms after the last key until the model runs
 
 export function listenToHands(view) {
   const { canvas } = view.pictures.mask;

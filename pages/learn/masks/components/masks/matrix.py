@@ -26,7 +26,7 @@ class OutputRow:
     """One place of the output, under the model's own masks and under the edited one."""
 
     place: int
-    word: str  # the token that is asked for
+    word: str  # the token that is requested
     before: float  # its probability under the model's own masks, in [0, 1]
     now: float | None  # the same under the edited one; None: it is not to be seen yet
     said: str  # the most probable token under the model's own masks

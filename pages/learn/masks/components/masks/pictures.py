@@ -28,7 +28,7 @@ def mask_gallery(items: Sequence[Miniature], *, chosen: str, key: str, on_chosen
     """Draw masks beside each other, in groups; a click chooses.
 
     Args:
-        items: each with the words `group` and `help`; those of a group behind each other.
+        items: each with the words `group` and `help`; those of a group after each other.
         chosen: the name of one.
         key: the component's key.
         on_chosen: called before the run in which `sent_name` gives what a person chose.

@@ -38,7 +38,7 @@ def listing(
         tokens: the input.
         rows: the lines of code.
         outputs: rows below them, each with its name, its values, and the tokens at which it differs.
-        chosen: the number of the line that is looked at.
+        chosen: the number of the selected line.
         key: the component's key.
         on_line: called before the run in which a person has chosen another line; `sent_line` gives it then.
     """

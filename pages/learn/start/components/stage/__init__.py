@@ -22,7 +22,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
 
-N_CANDIDATES = 40  # with rows of their own
+N_CANDIDATES = 40  # with their own rows
 MOST_COLUMNS = 4096  # of a panel: of more logits the highest are drawn
 STACKS = {"encoder": mark("Encoder"), "decoder": mark("Decoder")}
 BLOCKS = {"encoder": mark("Encoder block {layer}"), "decoder": mark("Decoder block {layer}")}
@@ -108,7 +108,7 @@ def stage(
 
 
 def title_of(zoom: Zoom) -> str:
-    """Return what a zoom level is called."""
+    """Return the name of a zoom level."""
     match zoom.level:
         case "overview":
             return say("Overview")

@@ -9,7 +9,7 @@ import { fitted, NARROW, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 
 export function makeLanes(view) {
-  // Draws all lanes anew, for other data or another size; pictures are painted by `repaint`.
+  // Draws all lanes again, for other data or another size; pictures are painted by `repaint`.
   const { header, lanes: box } = view;
   const counts = Object.fromEntries(Object.entries(header.sides).map(([side, { labels }]) => [side, labels.length]));
   view.pictures = [];

@@ -106,7 +106,7 @@ function update(view, data, send) {
 }
 
 function keepFocus(view, draw) {
-  // What had the focus is made anew: it goes to what leads to the same place, else to where Escape is heard.
+  // What had the focus is made again: it goes to what leads to the same place, else to where Escape is heard.
   const { root, lanes, crumbs } = view;
   const active = /** @type {Document | ShadowRoot} */ (root.getRootNode()).activeElement;
   const isOurs = active && (lanes.contains(active) || crumbs.contains(active));

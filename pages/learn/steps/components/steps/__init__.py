@@ -1,6 +1,6 @@
 """Attention step by step: a figure through which the numbers of a head flow, stage by stage, all of it in the browser.
 
-What a person chooses there is shown at once and told: stage, query, key, and the number whose formula is asked for, or
+What a person chooses there is shown at once and told: stage, query, key, and the number whose formula is requested, or
 None. `pages.learn.steps.view_fields` checks it like any input.
 """
 

@@ -1,4 +1,4 @@
-// Formulas, as elements of MathML, which browsers draw by themselves; made of trees of [element, text or children].
+// Formulas, as elements of MathML, which browsers draw on their own; made of trees of [element, text or children].
 
 export const MATH = "http://www.w3.org/1998/Math/MathML";
 const TAGS = new Set(["mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "msubsup", "mfrac", "msqrt"]);

@@ -7,7 +7,7 @@ import { colorOf, inkOf } from "./colors.js";
 import { tokenOf, valueAt, writeNumber } from "./numbers.js";
 
 const MOST_NUMBERS = 128; // of a vector that are all written out
-const LARGEST = 64; // of a longer one, so many of its largest that are not 0
+const LARGEST = 64; // of a longer one, this many of its largest that are not 0
 
 export function makeLens(view) {
   view.lens = element("div", "lens");

@@ -50,7 +50,7 @@ function opacityNow(view, name) {
 }
 
 function paintKey(context, view, boxes) {
-  // The row of the key that is looked at, from its token to its weighted value.
+  // The row of the selected key, from its token to its weighted value.
   const last = view.columns.findIndex((column) => column.id === WEIGHTED);
   const { top, pitch } = view.lines;
   const key = view.pointedKey ?? view.key;

@@ -1,4 +1,4 @@
-// The tokens: those that may ask, as chips above the figure, and those that are looked at, in front of their rows.
+// The tokens: those that may ask, as chips above the figure, and the selected ones, in front of their rows.
 
 import { element } from "../../../../components/kit/elements.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";

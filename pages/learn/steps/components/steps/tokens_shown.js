@@ -1,4 +1,4 @@
-// Which tokens are chosen, and where those that are looked at stand.
+// Which tokens are chosen, and where the selected ones stand.
 
 import { say } from "../../../../components/kit/say.js";
 import { LANE, STRIP } from "./columns.js";

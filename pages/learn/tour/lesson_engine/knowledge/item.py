@@ -1,4 +1,4 @@
-"""A question of the knowledge test, and whether an answer to it is right, as the Tour judges its own."""
+"""A question of the knowledge test, and whether an answer to it is correct, as the Tour judges its own."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ class Item:
     """A question with its numbers, and what the code computed of them."""
 
     ask: Message
-    right: float  # the number; of choices the place of the right one
+    right: float  # the number; of choices the place of the correct one
     choices: tuple[Message, ...] = ()  # (): a number is typed
-    within: float = 0.0  # how far a number may be from the right one
+    within: float = 0.0  # how far a number may be from the correct one
 
     def shuffled(self, chance: Random) -> "Item":
         """Return the same with its choices in another order."""
@@ -43,7 +43,7 @@ class Item:
         return say_message(self.choices[int(given)]) if self.choices else given
 
     def judge(self, given: str | None) -> Verdict:
-        """Return whether an answer is right, and what is, in the reader's language.
+        """Return whether an answer is correct, and what is, in the reader's language.
 
         Args:
             given: the place of a choice, or a number as it was typed; None: no answer.

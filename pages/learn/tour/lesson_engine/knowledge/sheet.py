@@ -47,7 +47,7 @@ def questions(seed: int, when: When) -> Mapping[str, Item]:
 
 
 def n_right(seed: int, when: When, answers: Answers) -> int:
-    """Return how many answers to a test are right."""
+    """Return how many answers to a test are correct."""
     request = questions(seed, when)
     return sum(request[name].judge(answer.given).is_right for name, answer in answers.items())
 

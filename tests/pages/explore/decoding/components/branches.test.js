@@ -1,4 +1,4 @@
-// The tree of a text as a component: what stays and what is made anew when its data changes, and what goes with it.
+// The tree of a text as a component: what stays and what is made again when its data changes, and what goes with it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { arrangeTree } from "../../../../../pages/explore/decoding/components/branches/lanes.js";
 
 function grown(seed, n) {
-  // A random tree: each node behind its parent.
+  // A random tree: each node after its parent.
   let state = seed;
   const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
   const nodes = [{ id: 0, parent: null }];

@@ -1,4 +1,4 @@
-// The player of a text that is being written: what is shown at once, what the page is asked for, and when.
+// The player of a text that is being written: what is shown at once, what the page is requested, and when.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ const isPlaying = (writing) => writing.find(".player .play").getAttribute("aria-
 const isBusy = (writing) => !writing.find(".busy").hidden;
 const text = (writing, name) => writing.find(`.${name}`).textContent;
 
-/** A test with a clock of its own: begin(state) opens a writing; pass(ms) lets time go by. */
+/** A test with its own clock: begin(state) opens a writing; pass(ms) lets time go by. */
 function timed(name, check) {
   test(name, (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });

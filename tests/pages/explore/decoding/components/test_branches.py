@@ -14,7 +14,7 @@ from tests.pages.conftest import component
 
 
 def chain(n: int, *, n_given: int) -> list[Node]:
-    """One branch; every token behind the given ones has probability 1/2."""
+    """One branch; every token after the given ones has probability 1/2."""
     messages = (("a", 0.5), ("b", 0.25))
     nodes = []
     for i in range(n):

@@ -24,7 +24,7 @@ function table(tokens) {
   return { labels, numbers };
 }
 
-/** looked: by step, [weights over the source, weights over the output]; the step that is looked at comes first. */
+/** looked: by step, [weights over the source, weights over the output]; the selected step comes first. */
 export function data({ source = [], tokens, nGiven, at, revision = 0, looked = {}, ended = null, height = null, aims }) {
   const { labels, numbers } = table(tokens);
   const steps = [at, ...Object.keys(looked).map(Number).filter((n) => n !== at)].map((n) => [n, looked[n] ?? [[], []]]);
@@ -37,7 +37,7 @@ export function data({ source = [], tokens, nGiven, at, revision = 0, looked = {
 }
 
 /**
- * A writing on the page, with a server that answers when it is told to: `answer()` goes to the step that was asked for
+ * A writing on the page, with a server that answers when it is told to: `answer()` goes to the step that was requested
  * last, and writes what is missing there; at `most` tokens the text is over. `state` is what the server knows.
  */
 export function open(show, state, where) {
@@ -55,7 +55,7 @@ export function open(show, state, where) {
   return { ...writing, state: full, update, answer, asked };
 }
 
-/** Let timers run for so many ms: `timers` are those of a test's mock, which are to be enabled before. */
+/** Let timers run for this many ms: `timers` are those of a test's mock, which are to be enabled before. */
 export function wait(timers, ms) {
   for (let past = 0; past < ms; past += 10) {
     run(10);

@@ -1,4 +1,4 @@
-// Walking in a tree by keys, the box beside what is pointed at, and that the token that is looked at stays in sight.
+// Walking in a tree by keys, the box beside what is pointed at, and that the selected token stays in sight.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -174,7 +174,7 @@ test("curves lead from the caret to the strongest tokens of the source that are 
   furnish(writing);
   const ends = (index) => [302 - 10, 210 - 20, 50 + 70 * index - 10, 60 + 24 + 1 - 20];
   assert.deepEqual(curves(writing).map((curve) => curve.ends), [ends(0), ends(1)]);
-  assert.match(writing.find(".caret").style.transform, /translate\(290px, 34px\)/); // behind chip 3
+  assert.match(writing.find(".caret").style.transform, /translate\(290px, 34px\)/); // after chip 3
   const word = chips(writing, "source")[0].querySelector(".word");
   for (const [top, isSeen] of [[86, true], [87, true], [88, true], [89, false], [28, true], [27, false], [26, false]]) {
     place(word, { left: 20, top, width: 60, height: 24 });

@@ -1,4 +1,4 @@
-// Models as the page Architecture sends them, and the component that draws one.
+// Models as the Architecture page sends them, and the component that draws one.
 
 import { place, point, shown } from "../../../dom.js";
 import show from "../../../../../pages/learn/architecture/components/drawing/drawing.js";
@@ -44,7 +44,7 @@ export function pair(open = { encoder: 1, decoder: 2 }, more = {}) {
   };
 }
 
-/** A decoder alone: norms before its parts, positions inside attention, a norm behind its 4 layers. */
+/** A decoder alone: norms before its parts, positions inside attention, a norm after its 4 layers. */
 export function alone(open = 1, more = {}) {
   const d = "decoder.*";
   const inside = [

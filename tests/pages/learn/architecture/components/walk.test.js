@@ -48,7 +48,7 @@ test("a plate that is chosen opens at once: the same box in it where one of its 
   click(drawing.plate("encoder", 0));
   assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 2, value: "encoder.0" }]);
   assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["encoder.*"]]);
-  assert.equal(drawing.node("decoder.*.mlp"), mlp); // stays as it is, and so keeps its focus
+  assert.equal(drawing.node("decoder.*.mlp"), mlp); // is left unchanged, and so keeps its focus
   assert.equal(drawing.findAll(".plate").length, 6);
   drawing.update(pair({ encoder: 2, decoder: 99 }, { chosen: "encoder.2" })); // the last there is
   assert.deepEqual(layersOf(drawing), ["layer 2", "layer 4"]);

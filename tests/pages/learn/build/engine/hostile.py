@@ -128,7 +128,7 @@ KINDS: tuple[Callable[[random.Random], str], ...] = (
 
 
 def hostile(n: int, seed: int) -> Iterator[str]:
-    """Yield so many programs, no two the same: each of `WHOLE`, then others in turn; some of them as an assignment."""
+    """Yield `n` different programs: each of `WHOLE`, then others in turn; some of them as an assignment."""
     rng, seen = random.Random(seed), dict.fromkeys(WHOLE)
     while len(seen) < n:
         line = KINDS[rng.randrange(len(KINDS))](rng)

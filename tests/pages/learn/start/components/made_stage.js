@@ -1,4 +1,4 @@
-// A model as the page Start sends it, with numbers that look random, and the component that shows it.
+// A model as the Start page sends it, with numbers that look random, and the component that shows it.
 
 import { packed } from "../../../packed.js";
 import { random } from "../../../canvas.js";

@@ -18,7 +18,7 @@ function quantityOf(name) {
   return { name, rows, columns, width: SIZES[columns] };
 }
 
-/** A model's stages, each with what it shows and, behind ">", from what each new quantity of it comes. */
+/** A model's stages, each with what it shows and, after ">", from what each new quantity of it comes. */
 function made(stages, isSelf = true) {
   const header = { stages: stages.map(([name, matrices]) => ({ name, matrices: matrices.split(" ") })), isSelf, key: Array(5).fill("k") };
   const quantities = new Map(header.stages.flatMap(({ matrices }) => matrices).map((name) => [name, quantityOf(name)]));

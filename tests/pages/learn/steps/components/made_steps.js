@@ -24,7 +24,7 @@ export const STAGES = [
 export const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 7, 3, 2];
 const FIRST = { query: 10, key: 20 };
 export const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
-export const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is asked for
+export const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is requested
 export const ADD_CROSS = ["add_cross", { resid_mid: ["query", "d_model"], cross_out: ["query", "d_model"], resid_mid_cross: ["query", "d_model"] }];
 const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },

@@ -14,7 +14,7 @@ const FIRST = { query: 10, key: 20 };
 const made = ({ stage = STAGES.length - 1, query = 2, key = 3 } = {}) =>
   shown({ at: { stage: STAGES[stage][0], query: FIRST.query + query, key: FIRST.key + key } }).root.view;
 
-/** The color of a number by the definition of its scale, mixed anew. */
+/** The color of a number by the definition of its scale, mixed again. */
 function colorOf({ name, hue, most }, value) {
   if (value === -Infinity || (name === "mask" && !value)) return read(light.forbidden);
   const even = (colors) => colors.map((color, i) => [i / (colors.length - 1), color]);

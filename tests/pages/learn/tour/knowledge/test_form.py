@@ -1,4 +1,4 @@
-"""The knowledge test on the page Tour: no feedback before its end, then the table, the gain and the file."""
+"""The knowledge test on the Tour page: no feedback before its end, then the table, the gain and the file."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def press(app: AppTest, key: str) -> None:
 
 
 def take(app: AppTest, when: When, n_right: int) -> None:
-    """Answer a test: the first so many questions rightly, the others not at all."""
+    """Answer a test: the first this many questions rightly, the others not at all."""
     if any(button.key == "tour-test-start" for button in app.button):
         press(app, "tour-test-start")
     for number, (name, item) in enumerate(questions(7, when).items()):

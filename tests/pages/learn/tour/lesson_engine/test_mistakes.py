@@ -1,4 +1,4 @@
-"""Each mistake is made for real, and does what it is known for; the shipped model stays as it is."""
+"""Each mistake is made for real, and does what it is known for; the shipped model is left unchanged."""
 
 import numpy as np
 import pytest

@@ -173,7 +173,7 @@ OF_ONE_RUN = (
 
 
 def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: MakeEvidence):
-    """Asked one after the other, each comes to what a run says that was asked for nothing before."""
+    """Asked one after the other, each comes to what a run says that was requested nothing before."""
     run = make_evidence("en-fr", CAT).run
     for source in OF_ONE_RUN:
         shared, alone = (

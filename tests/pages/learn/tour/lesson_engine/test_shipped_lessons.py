@@ -63,7 +63,7 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
 
 
 def assert_true(lesson: Lesson, evidence: Evidence) -> None:
-    """Its checks hold, its questions have one right answer, and its figures can be drawn."""
+    """Its checks hold, its questions have one correct answer, and its figures can be drawn."""
     for part in lesson.parts:
         match part:
             case Prose():

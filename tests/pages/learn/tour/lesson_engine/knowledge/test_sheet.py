@@ -1,4 +1,4 @@
-"""The twelve questions against computations of their own, and the table of what was answered."""
+"""The twelve questions against their own computations, and the table of what was answered."""
 
 import csv
 import io
