@@ -2,9 +2,9 @@
 
 `diagnose` (verdict.py) turns a `Case` into `Finding`s. `curves` reads the log; the rules are in `direct_tests` (is
 there something to learn, do answers leak, are the outputs wrong?), `learning_rate`, `overfitting`, `level` (which
-baseline
-reaches this loss?) and `progress`. Each rule's docstring names the innocent explanation of its sign, and how that is
-ruled out. Each threshold is a named constant with its reason; they are rules of thumb, and findings give the numbers.
+baseline reaches this loss?) and `progress`. Each rule's docstring names the innocent explanation of its sign, and how
+that is ruled out. Each threshold is a named constant with its reason; they are rules of thumb, and findings give the
+numbers.
 """
 
 from headlight.diagnosis.case import Case
