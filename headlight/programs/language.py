@@ -15,7 +15,7 @@ in Tracr (Lindner et al. 2023).
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from headlight.expressions import Grammar, excerpt
@@ -41,10 +41,7 @@ class Step:
 class Sequence(Step):
     """A value at each position."""
 
-    @property
-    def is_numerical(self) -> bool:
-        """Whether the values are numbers that can be averaged."""
-        return False
+    is_numerical: bool = False  # the values are numbers that can be averaged
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,12 +69,6 @@ class Map(Sequence):
 
     function: Function
     inputs: tuple[Sequence, ...]
-    numerical: bool = False
-
-    @property
-    def is_numerical(self) -> bool:
-        """Whether `numerical(...)` stands around it."""
-        return self.numerical
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,11 +78,6 @@ class Aggregate(Sequence):
     selector: Selector
     values: Sequence
     default: Value  # where no key is selected
-
-    @property
-    def is_numerical(self) -> bool:
-        """Whether it is a mean."""
-        return self.values.is_numerical
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,15 +134,9 @@ def steps_of(output: Step) -> list[Step]:
 
 
 def inputs_of(step: Step) -> tuple[Step, ...]:
-    """Return what a step is computed from."""
-    match step:
-        case Selector() | Map():
-            return step.inputs
-        case Aggregate():
-            return step.selector, step.values
-        case SelectorWidth():
-            return (step.selector,)
-    return ()
+    """Return the steps that a step is computed from."""
+    parts = (getattr(step, one.name) for one in fields(step))
+    return tuple(of for part in parts for of in (part if isinstance(part, tuple) else (part,)) if isinstance(of, Step))
 
 
 def applied(step: Map | Selector, *values: Value) -> Value:
@@ -183,29 +163,23 @@ def _lines(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _read(lines: Mapping[int, str]) -> Sequence:
-    """Return what the last line computes."""
+    """Return the step of the last line."""
     known: dict[str, Step] = {"tokens": TOKENS, "indices": INDICES}
     step: Step | None = None
     for number, line in lines.items():
         try:
-            step = _step(line, number, known)
+            name, tree = _LINE.assignment(line)
+            if not name:
+                raise ProgramError("write name = expression")
+            if name in known or name in STEPS:
+                raise ProgramError("the name {name} is taken; choose another", name=name)
+            known[name] = step = _Reader(number, known).step(tree, name)
         except ProgramError as error:
             raise ProgramError("line {number}: {why}", number=number, why=error) from None
     if step is None:
         raise ProgramError("the program is empty; write at least one line")
     if not isinstance(step, Sequence):
         raise ProgramError("the last line is the output; it must compute a sequence, not a selector")
-    return step
-
-
-def _step(line: str, number: int, known: dict[str, Step]) -> Step:
-    """Return what a line computes, and take note of its name."""
-    name, tree = _LINE.assignment(line)
-    if not name:
-        raise ProgramError("write name = expression")
-    if name in known or name in STEPS:
-        raise ProgramError("the name {name} is taken; choose another", name=name)
-    known[name] = step = _Reader(number, known).step(tree, name)
     return step
 
 
@@ -265,7 +239,9 @@ class _Reader:
             case "aggregate", [selector, sequence, *rest] if len(rest) <= 1:
                 values = self._sequence(sequence)
                 default = _default(rest[0] if rest else None, values)
-                return Aggregate(selector=self._selector(selector), values=values, default=default, **at)
+                of_keys = self._selector(selector)
+                numerical = values.is_numerical
+                return Aggregate(selector=of_keys, values=values, default=default, is_numerical=numerical, **at)
             case "selector_width", [selector]:
                 return SelectorWidth(selector=self._selector(selector), **at)
             case "map", [mapped, *inputs] if 1 <= len(inputs) <= 4:
@@ -279,8 +255,8 @@ class _Reader:
             case "numerical", [of_numbers]:
                 numbers = self._categorical(of_numbers, "numerical")
                 if isinstance(numbers, Map) and not numbers.name:
-                    return Map(function=numbers.function, inputs=numbers.inputs, numerical=True, **at)
-                return Map(function=_IDENTITY, inputs=(numbers,), numerical=True, **at)
+                    return Map(function=numbers.function, inputs=numbers.inputs, is_numerical=True, **at)
+                return Map(function=_IDENTITY, inputs=(numbers,), is_numerical=True, **at)
         raise ProgramError("these are not the arguments of {name}", name=function)
 
 

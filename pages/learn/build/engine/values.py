@@ -1,5 +1,7 @@
 """What a learner's line computes with: arrays of float64 or bool, numbers, and tuples of values; and their budget.
 
+Each function raises LineError where a value is of another kind, or does not fit.
+
 Numbers and products are counted, not seconds: a line that is refused is refused on every machine, and what is allowed
 takes about a second at most on one core.
 """
@@ -72,11 +74,7 @@ def described(value: Value) -> str:
 
 
 def array(value: Value) -> np.ndarray:
-    """Return a value that has to be an array or a number as an array.
-
-    Raises:
-        LineError: it is something else.
-    """
+    """Return a value that has to be an array or a number as an array."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, PLAIN_NUMBERS):
@@ -95,22 +93,14 @@ def plain(value: np.ndarray) -> Value:
 
 
 def whole(value: Value) -> int:
-    """Return a value that has to be a whole number.
-
-    Raises:
-        LineError: it is something else.
-    """
+    """Return a value that has to be a whole number."""
     if isinstance(value, int):
         return int(value)
     raise LineError("a whole number is needed here, not {what}", what=described(value))
 
 
 def integer(value: int) -> int | float:
-    """Return a whole number; as a float where it is so large that float64 does not hold every one.
-
-    Raises:
-        LineError: it is larger than any float64.
-    """
+    """Return a whole number; as a float where it is so large that float64 does not hold every one."""
     try:
         return int(value) if abs(value) <= MOST_INTEGER else float(value)
     except OverflowError:
@@ -118,11 +108,7 @@ def integer(value: int) -> int | float:
 
 
 def axis_of(value: Value, n_axes: int) -> int:
-    """Return an axis, counted from 0.
-
-    Raises:
-        LineError: there is no such axis.
-    """
+    """Return an axis, counted from 0."""
     axis = whole(value)
     if not -n_axes <= axis < n_axes:
         raise LineError("there is no dimension {axis}; the array has {n}", axis=axis, n=n_axes)
@@ -135,11 +121,7 @@ def spread(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def broadcast(sign: str, *shapes: tuple[int, ...], n_matrix_axes: int = 0) -> tuple[int, ...]:
-    """Return the common shape of arrays; of matrices, that of the dimensions before.
-
-    Raises:
-        LineError: the shapes do not fit together.
-    """
+    """Return the common shape of arrays; of matrices, that of the dimensions before."""
     try:
         return np.broadcast_shapes(*(shape[: len(shape) - n_matrix_axes] for shape in shapes))
     except ValueError:

@@ -15,7 +15,7 @@ A block is a few lines `key: value` up to the next empty line; a line that begin
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pages.learn.tour.lesson_engine.errors import LessonError
 
@@ -52,26 +52,19 @@ def divide(text: str) -> list[Block]:
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     end = _end(lines, first)
-    blocks = [Block(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)]
-    at, prose_from = end, end
-    while at < len(lines):
+    blocks, prose_from = [Block(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)], end
+    for at in range(end, len(lines)):
         beginning = _BEGINNING.match(lines[at])
         if beginning is None:
-            at += 1
             continue
-        if beginning[1].lower() not in BLOCKS:
-            raise LessonError(
-                "there is no block [{name}], only {there}", name=beginning[1], there=_listed(BLOCKS), line=at + 1
-            )
+        kind = beginning[1].lower()
+        if kind not in BLOCKS:
+            there = ", ".join(f"[{name}]" for name in BLOCKS)
+            raise LessonError("there is no block [{name}], only {there}", name=beginning[1], there=there, line=at + 1)
         blocks += _prose(lines, prose_from, at)
-        end = _end(lines, at + 1)
-        blocks.append(Block(kind=beginning[1].lower(), entries=_entries(lines, at + 1, end), prose="", line=at + 1))
-        at = prose_from = end
+        prose_from = _end(lines, at + 1)
+        blocks.append(Block(kind=kind, entries=_entries(lines, at + 1, prose_from), prose="", line=at + 1))
     return blocks + _prose(lines, prose_from, len(lines))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"[{name}]" for name in names)
 
 
 def _end(lines: Sequence[str], first: int) -> int:
@@ -84,16 +77,12 @@ def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
     for i in range(first, end):
         line = lines[i]
         if line[0] in " \t" and entries:
-            last = entries.pop()
-            entries.append(Entry(key=last.key, value=f"{last.value} {line.strip()}".strip(), line=last.line))
+            entries[-1] = replace(entries[-1], value=f"{entries[-1].value} {line.strip()}".strip())
             continue
         match = _KEY.match(line.strip())
         if match is None:
-            raise LessonError(
-                "expected a key with a colon, such as title: …; got “{text}”",
-                text=line.strip()[:40],
-                line=i + 1,
-            )
+            got = line.strip()[:40]
+            raise LessonError("expected a key with a colon, such as title: …; got “{text}”", text=got, line=i + 1)
         entries.append(Entry(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))
     return tuple(entries)
 

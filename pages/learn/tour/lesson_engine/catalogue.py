@@ -5,18 +5,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pages.learn.tour.lesson_engine.parameters import (
-    Read,
-    attention,
-    expression,
-    expressions,
-    number,
-    one_of,
-    place,
-    whole,
-    words,
-    yes,
-)
+from pages.learn.tour.lesson_engine import parameters as read
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
@@ -42,7 +31,7 @@ class FigureKind:
     """A kind of figure."""
 
     meaning: str  # marked, for authors of lessons
-    parameters: Mapping[str, Read]
+    parameters: Mapping[str, read.Read]
     home: str  # the module that draws it
     needs: tuple[str, ...] = ()  # parameters that must be given
     trains: bool = False  # it shows a training, which begins when a person asks for it
@@ -69,29 +58,34 @@ class FigureKind:
         return draw(data)
 
 
-_OF_RUN: Mapping[str, Read] = {"title": words, "right": yes, "other": yes}
-_HEAD: Mapping[str, Read] = {"attention": attention, "layer": whole(0, 200), "head": whole(0, 200), **_OF_RUN}
-_ROW: Mapping[str, Read] = {**_HEAD, "query": place, "writing": place}
-_POSITION: Mapping[str, Read] = {**_OF_RUN, "pos": place, "writing": place}
-_SMOOTHING: Mapping[str, Read] = {"smoothing": number(0, 0.9), "title": words}
+_OF_RUN: Mapping[str, read.Read] = {"title": read.words, "right": read.yes, "other": read.yes}
+_HEAD: Mapping[str, read.Read] = {
+    "attention": read.attention,
+    "layer": read.whole(0, 200),
+    "head": read.whole(0, 200),
+    **_OF_RUN,
+}
+_ROW: Mapping[str, read.Read] = {**_HEAD, "query": read.place, "writing": read.place}
+_POSITION: Mapping[str, read.Read] = {**_OF_RUN, "pos": read.place, "writing": read.place}
+_SMOOTHING: Mapping[str, read.Read] = {"smoothing": read.number(0, 0.9), "title": read.words}
 
 KINDS: Mapping[str, FigureKind] = {
     "head": FigureKind(
         mark("a head's attention pattern, or its scores, as a heatmap"),
-        {**_ROW, "key": place, "quantity": one_of("pattern", "scores"), "prompt": yes},
+        {**_ROW, "key": read.place, "quantity": read.one_of("pattern", "scores"), "prompt": read.yes},
         "heads",
     ),
     "heads": FigureKind(
         mark("the attention patterns of all heads, or of one layer"),
-        {"attention": attention, "layer": whole(0, 200), **_OF_RUN},
+        {"attention": read.attention, "layer": read.whole(0, 200), **_OF_RUN},
         "heads",
     ),
     "row": FigureKind(mark("attention of one query, one bar per key"), _ROW, "heads"),
     "lines": FigureKind(mark("a head's pattern as lines from queries to keys"), _ROW, "heads"),
-    "mask": FigureKind(mark("an attention mask"), {"attention": attention, **_OF_RUN}, "heads"),
+    "mask": FigureKind(mark("an attention mask"), {"attention": read.attention, **_OF_RUN}, "heads"),
     "softmax": FigureKind(
         mark("the softmax of a query's scores, with a slider for the score multiplier"),
-        {**_ROW, "scale": number(0, 20)},
+        {**_ROW, "scale": read.number(0, 20)},
         "heads",
         sliders=(
             Slider(
@@ -105,23 +99,35 @@ KINDS: Mapping[str, FigureKind] = {
         ),
     ),
     "steps": FigureKind(mark("from q · k to attention weights for one query, in numbers for each key"), _ROW, "heads"),
-    "effects": FigureKind(mark("increase of the loss when each head is ablated"), {"title": words}, "heads"),
+    "effects": FigureKind(mark("increase of the loss when each head is ablated"), {"title": read.words}, "heads"),
     "tokens": FigureKind(
         mark("the tokens with their ids, or with values"),
-        {"side": one_of("source", "target"), "values": expression, "numbers": yes, "title": words, "other": yes},
+        {
+            "side": read.one_of("source", "target"),
+            "values": read.expression,
+            "numbers": read.yes,
+            "title": read.words,
+            "other": read.yes,
+        },
         "numbers",
     ),
     "matrix": FigureKind(
         mark("any values with two axes as a heatmap"),
-        {"values": expression, "title": words, "numbers": yes, "signed": yes, "decimals": whole(0, 6)},
+        {
+            "values": read.expression,
+            "title": read.words,
+            "numbers": read.yes,
+            "signed": read.yes,
+            "decimals": read.whole(0, 6),
+        },
         "numbers",
         needs=("values",),
     ),
     "bars": FigureKind(
         mark("any values with one axis as bars, optionally compared with others"),
         {
-            **{"values": expression, "beside": expression, "title": words, "names": words},
-            **{"decimals": whole(0, 6), "from": number(-1e6, 1e6), "to": number(-1e6, 1e6)},
+            **{"values": read.expression, "beside": read.expression, "title": read.words, "names": read.words},
+            **{"decimals": read.whole(0, 6), "from": read.number(-1e6, 1e6), "to": read.number(-1e6, 1e6)},
         },
         "numbers",
         needs=("values",),
@@ -129,17 +135,19 @@ KINDS: Mapping[str, FigureKind] = {
     "positions": FigureKind(
         mark("sinusoidal positional encoding"),
         {
-            **{"n": whole(1, 512), "width": whole(2, 1024), "layout": one_of("interleaved", "halves")},
-            **{"numbers": yes, "title": words},
+            **{"n": read.whole(1, 512), "width": read.whole(2, 1024), "layout": read.one_of("interleaved", "halves")},
+            **{"numbers": read.yes, "title": read.words},
         },
         "numbers",
     ),
     "shapes": FigureKind(
-        mark("the shapes of the model's activations on this text"), {"values": expressions, "title": words}, "numbers"
+        mark("the shapes of the model's activations on this text"),
+        {"values": read.expressions, "title": read.words},
+        "numbers",
     ),
     "beams": FigureKind(
         mark("the hypotheses of beam search, step by step"),
-        {"beams": whole(1, 8), "tokens": whole(1, 64), "title": words},
+        {"beams": read.whole(1, 8), "tokens": read.whole(1, 64), "title": read.words},
         "numbers",
         sliders=(Slider(name="written", label=mark("Tokens generated"), low=1, high=16, step=1, start=1),),
     ),
@@ -152,7 +160,7 @@ KINDS: Mapping[str, FigureKind] = {
         mark("the most probable tokens at one position, or their logits, optionally with a slider for the temperature"),
         {
             **_POSITION,
-            **{"n": whole(2, 20), "quantity": one_of("probs", "logits"), "temperature": number(0.1, 3)},
+            **{"n": read.whole(2, 20), "quantity": read.one_of("probs", "logits"), "temperature": read.number(0.1, 3)},
         },
         "predictions",
         sliders=(
@@ -170,13 +178,13 @@ KINDS: Mapping[str, FigureKind] = {
     "loss": FigureKind(mark("the loss curve of the six-word model, trained live"), _SMOOTHING, "learning", trains=True),
     "smoothing": FigureKind(
         mark("a smoothed target, with a slider for label smoothing"),
-        {**_SMOOTHING, "words": whole(2, 40)},
+        {**_SMOOTHING, "words": read.whole(2, 40)},
         "learning",
         sliders=(Slider(name="smoothing", label=mark("Label smoothing"), low=0.0, high=0.9, step=0.01, start=0.1),),
     ),
     "warm-up": FigureKind(
         mark("the learning rate schedule, with sliders for d_model and warm-up"),
-        {"width": whole(1, 8192), "steps": whole(1, 100_000), "title": words},
+        {"width": read.whole(1, 8192), "steps": read.whole(1, 100_000), "title": read.words},
         "learning",
         sliders=(
             Slider(name="width", label="d_model", low=64, high=2048, step=64, start=512),

@@ -11,7 +11,7 @@ from torch import Tensor
 from headlight.analysis.trace.attentions import attentions_of
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts
-from pages.learn.tour.lesson_engine.getters import Get, attention_site, name_of, probabilities
+from pages.learn.tour.lesson_engine.getters import attention_site, name_of, probabilities
 from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, Run
 from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.decoding.greedy import greedy_decode
@@ -58,35 +58,16 @@ def patched(run: Run, parts: Parts) -> Mapping[str, Any]:
     return {site: patch(activations, heads=[_head(run, head)], positions=positions)}
 
 
-def output(change: Change) -> Get:
-    """Return a getter of the text that the changed model generates."""
-
-    @torch.inference_mode()
-    def generate(run: Run, parts: Parts) -> str:
-        if run.model.decoder is None:
-            raise ExpressionError("a masked model does not generate text")
-        is_pair = run.model.config.architecture == "encoder_decoder"
-        given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
-        with intervene(run.model, change(run, parts)):
-            decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
-        tokens = decoding.tokens[0].tolist()
-        return run.tokenizer.target.decode(tokens) if is_pair else run.tokenizer.continuation(tokens, len(given))
-
-    def get(run: Run, parts: Parts) -> Result:
-        text: str = run.once(("output", change, parts, _source(run)), lambda: generate(run, parts))
-        return text
-
-    return get
+def output(change: Change, run: Run, parts: Parts) -> Result:
+    """Return the text that the changed model generates."""
+    text: str = run.once(("output", change, parts, _source(run)), lambda: _generate(run, change(run, parts)))
+    return text
 
 
-def probs(change: Change) -> Get:
-    """Return a getter of the changed model's probabilities on the correct model's output [pos, vocab]."""
-
-    def get(run: Run, parts: Parts) -> Result:
-        logits = run.once(("logits", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
-        return probabilities(run, logits.numpy())
-
-    return get
+def probs(change: Change, run: Run, parts: Parts) -> Result:
+    """Return the changed model's probabilities on the correct model's output [pos, vocab]."""
+    logits = run.once(("logits", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
+    return probabilities(run, logits.numpy())
 
 
 def loss_rise(run: Run, parts: Parts) -> Result:
@@ -147,6 +128,18 @@ def _rise(run: Run, ablated: Parts) -> float:
 
 def _losses(run: Run, logits: Tensor) -> Tensor:
     return -logits.log_softmax(dim=-1).gather(-1, torch.tensor(next_tokens(run))[:, None])[:, 0]
+
+
+@torch.inference_mode()
+def _generate(run: Run, interventions: Mapping[str, Any]) -> str:
+    if run.model.decoder is None:
+        raise ExpressionError("a masked model does not generate text")
+    is_pair = run.model.config.architecture == "encoder_decoder"
+    given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
+    with intervene(run.model, interventions):
+        decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
+    tokens = decoding.tokens[0].tolist()
+    return run.tokenizer.target.decode(tokens) if is_pair else run.tokenizer.continuation(tokens, len(given))
 
 
 @torch.inference_mode()

@@ -76,8 +76,7 @@ def _read(
     text = ""
     try:
         text = path.read_text(encoding="utf-8")
-        lesson = read_lesson(text, name=name, file=file, pages=pages)
-        return lesson if lesson.group or not group else _with_group(lesson, group)
+        return read_lesson(text, name=name, file=file, pages=pages, group=group)
     except LessonError as error:
         why = error.message
     except UnicodeDecodeError:
@@ -86,9 +85,3 @@ def _read(
         why = Message("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
     title = _TITLE.search(text)
     return BrokenLesson(name=name, file=file, title=title[1].strip() if title else path.stem, group=group, why=why)
-
-
-def _with_group(lesson: Lesson, group: str) -> Lesson:
-    from dataclasses import replace
-
-    return replace(lesson, group=group)

@@ -119,19 +119,11 @@ class SwappedCrossAttention(MultiHeadAttention):
         return super().forward(key_value_input, query_input)
 
 
-def _swapped_roles(model: Transformer) -> Transformer:
-    """Return a copy with `SwappedCrossAttention` in each of the decoder's blocks."""
-    wrong = copy.deepcopy(model)
-    assert wrong.decoder is not None, "a model without a decoder has no cross-attention"
-    for block in wrong.decoder.blocks:
-        block.cross_attn.__class__ = SwappedCrossAttention
-    return wrong
-
-
-def _with_parts_of(model: Transformer, right: type, wrong: type) -> Transformer:
+def _with_parts_of(model: Transformer, right: type, wrong: type, name: str = "") -> Transformer:
+    """Return a copy in which the modules of a class, whose names end in `name`, are of another class."""
     copied = copy.deepcopy(model)
-    for module in copied.modules():
-        if type(module) is right:
+    for path, module in copied.named_modules():
+        if type(module) is right and path.endswith(name):
             module.__class__ = wrong
     return copied
 
@@ -146,7 +138,7 @@ MISTAKES: Mapping[str, Mistake] = {
     "axes_swapped": Mistake(mark("Queries and keys are swapped in the figure"), has_axes_swapped=True),
     "roles_swapped": Mistake(
         mark("In cross-attention, the queries come from the encoder and the keys and values from the decoder"),
-        copied=_swapped_roles,
+        copied=lambda model: _with_parts_of(model, MultiHeadAttention, SwappedCrossAttention, "cross_attn"),
         has_roles_swapped=True,
     ),
     "scaled_by_d_model": Mistake(mark("The scores are divided by √d_model, not by √d_k"), copied=_scaled_by_d_model),

@@ -193,7 +193,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "d_head": Quantity("", mark("width of a head"), partial(number_of, "d_head")),
     "d_model": Quantity("", mark("width of the residual stream"), partial(number_of, "d_model")),
-    "d_ff": Quantity("", mark("width of the feed-forward network"), partial(number_of)),
+    "d_ff": Quantity("", mark("width of the feed-forward network"), partial(number_of, "d_ff")),
     "n_heads": Quantity("", mark("heads per layer"), partial(number_of, "n_heads")),
     "n_encoder_layers": Quantity("", mark("number of encoder layers"), partial(number_of, "n_encoder_layers")),
     "n_decoder_layers": Quantity("", mark("number of decoder layers"), partial(number_of, "n_decoder_layers")),

@@ -41,7 +41,7 @@ _QUESTION: Mapping[str, Read] = {
 }
 
 
-def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]]) -> Lesson:
+def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]], group: str = "") -> Lesson:
     """Read a lesson.
 
     Args:
@@ -49,6 +49,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
         name: in addresses.
         file: relative to the project's root.
         pages: that a link can open, each with the fields that it takes.
+        group: the heading of a lesson that names none.
 
     Raises:
         LessonError: the first error, with file and line.
@@ -64,7 +65,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
         if len(text) > MOST_LETTERS:
             raise LessonError("a lesson may have at most {n} characters", n=localized(MOST_LETTERS, ","), line=1)
         head, *rest = divide(text)
-        known = _values(head, _HEAD)
+        known = {"group": group} | _values(head, _HEAD)
         if not known.get("title"):
             raise LessonError("a lesson must start with its title: title: …", line=head.line)
         return Lesson(name=name, file=file, **known, parts=tuple(readers[block.kind](block) for block in rest))
