@@ -15,8 +15,8 @@ from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.explore.compare import ablation
 from pages.shared import prose
 from pages.shared.view import long_texts, state
-from pages.shared.view.fields import Field, Kept, one_of, text_up_to
-from transformer_core.errors import HeadlightError
+from pages.shared.view.fields import Field, Kept, number_pair, one_of, text_up_to, write_pair
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message
 from transformer_core.text.interface import Given
 
@@ -30,7 +30,6 @@ _NEW_CHANGE = Kept("compare-new-change", False)  # which heads are ablated was c
 _CHANGE_NOTE = Kept("compare-change-note", "")  # why the chosen heads cannot be ablated
 _IN_OLDER_LINKS = {"off": "zero", "even": "uniform"}  # off:cross.1.2+cross.1.3
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
-_CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 
 def _head(text: str) -> HeadName:
@@ -65,22 +64,7 @@ def _stack(text: str) -> Stack:
         raise ValueError(say_message(error)) from None
 
 
-def _cell(text: str) -> tuple[int, int]:
-    """Read a query and a key, such as "7.12".
-
-    Raises:
-        ValueError: it is not written so.
-    """
-    match = _CELL.fullmatch(text)
-    if not match:
-        raise ValueError(say("the format is query.key as positions: 7.12"))
-    return int(match[1]), int(match[2])
-
-
-def _cell_in_words(cell: tuple[int, int]) -> str:
-    return f"{cell[0]}.{cell[1]}"
-
-
+CELL_FORMAT = mark("the format is query.key as positions: 7.12")
 VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "effect", "map", "layers", "texts"))
 WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a snapshot of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
@@ -91,7 +75,7 @@ HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A: Field = Field(PAGE, "change", Stack(), _stack, to_json)  # after the interventions of the bar's model
 CHANGE_B: Field = Field(PAGE, "bchange", Stack(), _stack, to_json)
 B_WRITES = Field(PAGE, "writes", "", one_of("", "own"))  # of B: A's output, where that can be forced; or its own
-CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)  # a query and a key, as places among the pairs
+CELL: Field = Field(PAGE, "cell", None, number_pair(CELL_FORMAT), write_pair)  # query and key, among the paired tokens
 ALIKE = Field(PAGE, "by", "looking", one_of("looking", "writing"))  # of heads on the map
 ON_MAP = Field(PAGE, "heads", "both", one_of("both", "a"))
 TEXTS = Field(PAGE, "texts", "examples", one_of("examples", "corpus", "list"))

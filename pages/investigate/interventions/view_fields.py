@@ -5,45 +5,21 @@ from collections.abc import Sequence
 from headlight.analysis.interventions.records import Entry, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.shared.view import stack_history
-from pages.shared.view.fields import Field, Kept, number, one_of
+from pages.shared.view.fields import Field, Kept, number, number_pair, one_of, write_pair
 from pages.shared.view.state import STACK
-from transformer_core.language import say
+from transformer_core.errors import mark
 
 PAGE = "interventions"
-
-
-def _cell(text: str) -> tuple[int, int]:
-    """Read a cell of a pattern, such as "4.2".
-
-    Raises:
-        ValueError: it is none.
-    """
-    query, point, key = text.partition(".")
-    if not point:
-        raise ValueError(say("the format is query, a dot, key: 4.2"))
-    return number(query), number(key)
-
-
-def _pair(text: str) -> tuple[int, int]:
-    """Read the two tokens of a logit difference, such as "12.44".
-
-    Raises:
-        ValueError: it is none.
-    """
-    token, point, other = text.partition(".")
-    if not point:
-        raise ValueError(say("the format is two token ids with a dot between them: 12.44"))
-    return number(token), number(other)
-
-
+CELL_FORMAT = mark("the format is query, a dot, key: 4.2")
+PAIR_FORMAT = mark("the format is two token ids with a dot between them: 12.44")
 ADD = Field(PAGE, "add", "ablate", one_of("ablate", "cells", "patch", "tokens"))  # what kind is added next
 VIEW = Field(
     PAGE, "view", "pattern", one_of("pattern", "source", "heads", "residual", "numbers", "sweep")
 )  # of the effects
-CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
-TOKEN = Field(PAGE, "token", -1, number)  # of the output, which the sweep asks about; -1: the one that changes most
+CELL = Field(PAGE, "cell", None, number_pair(CELL_FORMAT), write_pair)  # of the pattern
+TOKEN = Field(PAGE, "token", -1, number)  # of the output, for the sweep; -1: the one that changes most
 PAIR = Field(
-    PAGE, "pair", None, _pair, lambda pair: f"{pair[0]}.{pair[1]}", is_of_model=True
+    PAGE, "pair", None, number_pair(PAIR_FORMAT), write_pair, is_of_model=True
 )  # compared there; None: the usual one
 FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN, PAIR)
 SCOPE = Kept("interventions-scope", "cell")  # of what is edited in a pattern
@@ -51,7 +27,7 @@ GROUP = Kept("interventions-group", ())  # cells that are edited together
 
 
 def look_at(view: str) -> None:
-    """Look at other effects; beside the source run stands what is chosen for a patch."""
+    """Show other effects; next to the source run, the choices of a patch."""
     VIEW.set(view)
     if view == "source":
         ADD.set("patch")
