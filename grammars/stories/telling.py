@@ -1,5 +1,7 @@
 """Putting a plan into words: a wording for each event, and in its slots a name, a noun or a pronoun."""
 
+from functools import cache
+
 from grammars.stories.casting import Plan
 from transformer_core.corpora.shipped.stories.discourse import OBJECT, POSSESSIVE, Discourse
 from transformer_core.corpora.shipped.stories.lexicon import (
@@ -11,7 +13,15 @@ from transformer_core.corpora.shipped.stories.lexicon import (
     PRONOUN,
     indefinite,
 )
-from transformer_core.corpora.shipped.stories.wording import MAX_SENTENCES, SPEECH, Slot, Wording
+from transformer_core.corpora.shipped.stories.wording import (
+    MAX_SENTENCES,
+    SLOT,
+    SPEECH,
+    Slot,
+    Wording,
+    expand,
+    slots_of,
+)
 from transformer_core.corpora.shipped.stories.world import Deed, Roles
 
 AGAIN = 0.8  # share of pronouns where one is unambiguous and the subject stays the same
@@ -57,11 +67,11 @@ class Teller:
         wordings = list(deed.wordings)
         while wordings:
             wording = wordings.pop(int(self.random() * len(wordings)))
-            if wording.n_sentences - 1 > self.room or not wording.roles <= roles.keys():
+            if wording.n_sentences - 1 > self.room or not _roles_of(wording) <= roles.keys():
                 continue
             if wording.guards and not _suits(wording, roles):
                 continue
-            variants = wording.variants
+            variants = variants_of(wording)
             template, slots = variants[int(self.random() * len(variants))]
             try:
                 text = template % tuple([self.fill(slot, roles) for slot in slots])
@@ -181,6 +191,19 @@ class Teller:
 _PRONOUNS = frozenset(("he", "him", "his"))
 _THING_PRONOUNS = frozenset(("", "it", "them", "its"))
 _SUBJECTS = frozenset(("", "he", *SPEECH))
+
+
+@cache
+def variants_of(wording: Wording) -> tuple[tuple[str, tuple[Slot, ...]], ...]:
+    """Return every text that the free choices allow: a template with %s for each slot, and the slots."""
+    return tuple((SLOT.sub("%s", text), tuple(slots_of(text))) for text in expand(wording.text))
+
+
+@cache
+def _roles_of(wording: Wording) -> frozenset[str]:
+    """Return all roles that the text or the guards name."""
+    named = {role for slot in SLOT.finditer(wording.text) for role in slot[2].replace("+", "")}
+    return frozenset(named.union(*(guard[1:] for guard in wording.guards)))
 
 
 def _suits(wording: Wording, roles: Roles) -> bool:

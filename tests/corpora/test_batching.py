@@ -53,8 +53,8 @@ def test_a_stride_is_at_most_as_long_as_a_window(tmp_path: Path):
 @pytest.mark.parametrize(
     ("items", "architecture", "message"),
     [
-        (PAIRS, "decoder_only", r"consists of pairs, but a decoder-only model .* choose an encoder-decoder"),
-        (PAIRS, "encoder_only", r"consists of pairs, but an encoder-only model .* text file"),
+        (PAIRS, "decoder_only", r"consists of pairs, but a decoder .* choose an encoder-decoder"),
+        (PAIRS, "encoder_only", r"consists of pairs, but a decoder or an encoder .* text file"),
         (TEXTS, "encoder_decoder", r"consists of texts, .* choose a decoder or an encoder.*a \.tsv file"),
         *(([], architecture, "at least one pair or text") for architecture in get_args(Architecture)),
     ],

@@ -11,7 +11,7 @@ from grammars.stories import MAX_WORDS, MIN_WORDS, Story, tell
 from grammars.stories.casting import Plan
 from grammars.stories.plots import PLOTS
 from grammars.stories.split import combinations, is_held_out_combination
-from grammars.stories.telling import Teller
+from grammars.stories.telling import Teller, variants_of
 from transformer_core.corpora import Text
 from transformer_core.corpora.shipped.stories import EXAMPLES, coherent, grammatical, opening
 from transformer_core.corpora.shipped.stories.reading import faults
@@ -44,8 +44,8 @@ def drawn(request: pytest.FixtureRequest) -> Drawn:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Teller, "fill", fill_and_note)
         stories = [tell(rng) for _ in range(request.param)]
-    wordings = [wording for deed in DEEDS.values() for wording in deed.wordings if wording.variants[0][1]]
-    unused = [one.text for one in wordings if not any(id(slots[-1]) in used for _, slots in one.variants)]
+    wordings = [wording for deed in DEEDS.values() for wording in deed.wordings if variants_of(wording)[0][1]]
+    unused = [one.text for one in wordings if not any(id(slots[-1]) in used for _, slots in variants_of(one))]
     return Drawn(stories, unused, {story.text: problems for story in stories[::10] if (problems := faults(story.text))})
 
 

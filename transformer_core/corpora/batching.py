@@ -102,15 +102,10 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
     if not len(items):
         raise CorpusError("the corpus is empty; it must contain at least one pair or text")
     is_pairs, needs_pairs = isinstance(items[0], Pair), architecture == "encoder_decoder"
-    if is_pairs and architecture == "decoder_only":
-        raise CorpusError(
-            "this corpus consists of pairs, but a decoder-only model needs texts; choose an "
-            "encoder-decoder, or a corpus of texts (a text file or a folder of text files)"
-        )
     if is_pairs and not needs_pairs:
         raise CorpusError(
-            "this corpus consists of pairs, but an encoder-only model needs texts; choose an "
-            "encoder-decoder, or a corpus of texts (a text file or a folder of text files)"
+            "this corpus consists of pairs, but a decoder or an encoder alone needs texts; choose an encoder-decoder, "
+            "or a corpus of texts (a text file or a folder of text files)"
         )
     if needs_pairs and not is_pairs:
         raise CorpusError(

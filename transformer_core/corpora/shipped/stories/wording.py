@@ -83,20 +83,9 @@ class Wording:
     guards: tuple[tuple[str, ...], ...] = ()  # features that the roles must have: ("toy", "x")
 
     @cached_property
-    def variants(self) -> tuple[tuple[str, tuple[Slot, ...]], ...]:
-        """Every text that the free choices allow: a template with %s for each slot, and the slots."""
-        return tuple((SLOT.sub("%s", text), tuple(_slots(text))) for text in _expand(self.text))
-
-    @cached_property
-    def roles(self) -> frozenset[str]:
-        """All roles that the text or the guards name."""
-        named = {role for slot in SLOT.finditer(self.text) for role in slot[2].replace("+", "")}
-        return frozenset(named.union(*(guard[1:] for guard in self.guards)))
-
-    @cached_property
     def n_sentences(self) -> int:
         """The number of sentences: 1 to 3."""
-        return len(sentences(_plain(next(_expand(self.text)))))
+        return len(sentences(_plain(next(expand(self.text)))))
 
     def pieces(self) -> Iterator[str | Slot | tuple[str, ...]]:
         """Yield the text in reading order: literals, slots, and free choices as tuples of texts."""
@@ -114,26 +103,28 @@ def wording(line: str) -> Wording:
     return Wording(text.strip(), tuple(tuple(guard.split()) for guard in guards.split(";")) if arrow else ())
 
 
-def _expand(text: str) -> Iterator[str]:
+def expand(text: str) -> Iterator[str]:
+    """Yield every text that the free choices of a wording allow."""
     choice = _CHOICE.search(text)
     if choice is None:
         yield text
         return
     for option in choice[1].split("|"):
-        yield from _expand(text[: choice.start()] + option + text[choice.end() :])
+        yield from expand(text[: choice.start()] + option + text[choice.end() :])
 
 
 def parts(text: str) -> Iterator[str | Slot]:
     """Split a text without free choices into literals and slots."""
     literals = SLOT.split(text)[:: SLOT.groups + 1]
-    for literal, slot in zip_longest(literals, _slots(text)):
+    for literal, slot in zip_longest(literals, slots_of(text)):
         if literal:
             yield literal
         if slot:
             yield slot
 
 
-def _slots(text: str) -> Iterator[Slot]:
+def slots_of(text: str) -> Iterator[Slot]:
+    """Yield the slots of a text without free choices."""
     for slot in SLOT.finditer(text):
         role, form = slot[2], slot[3] or ""
         yield Slot(role, form, slot[1], _is_beginning(_plain(text[: slot.start()])), _kind(role, form))
