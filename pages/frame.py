@@ -60,7 +60,7 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
 
 
 def entry(page: Page) -> st.Page:
-    """Return what the navigation shows of a page."""
+    """Return the navigation entry of a page."""
     return st.Page(page.script, title=say(page.title), icon=f":material/{page.icon}:", url_path=page.url)
 
 

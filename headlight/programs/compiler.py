@@ -111,7 +111,7 @@ def recompiled(model: Transformer, program: Program) -> Transformer:
 
 
 def compiled(model: Transformer) -> Compiled:
-    """Return what a model was compiled from.
+    """Return the program from which a model was compiled.
 
     Raises:
         ProgramError: it was trained.
@@ -203,7 +203,7 @@ class _Weights:
                 positions[index + 1, spaces[INDICES].of(index)] = 1
 
     def _at_bos(self, step: Sequence) -> dict[int, float]:
-        """Return what a sequence's subspace holds at <bos>, which attends to itself: the default of a head."""
+        """Return the value in a sequence's subspace at <bos>, which attends to itself: the default of a head."""
         space = self._layout.subspaces[step]
         if not isinstance(step, Aggregate):
             return {}

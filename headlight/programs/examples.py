@@ -196,7 +196,7 @@ def example_of(program: Program) -> str:
 
 
 def inputs_of(program: Program) -> Inputs:
-    """Return what draws random inputs of any program, on which it is defined.
+    """Return a function that draws random valid inputs of any program.
 
     Those of an example are its own; of another program any tokens, or, if it is defined on more of those, a block again
     and again, or tokens without repetition.

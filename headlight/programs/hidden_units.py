@@ -84,7 +84,7 @@ def _add_pair(units: HiddenUnits, weights: Mapping[int, float], bias: float, wri
 
 
 def _direction(space: Subspace, value: Value) -> dict[int, float]:
-    """Return what is written for a value."""
+    """Return the text of a value."""
     return {space.start: float(value)} if space.is_numerical else {space.of(value): 1.0}
 
 

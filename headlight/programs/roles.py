@@ -60,7 +60,7 @@ def _role(step: Aggregate | SelectorWidth, origin: Compiled) -> Role:
 
 
 def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
-    """Return what kind of head a selector makes, and its offset, where it has one."""
+    """Return the kind of head of a selector, and its offset, if it has one."""
     keys, queries = (origin.layout.subspaces[of].values for of in (selector.keys, selector.queries))
     table = [[bool(selector.predicate(key, query)) for key in keys] for query in queries]
     if not any(map(any, table)):

@@ -53,7 +53,7 @@ def words(language: str) -> str:
 
 @cache
 def version(language: str) -> str:
-    """Return what is another one whenever a module, a style or a word of the language is."""
+    """Return a version that changes with every module, style and word of the language."""
     digest = hashlib.sha256(words(language).encode())
     for path, file in files().items():
         digest.update(path.encode() + b"\0" + file.read_bytes())

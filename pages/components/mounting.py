@@ -17,7 +17,7 @@ export default (await import(address)).default;
 
 
 def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
-    """Register a component, and return what puts it on the page.
+    """Register a component, and return the function that puts it on the page.
 
     Args:
         file: the Python module that asks for it, `__file__`; the component's own module, `{name}.js`, is beside it.

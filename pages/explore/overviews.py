@@ -24,7 +24,7 @@ Measures = dict[str, dict[str, np.ndarray]]
 
 @cache.by_arguments(mark("head overviews"))
 def read(source: Source, text: Given, target: str | None) -> Overview:
-    """Return what the overview shows of a text: its groups, and one byte a cell.
+    """Return the overview of a text: its groups, and one byte per cell.
 
     Raises:
         HeadlightError: as `readings.read`.

@@ -152,7 +152,7 @@ def stop(experiment: Experiment) -> None:
 
 
 def records(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return what was measured so far.
+    """Return the measurements so far.
 
     Raises:
         RunError: a line in the middle is damaged.
@@ -161,7 +161,7 @@ def records(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def reading_recipe(experiment: Experiment) -> Expression:
-    """Return what an experiment has shown as code; it has a request."""
+    """Return the results of an experiment with a request, as code."""
     from headlight.analysis.training.experiment_reading import read_experiment
 
     assert experiment.request is not None, "what was measured was asked for"
@@ -201,7 +201,7 @@ def _names(kind: ExperimentKind) -> list[str]:
 
 
 def _when(name: str) -> tuple[str, int]:
-    """Return what orders experiments by when they were started."""
+    """Return the sort key of an experiment: its start time."""
     _, day, second, *number = name.split("-")
     return day + second, int(*number) if number else 0
 

@@ -76,7 +76,7 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
 
 
 def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
-    """Return what an experiment is of, and how far it is; of one that nobody chose, that it is the last one."""
+    """Return the title of an experiment, and its progress; of one that was not chosen, that it is the last one."""
     far = mark("{task}, seed {seed}: step {step:,} of {steps:,} each")
     if not is_chosen:
         far = mark("Latest on this machine: {task}, seed {seed}, step {step:,} of {steps:,} each")
@@ -90,7 +90,7 @@ def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: b
 
 
 def _what_happens(experiment: Experiment) -> str:
-    """Return what a person should know of an experiment that draws nothing new; "" where there is nothing to say."""
+    """Return the note on an experiment that draws nothing new; "" if there is none."""
     match experiment.state:
         case "starting":
             return say("Starting: loading libraries. The first points appear in a few seconds.")

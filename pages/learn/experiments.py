@@ -42,7 +42,7 @@ def show(laboratory: Laboratory) -> None:
 
 
 def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
-    """Draw the choices; return what they ask for, None where that makes no sense."""
+    """Draw the choices; return the request, or None if it is invalid."""
     kind = laboratory.kind
     usual: dict[str, Any] = {
         "task": TASKS[kind][0],

@@ -134,7 +134,7 @@ def whole_card(path: str) -> dict[str, Any]:
 
 
 def import_notes(path: str) -> list[Message]:
-    """Return what was done to a model when it was imported; nothing where its card says something strange."""
+    """Return the notes on how a model was imported; none if its card is invalid."""
     try:
         return [Message.from_json(note) for note in whole_card(path).get("notes", ())]
     except (CheckpointError, TypeError):

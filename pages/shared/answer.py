@@ -168,7 +168,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
 
 
 def _going_on(model_run: "ModelRun") -> str:
-    """Return what was written after a prompt, without the part of a letter that the limit may have cut."""
+    """Return the output after a prompt, without an incomplete letter at its end."""
     shown = output_in_a_line(model_run.output)
     return say("(end of sequence)") if model_run.is_complete and not shown else f"… {shown}"
 

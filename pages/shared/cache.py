@@ -99,7 +99,7 @@ class Cache:
             self._keep((kind, key), thing)
 
     def use(self) -> dict[str, Use]:
-        """Return what things of each kind take; a kind is there once something of it was kept."""
+        """Return the memory of each kind of which something was cached."""
         with self._lock:
             things, evicted = {place: n for place, (_, n) in self._things.items()}, Counter(self._evicted)
         kinds = dict.fromkeys((*(kind for kind, _ in things), *evicted))
@@ -158,7 +158,7 @@ def size_of(thing: Any) -> int:
 
 
 def version(*paths: Path) -> str:
-    """Return what changes whenever one of these files is written or replaced; it is a part of keys."""
+    """Return a key that changes whenever one of these files is written or replaced."""
     stamps = []
     for path in paths:
         with suppress(OSError):
@@ -198,7 +198,7 @@ class ByArguments(Generic[P, T]):
         update_wrapper(self, function)
 
     def __call__(self, *arguments: P.args, **named_arguments: P.kwargs) -> T:
-        """Return what the function returns."""
+        """Return the function's value."""
         make = partial(self._function, *arguments, **named_arguments)
         return get(*self._place(*arguments, **named_arguments), make)
 

@@ -91,5 +91,5 @@ def _write(session: str, source: Source, text: Given) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _writer() -> ThreadPoolExecutor:
-    """Return what writes: one text at a time, of all sessions, so that pages stay quick meanwhile."""
+    """Return the generator: one text at a time for all sessions, so that pages stay responsive."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="output")

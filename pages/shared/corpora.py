@@ -101,7 +101,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
 
 
 def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
-    """Return what there is to know of a corpus, each thing with its number."""
+    """Return the facts about a corpus, each with its number."""
     lengths = [
         (
             say(_LENGTHS[side]),

@@ -42,7 +42,7 @@ class Health:
 
 @st.cache_resource(show_spinner=False)
 def health() -> Health:
-    """Return what was noticed; all sessions share it."""
+    """Return the findings, which all sessions share."""
     return Health()
 
 

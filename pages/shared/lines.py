@@ -15,12 +15,12 @@ def in_a_line(text: str) -> str:
 
 
 def output_in_a_line(output: str) -> str:
-    """Return what a model wrote likewise, without a space before its first word, and without a letter that was cut."""
+    """Return the output of a model without a leading space and an incomplete letter at its end."""
     return in_a_line(re.sub(r"^ (?=\S)", "", output.rstrip("\ufffd")))
 
 
 def to_box(text: str) -> str:
-    r"""Return what a box of one line holds for a text: "↵" for a line break, "␍" for a carriage return.
+    r"""Return a text for a box of one line: "↵" for a line break, "␍" for a carriage return.
 
     One of these two signs has a backslash before it where the text itself has it, and so has each backslash before one.
     """

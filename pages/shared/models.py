@@ -205,7 +205,7 @@ def _paper_base(cut: ModelCard) -> ModelCard:
 
 
 def _rank(name: str) -> tuple[int, str]:
-    """Return what a folder's name is sorted by."""
+    """Return the sort key of a folder's name."""
     return (SHIPPED.index(name) if name in SHIPPED else len(SHIPPED), name)
 
 
@@ -347,7 +347,7 @@ def _card(place: Path) -> ModelCard:
 
 
 def _does(head: Mapping[str, Any]) -> str:
-    """Return what a card says of a head; to who reads another language than the card's, from its numbers."""
+    """Return a card's description of a head; in another language than the card's, from its numbers."""
     if language() != ENGLISH:
         from headlight.analysis.heads.words import HeadScore
 
@@ -376,7 +376,7 @@ def _takes_pairs(path: str, version: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _config(text: str) -> ModelConfig:
-    """Return what a configuration's file says; each is checked once, as pages ask for all models at every click."""
+    """Return the configuration of a file; each is checked once, because pages need all models at every click."""
     return ModelConfig.from_dict(json.loads(text))
 
 

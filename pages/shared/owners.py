@@ -40,7 +40,7 @@ def is_shared() -> bool:
 
 
 def visitor() -> str:
-    """Return what tells this visitor from others, also after a reload: a digest of the cookie."""
+    """Return the id of this visitor, also after a reload: a digest of the cookie."""
     secret = st.context.cookies.get(COOKIE) or _SECRET.value
     if not secret:
         secret = secrets.token_urlsafe()
@@ -83,7 +83,7 @@ def forget(path: Path) -> None:
 
 
 def mine(folder: Path) -> Iterator[Path]:
-    """Yield what this visitor made in a folder of a shared server, and what is still there."""
+    """Yield the existing folders that this visitor has made on a shared server."""
     for note in sorted((folder / _NOTES).glob("*")):
         path = folder / note.name
         if path.exists() and is_mine(path):

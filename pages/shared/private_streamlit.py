@@ -54,7 +54,7 @@ def came_through_history() -> bool:
 
 
 def page_of_run() -> str:
-    """Return what names the page of this run."""
+    """Return the name of this run's page."""
     context = get_script_run_ctx()
     return "" if context is None else context.page_script_hash
 
@@ -75,7 +75,7 @@ def end_if_abandoned() -> None:
 
 
 def session_of_run() -> str:
-    """Return what names the session of this run."""
+    """Return the id of this run's session."""
     context = get_script_run_ctx(suppress_warning=True)
     return "" if context is None else context.session_id
 
@@ -140,7 +140,7 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
 
 
 def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
-    """Return what a run was requested that has not begun; `take`: and call it off."""
+    """Return the request of a run that has not begun; `take`: cancel it, too."""
     runner = session._scriptrunner
     if runner is None:
         return WidgetStates()

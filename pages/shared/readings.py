@@ -34,7 +34,7 @@ def max_new_tokens(source: Source) -> int:
 
 @cache.by_arguments(mark("model runs"))
 def read(source: Source, text: Given, target: str | None = None) -> "ModelRun":
-    """Return what a model says to `text`, and every head's pattern.
+    """Return a model's output for `text`, and every head's pattern.
 
     Args:
         source: the model, and what is changed in it.

@@ -52,7 +52,7 @@ class Expression:
         return Expression(lambda: f"{self._code}[{_index(key)}]", lambda: value_of(self)[value_of(key)], self, key)
 
     def __call__(self, *arguments: Any, **named_arguments: Any) -> "Expression":
-        """Return what a call gives."""
+        """Return the result of a call."""
         return Expression(
             lambda: _written_call(self._code, arguments, named_arguments),
             lambda: _called(value_of(self), arguments, named_arguments),
@@ -182,7 +182,7 @@ def through(value: Expression, take: Callable[[Callable[[], Any]], Any], *, vers
 
 
 def value_of(value: Any) -> Any:
-    """Return what an expression stands for, or a literal itself, with what stands for the expressions in it."""
+    """Return the value of an expression, or a literal with the values of the expressions in it."""
     match value:
         case Expression():
             return value._make()
@@ -226,7 +226,7 @@ def script(*last: Expression | Print | Lines) -> str:
 
 
 def identity(value: Expression) -> str:
-    """Return what tells a value from all others.
+    """Return the key of a value.
 
     It is made of the lines that compute it, of what they leave out, and of the versions of the files that they read.
     """
@@ -315,7 +315,7 @@ def _collect(values: Iterable[Any], found: "dict[_Part, None]") -> None:
 
 
 def _parts(values: Iterable[Any]) -> "Iterator[_Named | str | Unwritten]":
-    """Yield what stands in the code of values, names and the lines that import all else, and what is left out of it."""
+    """Yield the names in the code of values, and the lines that import them, and those left out."""
     for value in values:
         match value:
             case _Named() | Unwritten():

@@ -33,7 +33,7 @@ def curve_files(
     view: Callable[[], Mapping[str, str]],
     model: str | None = None,
 ) -> Files:
-    """Return what makes the files of some curves.
+    """Return a function that makes the files of some curves.
 
     Args:
         curves: that are drawn, by their names.
@@ -61,7 +61,7 @@ def curve_files(
 def head_files(
     history: "HeadHistory", measure: str, run: Path, *, name: str, view: Callable[[], Mapping[str, str]]
 ) -> Files:
-    """Return what makes the files of one measure of all heads over the steps of a run."""
+    """Return a function that makes the files of one measure of all heads over the steps of a run."""
     from headlight.analysis.training.head_history import HeadHistory
     from transformer_core.training.run.film import Film
 

@@ -52,5 +52,5 @@ def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer
 
 
 def version(run: Run) -> str:
-    """Return what tells two runs apart that had the same name, or a run that was resumed with other settings."""
+    """Return a key that distinguishes runs of the same name, and a run resumed with other settings."""
     return cache.version(run.path / "run.json")

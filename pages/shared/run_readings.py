@@ -37,7 +37,7 @@ def newest_step(run: Run) -> int | None:
 
 
 def read(run: Run, step: int, text: str) -> "ModelRun":
-    """Return what the model of a run said to a text after a step, and every head's pattern.
+    """Return the output of a run's model after a step, and every head's pattern.
 
     Raises:
         HeadlightError: these weights are not there any more, or the text cannot be read.

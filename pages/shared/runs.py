@@ -284,7 +284,7 @@ def directory(run: Run) -> "RunDirectory":
 
 
 def configurations(run: Run) -> tuple[ModelConfig, TrainingConfig]:
-    """Return what was asked of a run.
+    """Return the request of a run.
 
     Raises:
         RunError: it cannot be read.
@@ -302,7 +302,7 @@ def saved_step(run: Run) -> int | None:
 
 
 def records(run: Run) -> list[dict[str, Any]]:
-    """Return what was measured up to the step at which the run was found, so that everything shown is of one step.
+    """Return the measurements up to the run's step, so that everything shown is of one step.
 
     Raises:
         RunError: a line in the middle is damaged.
@@ -314,7 +314,7 @@ def records(run: Run) -> list[dict[str, Any]]:
 
 
 def head_records(run: Run) -> list[dict[str, Any]]:
-    """Return what was measured of the heads so far.
+    """Return the measurements of the heads so far.
 
     Raises:
         RunError: a line in the middle is damaged.

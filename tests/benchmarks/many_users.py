@@ -147,7 +147,7 @@ def visit(texts: Sequence[str], name: str) -> list[Row]:
 
 
 def memory(server: Server) -> dict[str, float]:
-    """Return what the process has now (VmRSS) and has had at most (VmHWM), in MiB; NaN where there is no /proc."""
+    """Return the current (VmRSS) and the peak memory (VmHWM) of the process, in MiB; NaN without /proc."""
     status = Path(f"/proc/{server.pid}/status")
     words = status.read_text() if status.exists() else ""
     results = {name: re.search(rf"{name}:\s*(\d+) kB", words) for name in ("VmRSS", "VmHWM")}

@@ -104,7 +104,7 @@ def missing_labels(page: Page) -> list[str]:
 
 
 def parameters(page: Page) -> dict[str, str]:
-    """Return what the address says of the view."""
+    """Return the view in the address."""
     return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
 
 

@@ -46,7 +46,7 @@ def is_at(page: Page, step: int) -> None:
 
 
 PLAYED = r"""async (pictures) => {
-  // Play; return what was painted, how often the server was asked before the end, the large head's titles and sums, and
+  // Play; return the painted frames, the server's requests before the end, the large head's titles and sums, and
   // the words about another snapshot that were to be seen.
   const large = document.querySelector(".st-key-hl-film-heatmap .plot");
   const titles = new Set(), sums = new Set(), wrong = new Set();

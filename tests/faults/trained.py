@@ -47,5 +47,5 @@ def note_heads(job: Job, step: int) -> None:
 
 
 def told(run: Path) -> list[str]:
-    """Return what persons were told of a run, in no order."""
+    """Return the messages of a run, in any order."""
     return [path.read_text(encoding="utf-8") for path in run.parent.glob(f"{run.name}.*.told")]

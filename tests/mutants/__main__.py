@@ -122,7 +122,7 @@ def planted(place: Path, fault: Fault) -> Iterator[None]:
 
 
 def verdict(place: Path, fault: Fault, passes: Callable[[Path, Sequence[str]], bool] = run_tests) -> str:
-    """Return what became of a fault: "caught", "survived", or why it could not be tried."""
+    """Return the result for a fault: "caught", "survived", or why it could not be tried."""
     try:
         with planted(place, fault):
             return "survived" if passes(place, fault.tests) else "caught"

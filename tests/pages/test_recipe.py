@@ -51,7 +51,7 @@ class Wish:
 
 
 def run(lines: str) -> dict[str, Any]:
-    """Return what the lines define."""
+    """Return the names that the lines define."""
     defined: dict[str, Any] = {}
     exec(compile(lines, "shown", "exec"), defined)
     return defined

@@ -61,7 +61,7 @@ Act = tuple[str, int, Callable[[Job], object]]
 
 
 def asking(name: CommandName, value: float = 1.0) -> Callable[[Job], object]:
-    """Return what asks something of the run of a job, through its folder, as any other process would."""
+    """Return a function that sends commands to the run of a job through its folder, as any other process would."""
     return lambda job: commands.ask(job.directory.path, name, value)
 
 

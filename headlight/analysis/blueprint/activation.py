@@ -41,7 +41,7 @@ def picture_of(
     are_vectors: bool = True,
     allowed: Bool[np.ndarray, "1 query key"] | None = None,
 ) -> ActivationPicture:
-    """Return what there is to see of an activation.
+    """Return the picture of an activation.
 
     Args:
         values: [pos, width], or [head, pos, width] of which one head is looked at; booleans count as 0 and 1.

@@ -48,7 +48,7 @@ class CapturedText:
         return streams + sum(values.nbytes for values in [*self._kept.values()])
 
     def values(self, site: str) -> np.ndarray:
-        """Return what passed a hook point, without the axis of the batch; booleans stay booleans.
+        """Return the value at a hook point without the batch axis; booleans stay booleans.
 
         Args:
             site: its name, or `PROBABILITIES`.
@@ -84,7 +84,7 @@ class CapturedText:
 
     @torch.inference_mode()
     def _captured(self, *sites: str) -> dict[str, Tensor]:
-        """Run the model once, and return what passed some hook points [1, ...]."""
+        """Run the model once, and return the values at some hook points [1, ...]."""
         with capture(self.model, *sites) as activations:
             is_within_stacks = all(site.startswith(STACKS) for site in sites)
             final = final_states(self.model, self._inputs)

@@ -81,7 +81,7 @@ def writing_cost(config: ModelConfig, length: int, *, cached: bool) -> int:
 
 
 def memory(config: ModelConfig, length: int, *, n_parameters: int, bytes_per_number: int = 4) -> Memory:
-    """Return what lies in memory with a text of this length; with two stacks, of each of both.
+    """Return the memory that a text of this length takes; with two stacks, in each of them.
 
     Args:
         config: of the model.

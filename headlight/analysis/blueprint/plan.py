@@ -157,7 +157,7 @@ class _Plan:
         return x
 
     def sublayer(self, block: str, sublayer: Sublayer, x: str, *, reads: str, memory: str) -> str:
-        """Put a sub-layer with its residual connection on the plan; return what its sum comes out of.
+        """Add a sub-layer with its residual connection to the plan; return the box of its sum.
 
         Args:
             block: the box of the layer.

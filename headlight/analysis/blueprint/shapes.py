@@ -31,7 +31,7 @@ class Stage:
 
 
 def stages(config: ModelConfig, box: Box) -> tuple[Stage, ...]:
-    """Return what passes a box, from its input to its output."""
+    """Return the shapes of a box, from its input to its output."""
     return tuple(_attention(config, box) if box.kind == "attention" else _passing(config, box))
 
 
@@ -43,7 +43,7 @@ def input_site(config: ModelConfig, box: Box) -> str:
 
 
 def positions_axis(config: ModelConfig, stack: str) -> str:
-    """Return what the positions of a stack are called."""
+    """Return the name of the positions of a stack."""
     if config.architecture != "encoder_decoder":
         return "pos"
     return "src" if stack == "encoder" else "tgt"
@@ -99,7 +99,7 @@ TOGETHER = mark("queries, keys and values, concatenated, as one matrix product")
 
 
 def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield what passes a box that is not an attention."""
+    """Yield the shapes of a box other than an attention."""
     stack, at = box.stack, box.module
     block = f"{stack}.blocks.{box.layer or 0}"
     pos = positions_axis(config, stack or ("decoder" if config.has_decoder else "encoder"))
@@ -158,7 +158,7 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
 
 
 def _attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield what passes attention, from its input to what it adds to the stream."""
+    """Yield the shapes of attention, from its input to its output in the stream."""
     at, is_cross, pos = box.module, box.part == "cross_attn", positions_axis(config, box.stack)
     kv_head = "head" if config.n_heads == config.n_kv_heads else "kv_head"
     if is_cross:

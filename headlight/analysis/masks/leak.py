@@ -41,7 +41,7 @@ class Leak:
         return float(self.from_later.max(initial=0.0))
 
     def change(self, place: int) -> "Change":
-        """Return what the change of the token at one place does."""
+        """Return the effect of changing the token at one position."""
         earlier, later = self.moved[:place, place], self.moved[place:, place]
         after = self.after[:, place]
         turned = np.flatnonzero(after != self.before).tolist()
@@ -111,7 +111,7 @@ def leak(
 def changed_token(
     model: Transformer, tokenizer: Tokenizer, text: MaskText, place: int, token: int
 ) -> tuple[Predictions, Predictions]:
-    """Return what a model says of a text's own target tokens, before and after one token of its input is changed.
+    """Return a model's predictions of a text's target tokens, before and after one input token is changed.
 
     Args:
         model: in evaluation mode, with its own masks.

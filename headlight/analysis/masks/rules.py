@@ -105,7 +105,7 @@ class MaskChoice:
         )
 
     def interventions(self, config: ModelConfig, *, n_source: int | None, n_target: int | None) -> dict[str, MaskRule]:
-        """Return what is done at which site; nothing where the model's own masks are left unchanged.
+        """Return the rule of each site; none where the model's masks are left unchanged.
 
         Args:
             config: of the model.

@@ -159,7 +159,7 @@ def preset_masks(
 
 @torch.inference_mode()
 def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choice: MaskChoice) -> str:
-    """Return what a model writes on its own under other masks; "" where its positions leave no room.
+    """Return the free-running output of a model under other masks; "" if no position is left.
 
     Each step reads all again, so that the mask is at work on all rows, also on those that a cache would keep.
 
@@ -186,7 +186,7 @@ def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choic
 
 
 def interventions_of(model: Transformer, text: MaskText, choice: MaskChoice) -> dict[str, MaskRule]:
-    """Return what is done at which site while a text is read."""
+    """Return the rule of each site for a text."""
     return choice.interventions(model.config, n_source=text.n_real.get("source"), n_target=text.n_real.get("target"))
 
 
@@ -245,7 +245,7 @@ def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab
 
 
 def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Predictions:
-    """Return what logits say, padding left out, which is nothing to say; final states say nothing."""
+    """Return the text of the predicted tokens without padding; "" for final states."""
     if not model.config.unembed:
         return Predictions(best=(), labels=(), probability=np.zeros(0, dtype=np.float32))
     likely = logits.clone()

@@ -28,13 +28,13 @@ def slopes(n_heads: int) -> Float[np.ndarray, " head"]:
 
 
 def alibi_by_distance(n_heads: int, n_positions: int) -> Float[np.ndarray, "head distance"]:
-    """Return what is added to the score of a key that lies so far back, from distance 0 on."""
+    """Return the bias of a key's score by its distance, from 0 on."""
     rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
     return rule(-torch.arange(n_positions)[None])[:, 0].numpy()
 
 
 def alibi_matrix(n_heads: int, head: int, n_positions: int) -> Float[np.ndarray, "query key"]:
-    """Return what one head adds to every score."""
+    """Return the bias that one head adds to every score."""
     rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
     return _written_out(rule, n_positions)[head]
 

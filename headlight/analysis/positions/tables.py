@@ -115,7 +115,7 @@ def learned_table(model: Transformer, stack: Stack) -> PositionTable:
 
 
 def _columns(first_row: Float[np.ndarray, " width"], layout: Layout) -> tuple[Column, ...]:
-    """Return what the columns are, read off the row of position 1, where each pair has turned by its frequency."""
+    """Return the meaning of the columns, from the row of position 1, where each pair is rotated by its frequency."""
     half = len(first_row) // 2
     sines = first_row[:half] if layout == "halves" else first_row[0::2]
     cosines = first_row[half:] if layout == "halves" else first_row[1::2]
@@ -123,7 +123,7 @@ def _columns(first_row: Float[np.ndarray, " width"], layout: Layout) -> tuple[Co
 
 
 def _named(denominators: Float[np.ndarray, " pair"], layout: Layout) -> tuple[Column, ...]:
-    """Return what the columns of a layout are."""
+    """Return the meaning of the columns of a layout."""
     listed = denominators.tolist()
     pairs = (
         [Column(function="sin", pair=pair, denominator=value) for pair, value in enumerate(listed)],

@@ -98,7 +98,7 @@ class ProgramRun:
         )
 
     def subspace(self, space: Subspace, state: int) -> Float[np.ndarray, "direction pos"]:
-        """Return what a subspace of the residual stream holds in a state, at each position."""
+        """Return the value in a subspace of the residual stream at each position."""
         return self.residual[state, :, space.start : space.start + space.size].T
 
 

@@ -38,7 +38,7 @@ class FirstView:
     candidates: Mapping[int, str]  # labels of tokens that are probable at some step
 
     def values(self, site: str) -> np.ndarray:
-        """Return what passed a hook point.
+        """Return the value at a hook point.
 
         Raises:
             KeyError: it is none of the overview.

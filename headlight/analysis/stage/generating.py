@@ -65,7 +65,7 @@ def generate(
 def _continued(
     model: Transformer, tokenizer: Tokenizer, given: EncodedInput, chosen: Sequence[int], sampling: Sampling
 ) -> StageText:
-    """Return what a decoder generates."""
+    """Return the tokens that a decoder generates."""
     is_pair = model.config.has_encoder
     session = DecodingSession(model, tensor_of(given.ids, model), sampling=sampling)
     tree = session.tree

@@ -123,7 +123,7 @@ def sites_of(lanes: tuple[Lane, ...]) -> tuple[str, ...]:
 
 
 def lanes_of(config: ModelConfig, zoom: Zoom) -> tuple[Lane, ...]:
-    """Return what the stage shows of a model at a zoom level; of a head nothing, which has its own figure."""
+    """Return the panels of a model at a zoom level; none for a head, which has its own figure."""
     match zoom.level:
         case "overview":
             stacks = blueprint_of(config).stacks
@@ -163,7 +163,7 @@ def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
 
 
 def _core_of(stack: str, layer: int, part: str) -> Panel:
-    """Return what a sub-layer is known by: the patterns of its heads, or its hidden units."""
+    """Return the characteristic picture of a sub-layer: the patterns of its heads, or its hidden units."""
     if part == "mlp":
         block = str(Zoom(stack=stack, layer=layer))
         site = f"{stack}.blocks.{layer}.mlp.hook_post"

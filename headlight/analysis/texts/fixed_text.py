@@ -108,6 +108,6 @@ def watch(model: Transformer, inputs: Sequence[Sequence[int]]) -> TracedForward:
 
 
 def _continued(model: Transformer, ids: Sequence[int], *, n_new: int) -> list[int]:
-    """Return what a model writes, after what it begins with: <bos>, or the prompt."""
+    """Return the output of a model after <bos> or the prompt."""
     tokens: list[int] = greedy_decode(model, tensor_of(ids, model), max_new_tokens=n_new).tokens[0].tolist()
     return tokens

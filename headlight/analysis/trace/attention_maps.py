@@ -127,7 +127,7 @@ class AttentionMaps:
 
     @torch.inference_mode()
     def row(self, query: int) -> Float[np.ndarray, "layer head key"]:
-        """Return what one query looks at, in every head."""
+        """Return the attention of one query in every head."""
         if self.is_short:
             return self._written[:, :, query]
         rows = np.zeros((*self.shape[:2], self.shape[3]), dtype=np.float32)

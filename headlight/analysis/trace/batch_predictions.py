@@ -24,7 +24,7 @@ class BatchPredictions:
 def predict(
     model: Transformer, batch: Batch, *, row: int, pos: int, n_top: int = 5, most_numbers: int = 2**26
 ) -> BatchPredictions:
-    """Return what a model says of a whole batch, without dropout; of one cell the likeliest tokens, too.
+    """Return a model's predictions for a whole batch, without dropout, and the most probable tokens of one cell.
 
     Args:
         model: which takes such a batch; it is left as it was.

@@ -52,7 +52,7 @@ def greedy_output(
 
 
 def output_text(model: Transformer, tokenizer: Tokenizer, given: Sequence[int], written: Sequence[int]) -> str:
-    """Return what a model wrote as a text: of an encoder-decoder the target, of a decoder the continuation.
+    """Return a model's output as text: the target of an encoder-decoder, or the continuation of a decoder.
 
     Args:
         model: that wrote.

@@ -90,7 +90,7 @@ class ModelRun:
         return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
 
     def sides(self, attention: str) -> dict[str, Any]:
-        """Return what `picture` asks of the queries and of the keys of an attention: labels, words, special."""
+        """Return the labels, words and special tokens of an attention's queries and keys, for `picture`."""
         kind = ATTENTIONS[attention]
         sides = (kind.queries_from, kind.keys_from)
         words, special = (tuple(map(of.__getitem__, sides)) for of in (self.words, self.special))
@@ -317,7 +317,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
 
 
 def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
-    """Return what a model run says of the tokens on each side."""
+    """Return the tokens of a model run on each side."""
     return {
         "inputs": tuple(tuple(ids) for _, ids in sides.values()),
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},

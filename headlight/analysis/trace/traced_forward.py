@@ -172,7 +172,7 @@ def _attention_maps(model: Transformer, attention: Attention, activations: LazyA
 
 @torch.inference_mode()
 def captured(model: Transformer, inputs: Iterable[Sequence[int]], *sites: str) -> Mapping[str, Tensor]:
-    """Return what passes some hook points [1, ...] while a model reads a text; logits are not computed.
+    """Return the values at some hook points [1, ...] for a text; logits are not computed.
 
     Args:
         model: in evaluation mode.

@@ -35,12 +35,12 @@ class ExperimentReading:
         return {variant: smoothed(curve) for variant, curve in self.losses.items()}
 
     def last(self, measure: str) -> dict[str, float]:
-        """Return what was measured last of each variant; of one without such a measure, nothing."""
+        """Return the last measurement of each variant that has one."""
         return {variant: float(curve.values[-1]) for variant, curve in self.held_out.get(measure, {}).items()}
 
 
 def read_experiment(records: Iterable[Mapping[str, Any]], variants: Sequence[str]) -> ExperimentReading:
-    """Return what the lines of an experiment's metrics.jsonl tell of its variants, in their order."""
+    """Return the curves of an experiment's variants from its metrics.jsonl, in order."""
     lines = [*records]
     measurements = [line for line in lines if "held_out" in line]
     losses = curves_of({"step": line["step"]} | line["loss"] for line in lines if "loss" in line)
@@ -72,5 +72,5 @@ def _measured(measurements: Sequence[Mapping[str, Any]], name: str, variants: Se
 
 
 def _of(variants: Sequence[str], by_variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what belongs to the variants, in their order."""
+    """Return the values of the variants, in order."""
     return {variant: by_variant[variant] for variant in variants if variant in by_variant}

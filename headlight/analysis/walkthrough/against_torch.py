@@ -67,7 +67,7 @@ def torch_numbers(
 
 
 def _why_not(outline: Outline) -> str | None:
-    """Return what the model's attention has, and torch's has not."""
+    """Return the features of the model's attention that torch's lacks."""
     config = outline.config
     if outline.is_rotated:
         return TURNS
@@ -129,7 +129,7 @@ def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]])
 def _added(
     outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
 ) -> Float[Tensor, "head query key"]:
-    """Return what is added to the scores of each head: of the distance, and -inf where nobody may look."""
+    """Return the bias of each head's scores: by the distance, and -inf where the mask forbids."""
     mask = values["mask"].astype(bool)
     added = np.zeros((outline.config.n_heads, *mask.shape)) if bias is None else bias
     return _tensor(np.where(mask, added, -np.inf))

@@ -52,7 +52,7 @@ class AttentionInputs:
 
 @torch.inference_mode()
 def attention_inputs(model: Transformer, walk: Walkthrough) -> AttentionInputs:
-    """Return what the attention of a walk was computed from.
+    """Return the inputs of the attention of a walk.
 
     Args:
         model: that was walked through.
@@ -108,7 +108,7 @@ def _bias_of(projection: nn.Linear) -> Float[np.ndarray, " width"]:
 
 
 def _rotation(model: Transformer, walk: Walkthrough, n_positions: int) -> Rotate | None:
-    """Return what turns queries and keys by their positions, in float64; None: nothing does."""
+    """Return the rotary positions of queries and keys in float64; None if there are none."""
     if not walk.outline.is_rotated:
         return None
     stack = model.get_submodule(walk.outline.stack)

@@ -67,7 +67,7 @@ class Formulas:
         return self._makers[name](row, column)
 
     def _attention(self) -> dict[str, Maker]:
-        """Return what fills in the formulas of the attention's quantities, by name."""
+        """Return the values in the formulas of the attention's quantities, by name."""
         outline, module = self._outline, self._outline.module
         read = "x_normalized" if outline.is_pre_norm else "x"
         looked_at = "memory" if outline.is_cross else read
@@ -93,7 +93,7 @@ class Formulas:
         }
 
     def _rest_of_the_block(self) -> dict[str, Maker]:
-        """Return what fills in the formulas after the attention, by name."""
+        """Return the values in the formulas after the attention, by name."""
         outline, block, is_pre = self._outline, self._outline.block, self._outline.is_pre_norm
         stream = "resid_mid" if is_pre else "normalized"
         crossed = "resid_mid_cross" if is_pre else "normalized_cross"

@@ -200,12 +200,12 @@ class Outline:
         return f"{self.origin_of_memory().norm}.hook_normalized"
 
     def _embedding(self) -> Origin:
-        """Return what the first block reads."""
+        """Return the input of the first block."""
         norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None
         return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:
-        """Return what a block passes on."""
+        """Return the output of a block."""
         block, (*earlier, last) = f"{stack}.blocks.{layer}", sublayers(self.config, stack)
         if not self.is_pre_norm:
             return Origin(sites=(f"{block}.{last.sum}",), norm=f"{block}.{last.norm}")

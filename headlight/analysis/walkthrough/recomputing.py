@@ -49,7 +49,7 @@ class Recomputed:
 
 
 def sites_to_recompute(outline: Outline) -> set[str]:
-    """Return what has to be captured of a model for its block to be computed once more."""
+    """Return the sites to capture for recomputing a block."""
     own = outline.self_attention
     sites = {*own.origin_of_x().sites, f"{own.module}.hook_mask"}
     if own.is_followed_by_cross:
@@ -183,7 +183,7 @@ def quantities_of(
 
 
 def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Float[Tensor, "head query key"] | None:
-    """Return what the distance adds to each head's scores, on the CPU; None: there is no such bias."""
+    """Return the position bias of each head's scores, on the CPU; None if there is none."""
     if not outline.has_bias:
         return None
     stack = model.get_submodule(outline.stack)
@@ -194,7 +194,7 @@ def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Flo
 
 
 def of_head(outline: Outline, name: str, captured: Float[Tensor, "..."]) -> Float[Tensor, "_ _"]:
-    """Return what was captured of a text at the site of a quantity, of the walk's head where there are heads."""
+    """Return the captured value of a quantity, of the walk's head if it has heads."""
     of_text = captured[0]
     if name.endswith("concat"):
         return of_text.transpose(0, 1).flatten(start_dim=1)

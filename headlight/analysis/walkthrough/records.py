@@ -193,7 +193,7 @@ PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed 
 def pair_factors(
     values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, query: int
 ) -> tuple[Float[np.ndarray, "key d_head"], Float[np.ndarray, "key d_head"]]:
-    """Return what is multiplied in a row of `PAIRS`: a query with each key, or the weight of each key with its value.
+    """Return the factors of a row of `PAIRS`: a query and each key, or the weight of each key and its value.
 
     Args:
         values: of the walk, by quantity.

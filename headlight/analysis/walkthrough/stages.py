@@ -99,7 +99,7 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
 
 
 def _notice(outline: Outline, name: str, forbids: bool) -> str:
-    """Return what is to be noticed of a stage in this model: its name, or a name of the case."""
+    """Return the note on a stage in this model: its name, or that of a special case."""
     config = outline.config
     if name == "input" and (outline.is_cross or outline.layer):
         return "input of cross-attention" if outline.is_cross else "input of later layers"
@@ -121,7 +121,7 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
 
 
 def _input(outline: Outline) -> str:
-    """Return what the attention reads, said as a sum."""
+    """Return the input of the attention as a sum."""
     config = outline.config
     if outline.is_cross:
         return "X → Q , M → K , M → V"

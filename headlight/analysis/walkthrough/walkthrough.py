@@ -93,7 +93,7 @@ class Walkthrough:
         return sum(array.nbytes for array in (*self._values.values(), *parts)) + self._recomputed.n_bytes
 
     def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
-        """Return what a query makes with each key.
+        """Return the product of a query with each key.
 
         Args:
             name: "elementwise", q ⊙ k, which sums to the dot product over `d_head`; or "weighted", each key's value

@@ -161,7 +161,7 @@ export function number(layout, name, pixels, size) {
 }
 
 export function legendOf({ layout }) {
-  // Returns what the numbers along the axes stand for, axis by axis: its name, and a text of all places.
+  // Returns the meaning of the numbers along each axis: its name, and a text of all positions.
   return Object.entries(layout.meta?.legend ?? {}).map(([name, labels]) => ({
     name: layout[name].title?.text ?? "",
     labels: labels.map(([place, text]) => `${place} ${text}`),

@@ -151,7 +151,7 @@ def head_overview(
 
 
 def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a group says to this reader; what it is made of is kept for all of them."""
+    """Return a group in the reader's language; its content is cached for all readers."""
     words: dict[str, Any] = {"title": say(group["title"])}
     if "strongest" in group:
         words["strongest"] = [

@@ -96,7 +96,7 @@ def _recipe(data: DecodingData) -> tuple[Expression, Expression]:
 
 
 def _arguments(data: DecodingData) -> dict[str, Any]:
-    """Return what is searched with."""
+    """Return the arguments of the search."""
     return {
         "n_beams": view_fields.N_BEAMS.value,
         "length_penalty": min(view_fields.PENALTY.value, LARGEST_ALPHA),
@@ -127,7 +127,7 @@ def _controls() -> None:
 
 
 def _search(data: DecodingData) -> Search:
-    """Search, and return what is drawn of it."""
+    """Search, and return the drawn beams."""
     tree: BeamTree
     greedy: tuple[DecodingStep, ...]
     with models.on(data.source.device):
@@ -188,7 +188,7 @@ def _node(
 
 
 def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
-    """Return what is most probable after a step."""
+    """Return the most probable tokens after a step."""
     assert step.prediction is not None, "the search has read it"
     result = step.prediction.candidates(N_ALTERNATIVES)
     return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in result)

@@ -63,11 +63,11 @@ class BlanksData:
         return self.at.steps[-1].position if self.next_place is None else self.next_place
 
     def blank_recipe(self, place: int | Expression) -> Expression:
-        """Return what the model says at a blank, or said just before it was filled, as code."""
+        """Return the prediction for a blank, just before it was filled if it is, as code."""
         return self.recipe.tree.read(self.filling_recipe.before(place)).blanks[place]
 
     def blank(self, place: int) -> "BlankPrediction":
-        """Return what the model says at a blank, or said just before it was filled."""
+        """Return the prediction for a blank, just before it was filled if it is."""
         blank: BlankPrediction = value_of(self.blank_recipe(place))
         return blank
 
@@ -89,7 +89,7 @@ class BlanksData:
 
 
 def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
-    """Return what is to be seen now, after what a person has just asked for.
+    """Return the data of the page, after the person's last action.
 
     Raises:
         HeadlightError: the model or the text has nothing to fill in, or the device fails.
@@ -138,7 +138,7 @@ def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
 
 
 def all_at_once(recipe: BlanksRecipe, filling: Expression) -> Expression:
-    """Return what the model says of all blanks at once, filled one at a time in the same order, as code."""
+    """Return the blanks filled one at a time in the order of their independent predictions, as code."""
     alone = named("alone", recipe.tree.at_once())
     choices = each("step", filling.steps, lambda step: (step.position, alone[step.position].token))
     return named("beside", recipe.tree.follow(choices))
@@ -169,7 +169,7 @@ def start_again() -> None:
 
 
 def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
-    """Return what the session, or the address, says was filled; nothing, and a note, where that cannot be."""
+    """Return the filled blanks of the session or the address; none, with a note, if that is impossible."""
     from transformer_core.decoding.filling import NOTHING
 
     written = view_fields.FILLED.value
@@ -190,7 +190,7 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
 
 
 def _granted(tree: "FillingTree", tokenizer: "Tokenizer", at: "Filling", request: Any) -> "Filling":
-    """Return what is filled after a request; a blank that is filled again opens those again that came after it.
+    """Return the filled blanks after a request; refilling a blank opens those that were filled after it.
 
     Raises:
         TextError: it cannot be done.

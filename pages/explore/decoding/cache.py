@@ -60,7 +60,7 @@ class CacheRecipe:
 
     @classmethod
     def of(cls, data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> "CacheRecipe":
-        """Return what the last token that was read left, and what its step cost."""
+        """Return the cache after the last token, and the cost of its step."""
         from transformer_core.decoding.cost import cache_bytes, step_cost, step_costs
 
         config, n_src = data.recipe.model.config, len(data.source_labels)

@@ -95,7 +95,7 @@ def _bars(data: DecodingData) -> None:
 
 
 def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribution:
-    """Return what may come next after a step that was read."""
+    """Return the candidates after a step."""
     from transformer_core.decoding.session import DecodingSession
 
     penalty = Sampling(repetition_penalty=data.session.sampling.repetition_penalty)
@@ -162,6 +162,6 @@ def _after(data: DecodingData, step: "DecodingStep") -> str:
 
 
 def _version(data: DecodingData, step: "DecodingStep") -> str:
-    """Return what tells this step from all others."""
+    """Return the key of this step."""
     identity = (data.source, data.view.text, [one.token for one in step.path()])
     return hashlib.sha256(repr(identity).encode()).hexdigest()

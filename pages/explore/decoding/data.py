@@ -64,7 +64,7 @@ class DecodingData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "DecodingData | None":
-        """Return what is to be seen now, written as far as it has to be; None where there is no text.
+        """Return the data of the page, with as many tokens as it needs; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -214,7 +214,7 @@ class DecodingData:
         return labels
 
     def said(self, steps: "Sequence[DecodingStep]") -> list[TokenFacts]:
-        """Return what there is to say of tokens that follow each other."""
+        """Return the descriptions of consecutive tokens."""
         forced = set(view_fields.BRANCHES.value[view_fields.BRANCH.value].forced)
         start = self.tree.start.position
         return [

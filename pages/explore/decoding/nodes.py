@@ -34,7 +34,7 @@ def given_nodes(data: DecodingData) -> list[Node]:
 
 
 def text_of(data: DecodingData, tokens: Sequence[int]) -> str:
-    """Return what tokens say, for reading."""
+    """Return the text of tokens."""
     return output_in_a_line(data.tokenizer.decode(tokens)) or say("(empty)")
 
 

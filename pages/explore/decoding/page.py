@@ -90,7 +90,7 @@ def decoding() -> None:
 
 
 def _data(card: ModelCard) -> DecodingData | None:
-    """Return what is to be seen; where the address asks for what cannot be, say so and offer to begin again."""
+    """Return the data of the page; if the address is invalid, say so and offer to start again."""
     try:
         return DecodingData.current(card)
     except HeadlightError as error:

@@ -200,7 +200,7 @@ def _row(
 
 
 def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
-    """Return what there is to say of a token: how probable it was, and what the model would rather have had there."""
+    """Return the description of a token: its probability, and the model's preferred token."""
     assert step.decision is not None, "the given tokens are not drawn here"
     first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
     names = data.tokenizer.labels([one.token for one in first])

@@ -150,7 +150,7 @@ def _text(data: DecodingData, branch: "Sequence[DecodingStep]") -> str:
 
 
 def _ends(data: DecodingData) -> list[str]:
-    """Return what each branch says; where all begin alike, from shortly before the first place where two part."""
+    """Return the text of each branch, from shortly before the first difference on."""
     texts = [_text(data, branch) for branch in data.branches]
     if len(texts) == 1:
         return texts

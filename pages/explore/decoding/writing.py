@@ -75,7 +75,7 @@ def _tokens(data: DecodingData) -> list[Token]:
 
 
 def _token(said: TokenFacts) -> Token:
-    """Return what there is to say of a token, as the component takes it."""
+    """Return the description of a token for the component."""
     return Token(
         label=said.label,
         kind="given" if said.kind == "given" else "written",

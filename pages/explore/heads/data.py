@@ -41,7 +41,7 @@ class HeadsData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "HeadsData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the page; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -69,7 +69,7 @@ class HeadsData:
         return self.picture_of(self.spec)
 
     def picture_of(self, spec: ViewSpec) -> HeadPicture:
-        """Return what a spec shows of the chosen attention; made once for all sessions.
+        """Return the picture of the chosen attention by a spec, cached for all sessions.
 
         Raises:
             HeadlightError: nothing of it can be drawn.
@@ -83,7 +83,7 @@ class HeadsData:
         return readings.recipe(self.source, self.card.config, self.view.text, self.view.target)
 
     def recipe_of(self, spec: ViewSpec) -> Expression:
-        """Return what a spec shows of the chosen attention as code."""
+        """Return the picture of the chosen attention by a spec, as code."""
         attention = self.view.attention
         drawn = call(picture, self.recipe.attention_maps[attention], spec, Unpacked(self.recipe.sides(attention)))
         return named("shown", cache.kept(mark("attention maps"), drawn))
@@ -94,7 +94,7 @@ class HeadsData:
         return self.axis_names_of(self.view.attention)
 
     def axis_names_of(self, attention: str) -> dict[str, Any]:
-        """Return what queries and keys of an attention are."""
+        """Return the names of an attention's queries and keys."""
         kind, architecture = ATTENTIONS[attention], self.model_run.architecture
         queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
         return {
@@ -155,7 +155,7 @@ class HeadsData:
 
 
 def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
-    """Return what the controls ask for."""
+    """Return the spec of the controls."""
     n_layers, n_heads = model_run.attention_maps[view.attention].shape[:2]
     heads: tuple[HeadShare, ...] = view_fields.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
     if view_fields.MEAN.value == "all":

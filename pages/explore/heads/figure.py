@@ -32,7 +32,7 @@ MOST_LINES = 512  # tokens on a side that lines can be told apart between
 
 
 def show(data: HeadsData) -> HeadPicture | None:
-    """Draw the head; return what was drawn, or None where nothing could be."""
+    """Draw the head; return its picture, or None if it could not be drawn."""
     try:
         shown = data.picture
     except HeadlightError as error:
@@ -90,7 +90,7 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
 
 
 def _preview(data: HeadsData) -> Mapping[str, Any] | None:
-    """Return what it takes to draw another head as soon as it is clicked; None where no single head is drawn."""
+    """Return the data for drawing another head as soon as it is clicked; None if no single head is drawn."""
     spec, view = data.spec, data.view
     if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
@@ -194,7 +194,7 @@ def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
 
 
 def _units(shown: HeadPicture, side: str) -> list[str]:
-    """Return what the rows or the columns stand for; in an overview, the places of each block."""
+    """Return the meaning of the rows or columns; in an overview, the positions of each block."""
     labels, n = getattr(shown, side).labels, shown.values.shape[side == "keys"]
     if not shown.blocks:
         return list(labels)

@@ -100,7 +100,7 @@ def _arrays(data: HeadsData, pooled: Pooled) -> dict[str, np.ndarray]:
 
 
 def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
-    """Return what rows and columns stand for: a place in the text and its token, or the places of a block."""
+    """Return the meaning of rows and columns: a position and its token, or the positions of a block."""
     units = {}
     for side, labels, n in zip(("query", "key"), data.model_run.labels(attention), heads.mask.shape[1:], strict=True):
         starts = [cell * len(labels) // n for cell in range(n + 1)]

@@ -126,7 +126,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
 
 
 def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
-    """Return what is drawn of a hook point: its picture, and what its rows and columns are."""
+    """Return the picture of a hook point, and the meaning of its rows and columns."""
     values = data.values(stage.site)
     stem = stage.site.rpartition(".")[2]
     labels = data.labels[data.stack_of(data.box)]

@@ -86,7 +86,7 @@ def show(data: ArchitectureData) -> None:
 
 
 def _here(data: ArchitectureData) -> str:
-    """Return what the marked length is that of."""
+    """Return the description of the marked length."""
     return say("as entered") if data.has_typed_shapes else say("this text")
 
 
@@ -188,7 +188,7 @@ def _figure(
 
 
 def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:
-    """Return what there is to notice."""
+    """Return the notes."""
     config = data.card.config
     result = [say(BOTH)] if config.architecture == "encoder_decoder" else []
     if not config.d_ff:

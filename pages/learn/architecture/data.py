@@ -42,7 +42,7 @@ class ArchitectureData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "ArchitectureData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the page; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -126,7 +126,7 @@ class ArchitectureData:
         return sizes(self.card.config, box, batch=self.batch, lengths=self.shape_lengths)
 
     def values(self, site: str) -> "np.ndarray":
-        """Return what passed a hook point while this text was read.
+        """Return the value at a hook point for this text.
 
         Raises:
             HeadlightError: the model cannot be run.

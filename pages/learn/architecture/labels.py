@@ -19,7 +19,7 @@ ENDS = {"self_attn": mark("self-attention"), "cross_attn": mark("cross-attention
 
 
 def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> BoxLabel:
-    """Return what stands on a block.
+    """Return the label of a block.
 
     Args:
         config: of the model.
@@ -101,7 +101,7 @@ def _sub(config: ModelConfig, box: Box) -> str:
 
 
 def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
-    """Return what is said of a block where a person points at it."""
+    """Return the tip of a block."""
     result = stages(config, box)
     numbers = sizes(config, box, batch=1, lengths=lengths)
     first, last = (shape_in_words(in_numbers(stage.axes[1:], numbers)) for stage in (result[0], result[-1]))
@@ -113,7 +113,7 @@ def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
 
 
 def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
-    """Return what an attention may not look at."""
+    """Return the keys that an attention must not see."""
     if box.kind != "attention":
         return []
     is_cross, window = box.part == "cross_attn", config.at_layer(box.layer or 0).sliding_window

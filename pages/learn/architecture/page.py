@@ -85,7 +85,7 @@ def _code(data: ArchitectureData) -> str:
 
 
 def _data(card: ModelCard) -> ArchitectureData | None:
-    """Return what is to be seen; where it cannot be, say so."""
+    """Return the data of the page; if that is impossible, say so."""
     try:
         data = ArchitectureData.current(card)
     except HeadlightError as error:

@@ -104,7 +104,7 @@ def _difference(n: int, of_own: int) -> str:
 
 
 def look(data: ArchitectureData) -> str:
-    """Return what to look for in this model."""
+    """Return the hint on what to look for in this model."""
     config = data.card.config
     by_part = _by_part(config)
     largest = max(by_part, key=lambda part: by_part[part])

@@ -100,7 +100,7 @@ def title(config: ModelConfig, box: Box) -> str:
 
 
 def does(config: ModelConfig, box: Box) -> str:
-    """Return what a box does, in a sentence."""
+    """Return a sentence on the function of a box."""
     if box.kind == "attention":
         return _ATTENDS["cross" if box.part == "cross_attn" else box.stack]
     if box.kind == "positions":

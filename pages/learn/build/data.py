@@ -37,7 +37,7 @@ class BuildData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "BuildData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the page; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, the text cannot be read by it, or its attention has parts that

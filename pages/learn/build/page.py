@@ -51,7 +51,7 @@ def build() -> None:
 
 
 def _data() -> BuildData | None:
-    """Return what is to be seen; where this head cannot be built, say why."""
+    """Return the data of the page; if this head cannot be built, say why."""
     try:
         return BuildData.current(models.available(view_fields.PAGE)[state.current().model])
     except HeadlightError as error:

@@ -28,7 +28,7 @@ def show(data: BuildData) -> None:
 
 
 def sentence(data: BuildData, verdict: Verdict) -> str:
-    """Return what is said of a line."""
+    """Return the message about a line."""
     if verdict.is_right:
         return say(RIGHT)
     reasons = [prose.sentence(reason) for reason in verdict.reasons]

@@ -91,7 +91,7 @@ def _term(term: Term) -> None:
 
 
 def _view_of(term: Term) -> dict[str, str]:
-    """Return what the address of the page says that shows a term: of the chosen model, unless it takes another one."""
+    """Return the query of a link to a term's page: with the chosen model, unless it needs another one."""
     view = dict(term.view)
     if not view or state.MODEL.key in view:
         return view

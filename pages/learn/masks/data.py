@@ -58,7 +58,7 @@ class MasksData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "MasksData":
-        """Return what is to be seen now.
+        """Return the data of the page.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -143,7 +143,7 @@ class MasksData:
         return outcome
 
     def written(self, choice: "Expression | MaskChoice") -> Expression:
-        """Return what the model writes on its own under some masks, as code."""
+        """Return the free-running output of the model under some masks, as code."""
         from headlight.analysis.masks.run import write_masked
 
         return _kept(self.source, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
@@ -170,7 +170,7 @@ class MasksData:
         return named("masks", _kept(self.source, result))
 
     def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
-        """Return what moves where each token is changed, as code.
+        """Return the effect of changing each token, as code.
 
         Args:
             name: in the code.
@@ -189,21 +189,21 @@ class MasksData:
         return named(name, _kept(self.source, call(leak, model, *arguments)))
 
     def changed(self, place: int, token: int) -> Expression:
-        """Return what the model says of its target tokens, before and after one token is changed, as code."""
+        """Return the predictions of the target tokens, before and after one token is changed, as code."""
         from headlight.analysis.masks.leak import changed_token
 
         result = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
         return named("changed", _kept(self.source, result))
 
     def steps(self) -> Expression:
-        """Return what the decoder says in one pass, and step by step, as code."""
+        """Return the decoder's output in one pass, and step by step, as code."""
         from headlight.analysis.masks.inference import steps
 
         result = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
         return named("found", _kept(self.source, result))
 
     def dropped(self, probability: float, seed: int) -> Expression:
-        """Return what dropout on all patterns does to the chosen head and to the output, as code."""
+        """Return the effect of dropout on all patterns on the chosen head and on the output, as code."""
         from headlight.analysis.masks.dropout import run_dropout
 
         head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
@@ -212,7 +212,7 @@ class MasksData:
         return named("dropped", _kept(self.source, result))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
-        """Return what the decoder writes by (is masked, has a cache)."""
+        """Return the decoder's output by (is masked, has a cache)."""
         from headlight.analysis.masks.inference import write_four_ways
 
         model, tokenizer = self.loaded

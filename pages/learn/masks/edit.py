@@ -59,7 +59,7 @@ def show(data: MasksData) -> None:
 
 
 def _edit(data: MasksData) -> Edit | None:
-    """Return what the chosen masks do to the output; None where they are the model’s own, or there is no output."""
+    """Return the effect of the chosen masks on the output; None if they are the model’s, or there is no output."""
     if data.is_own or not data.text.judged or not data.card.config.unembed:
         return None
     view, outcome = data.view, data.outcome
@@ -169,7 +169,7 @@ def _matrix(data: MasksData, *, is_seen: bool = True) -> None:
 
 
 def _hint(outcome: "MaskOutcome") -> str:
-    """Return what stands below the pictures while no cell is pointed at."""
+    """Return the text below the pictures while no cell is pointed at."""
     rows = outcome.head.empty_rows
     if not rows:
         return say("Point at a cell to see it in all three pictures, with its numbers here.")
@@ -183,7 +183,7 @@ def _hint(outcome: "MaskOutcome") -> str:
 
 
 def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -> Outputs:
-    """Return what the model says with its own masks and, if it may be seen, with the chosen ones; or nothing at all."""
+    """Return the output with the model's masks and, if it may be shown, with the chosen ones; or nothing."""
     text = data.text
     query_side, _ = ends(data.view.attention)
     if not data.card.config.unembed:
@@ -239,7 +239,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
 
 
 def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
-    """Return what the model says in words: what it writes on its own, or fills in."""
+    """Return the model's output as text: free-running, or with blanks filled."""
     with_own, with_these = say("Model’s masks"), say("Edited masks")
     if not data.card.config.has_decoder:
         before, now = (", ".join(message.labels) for message in (outcome.before, outcome.now))

@@ -139,7 +139,7 @@ def _controls(data: MasksData) -> int:
 
 
 def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
-    """Return what stands in the place of each token, and what is to be said of a typed one."""
+    """Return the replacement of each token, and the note on a typed one."""
     from headlight.analysis.masks.leak import other_tokens
 
     tokens = data.alone.inputs[data.alone.output_side]
@@ -174,7 +174,7 @@ def _other(data: MasksData) -> "MaskChoice":
 
 
 def _title(data: MasksData, other: "MaskChoice") -> str:
-    """Return what the masks beside the model's own are called."""
+    """Return the name of the masks other than the model's."""
     if data.is_own:
         return (
             say("Without a causal mask") if data.card.config.has_decoder else say("With a causal mask, for comparison")

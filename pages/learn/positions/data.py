@@ -60,7 +60,7 @@ class PositionsData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "PositionsData":
-        """Return what is to be seen now."""
+        """Return the data of the page."""
         state.fit(card)
         view = state.current()
         source = view.source(card)

@@ -96,7 +96,7 @@ def n_heads(data: PositionsData) -> int:
 
 
 def learned_bias(data: PositionsData) -> Expression:
-    """Return what the model learned for its buckets."""
+    """Return the learned biases of the buckets."""
     from headlight.analysis.positions import bias
 
     return named("found", call(bias.learned_bias, data.source.recipe()[0], data.stack, data.n))
@@ -129,7 +129,7 @@ def shares_of_heads(data: PositionsData) -> Expression:
 
 
 def shuffled(data: PositionsData) -> Expression:
-    """Return what the model makes of the words in another order."""
+    """Return the model's output for the words in another order."""
     from headlight.analysis.positions.shuffled_words import shuffle_words
 
     view, seed = data.view, view_fields.SEED.value

@@ -87,10 +87,10 @@ def _in_words(place: int, columns: "tuple[Column, ...]") -> str:
 
 
 def _tick(column: "Column") -> str:
-    """Return what stands above a column of a small table."""
+    """Return the header of a column of a small table."""
     return f"{column.function}\n÷ {denominator(column)}"
 
 
 def denominator(column: "Column") -> str:
-    """Return what the position is divided by, with six digits."""
+    """Return the divisor of the position, with six digits."""
     return f"{column.denominator:#.6g}".removesuffix(".")

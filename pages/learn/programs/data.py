@@ -74,7 +74,7 @@ class ProgramsData:
 
     @classmethod
     def current(cls) -> "ProgramsData":
-        """Return what is to be seen now.
+        """Return the data of the page.
 
         Raises:
             HeadlightError: the program cannot be read or compiled, or its model cannot read the input.

@@ -100,7 +100,7 @@ def _editor() -> DeltaGenerator:
 
 
 def _usual_attends() -> str:
-    """Return what a query of the chosen example may attend to."""
+    """Return the keys that a query of the chosen example may attend to."""
     is_causal = hl.programs.EXAMPLES[view_fields.PROGRAM.value].is_causal
     return view_fields.EARLIER if is_causal else view_fields.ALL
 
@@ -133,7 +133,7 @@ def _line_of_mistake() -> int | None:
 
 
 def _save(name: str) -> str:
-    """Save the model that is shown; return what came of it."""
+    """Save the shown model; return the result."""
     try:
         shown = ProgramsData.current().shown
         model, tokenizer = shown.model

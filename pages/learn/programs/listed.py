@@ -35,12 +35,12 @@ def show(data: ProgramsData) -> None:
 
 
 def parts_of(line: LineRun) -> list[str]:
-    """Return what computes a line: heads, and layers whose feed-forward networks do."""
+    """Return the parts that compute a line: heads, and layers with feed-forward networks."""
     return [f"L{layer}.H{head}" for layer, head in line.heads] + [f"L{layer}.FFN" for layer in line.layers]
 
 
 def written(values: Sequence[object] | None, *, is_selector: bool) -> tuple[str, ...]:
-    """Return what a line computes at each token, in words: of a selector, at which positions the keys are."""
+    """Return the result of a line at each token, as text: for a selector, the positions of the keys."""
     if is_selector:
         return tuple(", ".join(map(str, keys)) or "–" for keys in values or ())  # type: ignore[call-overload]
     return tuple(f"({', '.join(map(str, of))})" if isinstance(of, tuple) else str(of) for of in values or ())

@@ -50,7 +50,7 @@ class StageData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "StageData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the page; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -146,7 +146,7 @@ class StageData:
                 value_of(self.captured).keep(*sites_of(self.lanes))
 
     def values(self, site: str) -> np.ndarray:
-        """Return what passed a hook point, without the axis of the batch.
+        """Return the value at a hook point without the batch axis.
 
         Raises:
             HeadlightError: the model cannot be run.

@@ -70,7 +70,7 @@ def show() -> None:
 
 
 def _drawn() -> StageData | None:
-    """Draw the stage, and return what it shows; where the text cannot be read, say why and offer to begin again."""
+    """Draw the stage, and return its data; if the text cannot be read, say why and offer to start again."""
     card = models.available(view_fields.PAGE)[state.current().model]
     try:
         with st.spinner(say("Reading the text …"), show_time=True):

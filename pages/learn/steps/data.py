@@ -43,7 +43,7 @@ class StepsData:
 
     @classmethod
     def current(cls, card: ModelCard) -> "StepsData | None":
-        """Return what is to be seen now; None where there is no text.
+        """Return the data of the page; None without a text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.

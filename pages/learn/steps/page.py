@@ -67,7 +67,7 @@ def steps() -> None:
 
 
 def _data() -> StepsData | None:
-    """Return what is to be seen; where this head cannot be walked through, say why."""
+    """Return the data of the page; if this head cannot be walked through, say why."""
     try:
         return StepsData.current(models.available(view_fields.PAGE)[state.current().model])
     except HeadlightError as error:

@@ -56,7 +56,7 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
 
 
 def sources(model_run: Expression, source: Source, head: HeadName) -> Expression:
-    """Return what the scores of a head are made of, as code; arguments as for `walk`."""
+    """Return the sources of a head's scores, as code; arguments as for `walk`."""
     from headlight.analysis.flow.score_sources import score_sources
 
     model = source.recipe()[0]

@@ -52,7 +52,7 @@ def linked() -> Mapping[str, tuple[str, ...]]:
 
 
 def not_read() -> list[str]:
-    """Return what lies in a teacher's folder and is no lesson for its ending alone."""
+    """Return the files in a teacher's folder that are not lessons only because of their ending."""
     from pages.learn.tour.lesson_engine import folder
 
     return folder.not_read(own_folder(), language())
@@ -95,7 +95,7 @@ def text_of(lesson: "Lesson", card: ModelCard) -> str:
 
 
 def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
-    """Return what the address of a link says: the lesson's model, text and head, and what the link says itself.
+    """Return the query of a link: the lesson's model, text and head, and the link's own values.
 
     Args:
         lesson: that the link belongs to.

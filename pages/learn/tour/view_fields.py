@@ -32,7 +32,7 @@ def see(name: str) -> None:
 
 
 def answers(name: str) -> tuple[str | None, ...]:
-    """Return what was answered in a chapter."""
+    """Return the answers in a chapter."""
     results: tuple[str | None, ...] = (_ANSWERS.value or {}).get(name, ())
     return results
 

@@ -60,7 +60,7 @@ def show() -> None:
 
 
 def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
-    """Yield what a lesson can name: figures, quantities, functions, mistakes and pages."""
+    """Yield the names for lessons: figures, quantities, functions, mistakes and pages."""
     from pages.learn.tour.lesson_engine.catalogue import KINDS
     from pages.learn.tour.lesson_engine.evidence import OF_SIX_WORDS
     from pages.learn.tour.lesson_engine.functions import NAMES

@@ -80,7 +80,7 @@ def _cards(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
 
 
 def _kind(card: ModelCard) -> str:
-    """Return what a model does."""
+    """Return the description of a model."""
     return say(KIND_IN_WORDS[card.kind] if card.config.unembed else NO_PREDICTIONS)
 
 

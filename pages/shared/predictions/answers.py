@@ -22,7 +22,7 @@ def is_on() -> bool:
 
 
 def given() -> Mapping[str, Prediction | None]:
-    """Return what was predicted, by the names of the edits."""
+    """Return the predictions by the names of the edits."""
     results: Mapping[str, Prediction | None] = _GIVEN.value or {}
     return results
 

@@ -6,7 +6,7 @@ _A_YEAR = 365 * 24 * 3600  # s
 
 
 def read(name: str) -> str:
-    """Return what the browser kept as this session began, unchecked; "" where it kept nothing."""
+    """Return the value that the browser had stored when this session began, unchecked; "" if none."""
     return st.context.cookies.get(name, "")
 
 

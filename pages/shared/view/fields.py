@@ -52,7 +52,7 @@ class Choice:
         st.session_state[self.key] = value
 
     def pop(self) -> Any:
-        """Return what is chosen, and choose the usual value."""
+        """Return the choice, and reset it to the default."""
         return st.session_state.pop(self.key, self.usual)
 
     def selectbox(self, label: str, options: Iterable[Any], **how: Any) -> None:
@@ -180,7 +180,7 @@ class Field(Choice):
             self.set(self.read(wanted[self.name]))
 
     def parameters(self) -> dict[str, str]:
-        """Return what the URL says of it: nothing where it is as usual, or as the page finds it without one."""
+        """Return its value in the URL: none if it is the default."""
         is_usual = self.value in (self.usual, st.session_state.get(f"{self.key}-found", self.usual))
         return {} if is_usual else {self.name: self.write(self.value)}
 
@@ -209,7 +209,7 @@ class TextField(Field):
 
 
 def sent(key: str, event: str) -> Any:
-    """Return what the component of this key sent for this run; None: nothing of this name."""
+    """Return the value that the component of this key sent for this run; None: none of this name."""
     return st.session_state.get(key, {}).get(event)
 
 
@@ -227,7 +227,7 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
 
 
 def written(fields: Sequence[Field]) -> dict[str, str]:
-    """Return what the URL says of the fields: those that are not as usual."""
+    """Return the fields in the URL: those without their default."""
     return {name: value for field in fields for name, value in field.parameters().items()}
 
 
@@ -256,7 +256,7 @@ def number(text: str) -> int:
 
 
 def number_pair(wanted: str) -> Callable[[str], tuple[int, int]]:
-    """Return what reads two whole numbers with a point between them, such as "7.12".
+    """Return a parser of two whole numbers with a point between them, such as "7.12".
 
     Args:
         wanted: a message that says the format.

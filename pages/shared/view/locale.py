@@ -40,7 +40,7 @@ def choose() -> None:
 
 
 def published() -> dict[str, str]:
-    """Return what the URL says of the language."""
+    """Return the language in the URL."""
     chosen = st.session_state.get(LANGUAGE, _of_browser())
     return {} if chosen == _of_browser() else {LANGUAGE: chosen}
 
@@ -54,7 +54,7 @@ def _switch() -> None:
 
 
 def _of_reader() -> str:
-    """Return what the person chose whose page is being made; English where none is, as while the server warms up."""
+    """Return the reader's language; English without a reader, as while the server warms up."""
     if not is_in_a_run():
         return ENGLISH
     return str(st.session_state.get(LANGUAGE, ENGLISH))

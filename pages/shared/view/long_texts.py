@@ -13,7 +13,7 @@ MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a long
 
 
 def packed_name(name: str) -> str:
-    """Return what the URL calls a packed text of this name."""
+    """Return the name of a packed text in the URL."""
     return "packed" if name == "text" else f"packed-{name}"
 
 

@@ -21,7 +21,7 @@ class SharedValue:
     event: str  # the trigger that brings what a person chose
 
     def heard(self) -> Any:
-        """Return what a person chose before this run, unchecked; None: nothing. To be called in the callback."""
+        """Return the choice before this run, unchecked; None: none. To be called in the callback."""
         match sent(self.key, self.event):
             case {"revision": int(revision), "value": value}:
                 latest, _, payload = self._kept.value
@@ -30,7 +30,7 @@ class SharedValue:
         return None
 
     def payload(self, value: Any, *, echoes: bool = True) -> dict[str, Any]:
-        """Return what the component is told.
+        """Return the data for the component.
 
         Args:
             value: what holds now.

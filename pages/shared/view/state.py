@@ -89,7 +89,7 @@ class View:
         return self.text if isinstance(self.text, str) else " ".join(self.text)
 
     def source(self, card: ModelCard, *, continues: bool | None = None, is_changed: bool = True) -> Source:
-        """Return what reads the text.
+        """Return the call that reads the text.
 
         Args:
             card: of the model.

@@ -112,7 +112,7 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
 
 
 def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
-    """Return what the model of a run, or of one that reads like it, made of a fixed text after a step.
+    """Return the result of a run's model, or of one that reads like it, for a fixed text after a step.
 
     Raises:
         HeadlightError: this snapshot cannot be read.
@@ -121,7 +121,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
 
 
 def pictures(read: FilmRead) -> Pictures:
-    """Return what the overview plays: its groups, a byte per cell and snapshot, and the strongest cell of each."""
+    """Return the data of the overview's film: its groups, a byte per cell and snapshot, and each strongest cell."""
     return cache.get(mark("snapshot thumbnails"), read.identity, lambda: _pictures(read))
 
 

@@ -94,7 +94,7 @@ def heatmap(data: SnapshotData) -> None:
 
 
 def _preview(data: SnapshotData) -> dict[str, Any]:
-    """Return what it takes to draw other snapshots while the film is played, and other heads when clicked."""
+    """Return the data for drawing other snapshots while the film is played, and other heads when clicked."""
     attention, layer, head = data.head
     return {
         "attention": attention,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
-    """Return what was measured of the heads, and when they took up habits; nothing where it cannot be read."""
+    """Return the measurements of the heads, and when they specialised; none if they cannot be read."""
     from headlight.analysis.training.head_history import HeadHistory, appearances
 
     try:
@@ -49,7 +49,7 @@ def losses(run: Run) -> "dict[str, Curve]":
 
 
 def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float]]]:
-    """Return what is drawn above the slider: the loss, and the probability of the target."""
+    """Return the curves above the slider: the loss, and the probability of the target."""
     from headlight.analysis.training.curves import smoothed
     from headlight.analysis.training.film_reading import values_at
 

@@ -48,7 +48,7 @@ def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
 
 
 def snapshot(data: SnapshotData, step: int, name: str, *, run: Run | None = None) -> Expression:
-    """Return what a snapshot made of the text that is shown, under a name; `run`: the training, where it is another."""
+    """Return a snapshot's result for the shown text, under a name; `run`: another training."""
     from headlight.analysis.training.film_reading import read_snapshots
 
     of = film(data.run) if run is None else film(run, "other_film")

@@ -123,7 +123,7 @@ def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
 
 
 def _remarks(read: FilmRead) -> list[str]:
-    """Return what a person should know before trusting the view."""
+    """Return the warnings about the view."""
     reading, remarks = read.reading, []
     if read.damaged:
         text = ", ".join(localized(snapshot.step) for snapshot in read.damaged[:8])

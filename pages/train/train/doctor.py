@@ -70,7 +70,7 @@ def _failure(run: Run) -> Message:
 
 
 def _stats(run: Run) -> "CorpusStats | None":
-    """Return what is known of the run's corpus, if that was looked at before."""
+    """Return the statistics of the run's corpus, if it was analysed before."""
     from transformer_core.corpora.corpus_stats import kept_stats
 
     request = run.request or {}

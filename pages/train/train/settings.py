@@ -76,7 +76,7 @@ _PRESETS = {
 
 
 def preset_in_words(name: str) -> str:
-    """Return what a preset is."""
+    """Return the description of a preset."""
     return say(_PRESETS.get(name, name))
 
 
@@ -86,7 +86,7 @@ def _in_words(name: str, option: str) -> str:
 
 
 def _about(name: str) -> str | None:
-    """Return what a setting does, with a link to its definition, where it is a term of the glossary."""
+    """Return the help of a setting, with a link to its definition if it is in the glossary."""
     term = _TERMS.get(name)
     return prose.with_links(say(TERMS[term].meaning), definitions(term)) if term else None
 

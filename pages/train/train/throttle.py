@@ -25,7 +25,7 @@ class _Made(Generic[Value]):
 
 
 def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
-    """Return what `make()` gives, or gave a moment ago: the longer it takes, the less often it is called.
+    """Return `make()`, or its recent result: the longer it takes, the less often it is called.
 
     Args:
         key: of the thing in the session.

@@ -240,7 +240,7 @@ def _heads_over_time(run: Run) -> None:
 
 
 def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
-    """Return what was measured of the heads, and which of them took up a habit."""
+    """Return the measurements of the heads, and which of them specialised."""
     from headlight.analysis.training.head_history import HeadHistory, appearances
 
     history = HeadHistory.from_records(runs.head_records(run))
@@ -253,6 +253,6 @@ def _appeared(sentences: Sequence[str]) -> None:
 
 
 def _seen_of(run: Run) -> tuple[object, ...]:
-    """Return what tells two views of a training apart, but for the steps that go by while it runs."""
+    """Return a key that distinguishes views of a training, regardless of its steps."""
     step = run.step if run.state != "running" else None
     return run_models.version(run), run.state, step, st.context.theme.type, language()

@@ -16,7 +16,7 @@ function drawn(storage, data) {
   return told;
 }
 
-/** Draw it and stay; return what takes it away. */
+/** Draw it and stay; return a function that removes it. */
 function mounted(data, told) {
   const setTriggerValue = (...message) => told.push(message);
   return show({ data: { store: "s", parts: {}, isRestored: false, ...data }, setTriggerValue });

@@ -98,7 +98,7 @@ def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def run_lines(lines: str) -> tuple[dict[str, Any], str]:
-    """Run the lines of "Show the code"; return what they define, and what they print."""
+    """Run the lines of "Show the code"; return the names that they define, and their output."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with redirect_stdout(io.StringIO()) as printed:
         exec(compile(lines, "the code of the page", "exec"), names)  # in the tests alone: it is what the page shows

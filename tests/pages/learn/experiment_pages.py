@@ -32,7 +32,7 @@ def make(place: Path, request: ExperimentRequest) -> Path:
 
 
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Let the app find its runs in an empty place and start nothing; return what it would have started."""
+    """Let the app find its runs in an empty folder and start nothing; return the commands that it would have run."""
     actual: list[list[str]] = []
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
@@ -50,7 +50,7 @@ def opened(open_app: OpenApp, page: str, **parameters: str) -> AppTest:
 
 
 def figures(app: AppTest) -> Iterator[Mapping[str, Any]]:
-    """Yield what was sent to each live figure."""
+    """Yield the data sent to each live figure."""
     for element in app.get("bidi_component"):
         if element.proto.component_name == "headlight.figure":
             yield json.loads(element.proto.json)

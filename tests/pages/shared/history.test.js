@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 
 const source = await readFile(new URL("../../../pages/shared/history.js", import.meta.url), "utf8");
 
-/** Return what is written to the browser's history when these events and calls come in this order. */
+/** Return the entries of the browser's history after these events and calls in this order. */
 function after(...happens) {
   const listeners = {};
   const written = [];

@@ -7,7 +7,7 @@ import { JSDOM } from "jsdom";
 
 const source = await readFile(new URL("../../../pages/shared/line_breaks.js", import.meta.url), "utf8");
 
-/** Return what is inserted, and whether the page hears of it, when this happens in the box of this class. */
+/** Return the inserted text, and whether the page hears of it, when this happens in the box of this class. */
 function after(name, kind, more) {
   const { window } = new JSDOM(`<div data-testid="stElementContainer" class="a ${name}"><input></div>`, { runScripts: "outside-only" });
   const input = window.document.querySelector("input");

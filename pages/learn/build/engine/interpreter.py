@@ -167,7 +167,7 @@ class _Run(Evaluator[Value]):
         return False
 
     def _call(self, node: ast.Call) -> Value:
-        """Return what a function, or a method of an array, gives."""
+        """Return the value of a function, or of an array's method."""
         of: tuple[Value, ...] = ()
         match node.func:
             case ast.Name(name) if callable(rotate := self._given.get(name)):
@@ -201,7 +201,7 @@ class _Run(Evaluator[Value]):
         return name
 
     def _of_given(self, name: str, function: Callable[[np.ndarray], np.ndarray], node: ast.Call) -> Value:
-        """Return what a function of the model gives, which checks its argument."""
+        """Return the value of a function of the model, which checks its argument."""
         if len(node.args) != 1 or node.keywords:
             raise LineError("these are not the arguments of {name}", name=name)
         x = array(self.value(node.args[0]))

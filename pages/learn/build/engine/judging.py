@@ -91,7 +91,7 @@ def _probed(bench: Workbench, place: int, line: str, result: np.ndarray) -> Verd
 
 
 def _numbers(line: str, step: Step, given: Given) -> np.ndarray:
-    """Return what a line computes, as an array of float64.
+    """Return the result of a line as an array of float64.
 
     Raises:
         LineError: the line cannot be run.
@@ -118,7 +118,7 @@ def _differences(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def _known(step: Step, given: Given, result: np.ndarray, others: Mapping[str, np.ndarray]) -> tuple[Message, ...]:
-    """Return what is wrong, where it is one of the known mistakes, or another variable."""
+    """Return the message if a line is a known mistake, or another variable."""
     for line, why in step.mistakes:
         if not line:
             continue
@@ -136,7 +136,7 @@ def _known(step: Step, given: Given, result: np.ndarray, others: Mapping[str, np
 
 
 def _of_shape(step: Step, result: np.ndarray, expected: np.ndarray, known: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return what is wrong with the shape."""
+    """Return the message about a wrong shape."""
     wanted = shape_in_words(expected)
     if not result.ndim:
         return (Message(A_NUMBER, wanted=wanted), *known)
@@ -147,7 +147,7 @@ def _of_shape(step: Step, result: np.ndarray, expected: np.ndarray, known: tuple
 
 
 def _of_numbers(result: np.ndarray, expected: np.ndarray) -> tuple[Message, ...]:
-    """Return what the numbers tell, where no known mistake gives them."""
+    """Return the message about wrong numbers of no known mistake."""
     if result.ndim == 2 and is_close(result.T, expected):
         return (Message(TRANSPOSED),)
     if np.isnan(result).any():

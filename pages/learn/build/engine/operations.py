@@ -133,7 +133,7 @@ def where(budget: Budget, condition: Value, input: Value, other: Value) -> Value
 
 
 def number(budget: Budget, value: Value) -> Value:
-    """Return what `float` makes of a number, or of the texts that mean infinity."""
+    """Return `float` of a number, or of the texts that mean infinity."""
     if isinstance(value, str) and re.fullmatch(r"[+-]?inf(inity)?", value.strip().lower()):
         return float(value)
     if isinstance(value, PLAIN_NUMBERS):
@@ -203,7 +203,7 @@ def largest(budget: Budget, input: Value, dim: Value = None, keepdim: Value = Fa
 
 
 def _reduced(function: Callable[..., np.ndarray], budget: Budget, input: Value, dim: Value, keepdim: Value) -> Value:
-    """Return what a function makes of the numbers along some dimensions, or of all."""
+    """Return a function of the numbers along some dimensions, or of all."""
     x = floats(array(input))
     axes = tuple({axis_of(one, x.ndim) for one in spread((dim,))}) if dim is not None else tuple(range(x.ndim))
     if not x.size:

@@ -112,7 +112,7 @@ def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
 
 
 def listed(budget: Budget, input: Value, dim: Value = 0) -> Value:
-    """Return what `list` and `unbind` give, arrays along a dimension, as one array: `concat` takes it."""
+    """Return the result of `list` and `unbind`, arrays along a dimension, as one array, for `concat`."""
     x = array(input)
     return np.moveaxis(x, axis_of(dim, x.ndim), 0)
 

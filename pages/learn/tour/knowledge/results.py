@@ -36,7 +36,7 @@ def show() -> None:
 
 
 def _gain(right: "dict[When, int]", n: int) -> str:
-    """Return what was learned, in a sentence."""
+    """Return a sentence on the result."""
     after = right["after"]
     if "before" not in right:
         return say("After the Tour, {after} of {n} answers are correct.", after=after, n=n)

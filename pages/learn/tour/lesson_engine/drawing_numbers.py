@@ -203,7 +203,7 @@ def draw_shapes(data: FigureData) -> Table:
 
 
 def _meaning(source: str) -> str:
-    """Return what a quantity is, in words; the expression itself, where it is more than one quantity."""
+    """Return the name of a quantity; the expression itself if it has several."""
     name, *_ = quantity_of(parse(source)) or ("",)
     meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
     return say(meaning).partition(" [")[0] if meaning else source

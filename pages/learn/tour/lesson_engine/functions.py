@@ -33,7 +33,7 @@ NAMES = (*_REDUCING, *_ELEMENTWISE, *_ON_ROWS, *_OF_ONE_ROW, "size", "dot", "lea
 
 
 def call(name: str, given: Sequence[Result], over: str = "") -> Result:
-    """Return what a function makes of its arguments.
+    """Return the value of a function.
 
     Args:
         name: of the function.

@@ -28,7 +28,7 @@ def of_head(stem: str, rows: str, columns: str, run: Run, parts: Parts) -> Resul
 
 
 def of_attention(stem: str, run: Run, parts: Parts) -> Result:
-    """Return what an attention adds to the residual stream [pos, d_model]."""
+    """Return the output of an attention in the residual stream [pos, d_model]."""
     attention, layer = parts
     return _on_stream(run, run.sites[attention_site(run, attention, layer, stem)], run.sides[str(attention)][0])
 

@@ -82,7 +82,7 @@ def pronouns(run: Run, parts: Parts) -> Result:
 
 
 def _experiment(run: Run) -> Experiment:
-    """Return what was found; it depends on no text."""
+    """Return the result, which depends on no text."""
     model, tokenizer = run.model, run.tokenizer
     if model not in _FOUND:
         heads = pronoun_heads(model, tokenizer, n_pairs=N_PAIRS)

@@ -84,7 +84,7 @@ def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
 
 
 def _words(run: Run, tree: DecodingTree, behind: DecodingStep, token: int) -> str:
-    """Return what was written up to a token, as it continues after the prompt."""
+    """Return the generated text up to a token, after the prompt."""
     path = [step.token for step in behind.path()]
     n_given = tree.start.position + 1
     tokenizer = run.tokenizer.target

@@ -63,7 +63,7 @@ def config_of_six_words() -> ModelConfig:
 
 
 def smoothed_target(right: int, n_words: int = len(WORDS), *, smoothing: float = 0.0) -> Float[np.ndarray, " vocab"]:
-    """Return what a model is to say: 1 - smoothing for the correct word, and smoothing spread evenly over all words.
+    """Return the target distribution: 1 - smoothing for the correct word, and smoothing spread over all words.
 
     Args:
         right: the correct word.
@@ -141,7 +141,7 @@ def _words(ids: Tensor) -> tuple[str, ...]:
 
 
 def _read(target: Tensor, *, is_shifted: bool) -> Tensor:
-    """Return what the decoder reads so as to say `target`: the start first, and the last word never."""
+    """Return the decoder's input for `target`: shifted right, from the start token on."""
     if not is_shifted:
         return target
     return torch.cat([torch.full_like(target[:, :1], END), target[:, :-1]], dim=1)

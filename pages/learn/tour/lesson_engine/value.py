@@ -103,7 +103,7 @@ class Values:
         raise ExpressionError("there is no axis “{axis}” here, only {there}", axis=name, there=there)
 
     def at(self, name: str, where: "str | float") -> "Values":
-        """Return what is at one place of an axis."""
+        """Return the values at one position of an axis."""
         index = self.axis(name)
         place = self.axes[index].place(name, where)
         rest = (*self.axes[:index], *self.axes[index + 1 :])

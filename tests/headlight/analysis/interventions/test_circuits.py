@@ -65,7 +65,7 @@ def smallest_circuit(model: tc.Transformer, tokens: Tensor, *, resample: bool, l
         return bool((change[:, 1 : length + 1].abs() < 1e-3).all())
 
     def spared(names: list[str], ablated: set[str]) -> set[str]:
-        """Return what can be ablated, of some edges after others: all of them, or of each half what can."""
+        """Return the edges that can be ablated after others: all of them, or those of each half."""
         if is_same(ablated | {*names}):
             return ablated | {*names}
         half = len(names) // 2

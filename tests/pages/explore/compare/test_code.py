@@ -87,7 +87,7 @@ WITHOUT_FIGURES = {
 
 
 def run(app: Any) -> tuple[dict[str, Any], str]:
-    """Run the lines; return what they define and print."""
+    """Run the lines; return the names that they define, and their output."""
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(shown_code(app), names)

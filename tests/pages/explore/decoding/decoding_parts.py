@@ -111,7 +111,7 @@ def arrays_of(files: dict[str, bytes]) -> dict[str, np.ndarray]:
 
 
 def redrawn(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Run the lines that go with a figure; return what they define."""
+    """Run the lines of a figure; return the names that they define."""
     path = tmp_path / "redraw.py"
     path.write_bytes(files["py"])
     monkeypatch.chdir(ROOT)
@@ -120,7 +120,7 @@ def redrawn(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def check_redrawn(app: AppTest, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The lines that go with a figure draw the same; return what they define."""
+    """The lines of a figure draw the same; return the names that they define."""
     drawn = figure(app, key)
     defined = redrawn(files_of(app, key), tmp_path, monkeypatch)
     assert json.loads(defined["figure"].to_json()) == json.loads(drawn.to_json())

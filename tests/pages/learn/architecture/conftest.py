@@ -17,7 +17,7 @@ Look = Callable[..., ArchitectureData]
 
 @pytest.fixture
 def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
-    """Returns what is seen of a shipped model, with fields of the page by their names in the URL.
+    """Returns the data of the page for a shipped model, with fields by their names in the URL.
 
     `config`: settings that the model's card says instead of its own; its weights stay.
     """

@@ -15,7 +15,7 @@ Look = Callable[..., BuildData]
 
 @pytest.fixture
 def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
-    """Returns what is seen of a shipped model with some lines by their step, and parts of the view by their names."""
+    """Returns the data of the page for a shipped model with some lines by their step, and fields by their names."""
 
     def look_at(model: str, lines: Mapping[int, str] | None = None, **chosen: Any) -> BuildData:
         bare.begin(cards[model], view_fields.FIELDS, chosen)

@@ -15,7 +15,7 @@ Look = Callable[..., StepsData]
 
 @pytest.fixture
 def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
-    """Returns what is seen of a model, a shipped one or a card, with fields of the page by their names in the URL."""
+    """Returns the data of the page for a model, shipped or a card, with fields by their names in the URL."""
 
     def look_at(model: str | ModelCard, **chosen: Any) -> StepsData:
         card = cards[model] if isinstance(model, str) else model

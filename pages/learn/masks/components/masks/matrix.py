@@ -130,7 +130,7 @@ def _edits(key: str) -> SharedValue:
 
 
 def _said(outputs: Outputs) -> dict[str, Any]:
-    """Return what the model says as the component reads it."""
+    """Return the model's predictions for the component."""
     return {
         "rows": [asdict(row) for row in outputs.rows],
         "words": [{"name": name, "text": text, "isChanged": is_changed} for name, text, is_changed in outputs.words],

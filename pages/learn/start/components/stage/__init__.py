@@ -56,7 +56,7 @@ def stage(
         values: of their panels, by hook point: [pos, d], [head, pos, d_head], or [head, query, key], -inf where masked.
         text: what was given and generated.
         distributions: of the steps that a person can go to without the server; [] where nothing is predicted.
-        label: returns what is written for a token.
+        label: returns the text of a token.
         sampling: the settings that hold, as a payload of `SharedValue`.
         zoomed: the zoom level, likewise.
         stepped: the step whose prediction is looked at, likewise.

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import show from "../../../../../pages/learn/tour/components/chapter/chapter.js";
 
-/** Show a chapter in a browser with this storage and scrolling box, and leave it; return what it sends to the server. */
+/** Show a chapter in a browser with this storage and scrolling box, and leave it; return its messages to the server. */
 function shown(storage, data, box = null) {
   globalThis.localStorage = {
     getItem: (name) => storage[name] ?? null,
