@@ -20,25 +20,17 @@ from transformer_core.errors import ProgramError
 
 
 def run(program: Program, tokens: Tokens[str]) -> list[Value]:
-    """Return the program's output, a value for each token; means are exact fractions.
-
-    Raises:
-        ProgramError: keys with different values are selected where one value is needed.
-    """
+    """Return the program's output, a value for each token; means are exact fractions. Raises as `traced`."""
     return trace(program, tokens)[program.output]
 
 
 def trace(program: Program, tokens: Tokens[str]) -> dict[Step, list[Value]]:
-    """Return what every step computes: a value for each position; of a selector, for each query its keys.
-
-    Raises:
-        ProgramError: keys with different values are selected where one value is needed.
-    """
+    """Return every step with its values; raises as `traced`."""
     return dict(traced(program, tokens))
 
 
 def traced(program: Program, tokens: Tokens[str]) -> Iterator[tuple[Step, list[Value]]]:
-    """Yield every step with what it computes, in the order of computation, as `trace` returns it.
+    """Yield every step, in the order of computation, with a value for each position; a selector's: each query's keys.
 
     Raises:
         ProgramError: keys with different values are selected where one value is needed.

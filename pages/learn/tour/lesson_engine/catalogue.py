@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.lesson import FigureSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Slider:
     """A number that a person moves beneath a figure."""
 
@@ -87,16 +87,7 @@ KINDS: Mapping[str, FigureKind] = {
         mark("the softmax of a query's scores, with a slider for the score multiplier"),
         {**_ROW, "scale": read.number(0, 20)},
         "heads",
-        sliders=(
-            Slider(
-                name="scale",
-                label=mark("Score multiplier (inverse temperature)"),
-                low=0.0,
-                high=12.0,
-                step=0.1,
-                start=1.0,
-            ),
-        ),
+        sliders=(Slider("scale", mark("Score multiplier (inverse temperature)"), 0.0, 12.0, step=0.1, start=1.0),),
     ),
     "steps": FigureKind(mark("from q · k to attention weights for one query, in numbers for each key"), _ROW, "heads"),
     "effects": FigureKind(mark("increase of the loss when each head is ablated"), {"title": read.words}, "heads"),
@@ -149,7 +140,7 @@ KINDS: Mapping[str, FigureKind] = {
         mark("the hypotheses of beam search, step by step"),
         {"beams": read.whole(1, 8), "tokens": read.whole(1, 64), "title": read.words},
         "numbers",
-        sliders=(Slider(name="written", label=mark("Tokens generated"), low=1, high=16, step=1, start=1),),
+        sliders=(Slider("written", mark("Tokens generated"), 1, 16, step=1, start=1),),
     ),
     "next-tokens": FigureKind(
         mark("the decoder's input at each position, the correct next token, and its probability"),
@@ -180,15 +171,15 @@ KINDS: Mapping[str, FigureKind] = {
         mark("a smoothed target, with a slider for label smoothing"),
         {**_SMOOTHING, "words": read.whole(2, 40)},
         "learning",
-        sliders=(Slider(name="smoothing", label=mark("Label smoothing"), low=0.0, high=0.9, step=0.01, start=0.1),),
+        sliders=(Slider("smoothing", mark("Label smoothing"), 0.0, 0.9, step=0.01, start=0.1),),
     ),
     "warm-up": FigureKind(
         mark("the learning rate schedule, with sliders for d_model and warm-up"),
         {"width": read.whole(1, 8192), "steps": read.whole(1, 100_000), "title": read.words},
         "learning",
         sliders=(
-            Slider(name="width", label="d_model", low=64, high=2048, step=64, start=512),
-            Slider(name="steps", label=mark("Warm-up steps"), low=100, high=20_000, step=100, start=4000),
+            Slider("width", "d_model", 64, 2048, step=64, start=512),
+            Slider("steps", mark("Warm-up steps"), 100, 20_000, step=100, start=4000),
         ),
     ),
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pages.learn.tour.lesson_engine.errors import LessonError, at_line
 from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
 from pages.learn.tour.lesson_engine.expressions import quantities_in, sides_of
-from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question, Told
+from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question
 from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
 from pages.learn.tour.lesson_engine.value import Values, in_words, plain_number
 from transformer_core.errors import Message
@@ -101,13 +101,13 @@ def prose(text: Prose, evidence: Evidence) -> str:
 
 def needs_training(text: Prose) -> bool:
     """Return whether numbers in some paragraphs come from the six words' training."""
-    result = (piece.asked.expression for piece in text.pieces if isinstance(piece, Told))
+    result = (piece.expression for piece in text.pieces if isinstance(piece, Asked))
     return any(name in TRAINED for expression in result for name in quantities_in(expression))
 
 
-def _told(told: Told, evidence: Evidence) -> str:
-    with at_line(told.asked.line):
-        words = evidence.told(told.asked.source, told.decimals)
+def _told(asked: Asked, evidence: Evidence) -> str:
+    with at_line(asked.line):
+        words = evidence.told(asked.source, asked.decimals)
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
 
 

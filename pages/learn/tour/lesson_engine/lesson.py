@@ -15,21 +15,14 @@ class Asked:
     source: str
     expression: ast.expr
     line: int  # of the file, from 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """An expression whose value is shown in the prose."""
-
-    asked: Asked
-    decimals: int | None  # of a number; None: four significant digits
+    decimals: int | None = None  # of a number in the prose; None: four significant digits
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prose:
     """Paragraphs in Markdown, with values in them."""
 
-    pieces: tuple[str | Told, ...]
+    pieces: tuple[str | Asked, ...]
     line: int
 
 

@@ -1,11 +1,25 @@
-"""Reads a lesson from the text of its file; errors name the line."""
+"""Reads a lesson from the text of its file; errors name the line.
+
+A file is a head, prose, and blocks that begin with a word in square brackets.
+
+    title: Where does it look?
+    model: en-fr
+
+    Prose in Markdown, as much as there is to say.
+
+    [question]
+    ask: Which word does this head look at?
+    choice: animal
+    choice: street
+
+A block is lines `key: value` up to the next empty line; an indented line continues the line before it.
+"""
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pages.learn.tour.lesson_engine.blocks import Block, Entry, divide
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError, at_line
 from pages.learn.tour.lesson_engine.expressions import parse
@@ -19,13 +33,15 @@ from pages.learn.tour.lesson_engine.lesson import (
     Part,
     Prose,
     Question,
-    Told,
 )
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.parameters import Read, attention, number, one_of, whole
 from transformer_core.errors import Message
 from transformer_core.language import localized
 
+BLOCKS = ("figure", "question", "check", "link")
+_KEY = re.compile(r"([A-Za-z][A-Za-z_ ]*?)\s*:(?:\s+(.*))?$")
+_BEGINNING = re.compile(r"\[([A-Za-z]+)\]\s*$")
 MOST_LETTERS = 60_000  # of a lesson
 MOST_PADDING = 16  # tokens
 _TOLD = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)
@@ -39,6 +55,25 @@ _QUESTION: Mapping[str, Read] = {
     **dict.fromkeys(("ask", "choice", "right", "right when", "answer", "hint"), str),
     **{"within": number(0, 1e6), "tokens": one_of("source", "target")},
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A key and its value."""
+
+    key: str
+    value: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Some entries, or a stretch of prose."""
+
+    kind: str  # "head", "prose", or one of `BLOCKS`
+    entries: tuple[Entry, ...]
+    prose: str
+    line: int
 
 
 def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]], group: str = "") -> Lesson:
@@ -64,7 +99,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
     try:
         if len(text) > MOST_LETTERS:
             raise LessonError("a lesson may have at most {n} characters", n=localized(MOST_LETTERS, ","), line=1)
-        head, *rest = divide(text)
+        head, *rest = _divide(text)
         known = {"group": group} | _values(head, _HEAD)
         if not known.get("title"):
             raise LessonError("a lesson must start with its title: title: …", line=head.line)
@@ -116,14 +151,14 @@ def _asked(source: str, line: int) -> Asked:
 
 
 def _prose(block: Block) -> Prose:
-    pieces: list[str | Told] = []
+    pieces: list[str | Asked] = []
     end = 0
     for match in _TOLD.finditer(block.prose):
         line = block.line + block.prose.count("\n", 0, match.start())
         decimals = _DECIMALS.search(match[1])
         source = " ".join(_DECIMALS.sub("", match[1]).split("\n"))
         pieces.append(block.prose[end : match.start()])
-        pieces.append(Told(asked=_asked(source, line), decimals=int(decimals[1]) if decimals else None))
+        pieces.append(replace(_asked(source, line), decimals=int(decimals[1]) if decimals else None))
         end = match.end()
     pieces.append(block.prose[end:])
     return Prose(pieces=tuple(piece for piece in pieces if piece), line=block.line)
@@ -179,3 +214,54 @@ def _link(block: Block, pages: Mapping[str, Collection[str]]) -> Link:
     if not fields.get("label"):
         raise LessonError("a link needs a label: label: …", line=block.line)
     return Link(page=fields.pop("page"), label=fields.pop("label"), fields=fields, line=block.line)
+
+
+def _divide(text: str) -> list[Block]:
+    """Return the blocks of a lesson, the head first.
+
+    Raises:
+        LessonError: a line that cannot be there.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
+    end = _end(lines, first)
+    blocks, prose_from = [Block(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)], end
+    for at in range(end, len(lines)):
+        beginning = _BEGINNING.match(lines[at])
+        if beginning is None:
+            continue
+        kind = beginning[1].lower()
+        if kind not in BLOCKS:
+            there = ", ".join(f"[{name}]" for name in BLOCKS)
+            raise LessonError("there is no block [{name}], only {there}", name=beginning[1], there=there, line=at + 1)
+        blocks += _stretch(lines, prose_from, at)
+        prose_from = _end(lines, at + 1)
+        blocks.append(Block(kind=kind, entries=_entries(lines, at + 1, prose_from), prose="", line=at + 1))
+    return blocks + _stretch(lines, prose_from, len(lines))
+
+
+def _end(lines: Sequence[str], first: int) -> int:
+    """Return where the lines from `first` on end: at an empty one, at another block, or at the end of the file."""
+    return next((i for i in range(first, len(lines)) if not lines[i].strip() or _BEGINNING.match(lines[i])), len(lines))
+
+
+def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    for i in range(first, end):
+        line = lines[i]
+        if line[0] in " \t" and entries:
+            entries[-1] = replace(entries[-1], value=f"{entries[-1].value} {line.strip()}".strip())
+            continue
+        match = _KEY.match(line.strip())
+        if match is None:
+            got = line.strip()[:40]
+            raise LessonError("expected a key with a colon, such as title: …; got “{text}”", text=got, line=i + 1)
+        entries.append(Entry(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))
+    return tuple(entries)
+
+
+def _stretch(lines: Sequence[str], first: int, end: int) -> list[Block]:
+    while first < end and not lines[first].strip():
+        first += 1
+    text = "\n".join(lines[first:end]).rstrip()
+    return [Block(kind="prose", entries=(), prose=text, line=first + 1)] if text else []

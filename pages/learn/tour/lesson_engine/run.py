@@ -96,15 +96,12 @@ def run(
     runs = wrong.copied(model) if wrong else model
     with intervene(runs, wrong.edits(runs) if wrong else {}), capture(runs, "*") as acts:
         logits = runs(*inputs)
-    sites = {
-        name: value[0].float().numpy() if value.is_floating_point() else value[0].numpy()
-        for name, value in acts.items()
-    }
+    sites = {name: (of.float() if of.is_floating_point() else of)[0].numpy() for name, of in acts.items()}
     sides = {name: (kind.queries_from, kind.keys_from) for name, kind in attentions_of(model.config).items()}
     if wrong and wrong.has_roles_swapped:
         sides["cross"] = ("source", "target")
     if wrong and wrong.has_axes_swapped:
-        sites = {name: _swapped(name, value, sides) for name, value in sites.items()}
+        sites = {name: _swapped(name, value) for name, value in sites.items()}
     return Run(
         model=runs,
         tokenizer=tokenizer,
@@ -130,7 +127,7 @@ def _padded(model_run: ModelRun, model: Transformer, tokenizer: Tokenizer, n: in
     return replace(model_run, source=labels, inputs=((*source, *[pad_id] * n), *rest))
 
 
-def _swapped(name: str, value: np.ndarray, sides: Mapping[str, tuple[str, str]]) -> np.ndarray:
+def _swapped(name: str, value: np.ndarray) -> np.ndarray:
     """Return a square pattern with its axes swapped, as who draws it wrongly sees it; all else as it is."""
     is_square = value.ndim == 3 and value.shape[-1] == value.shape[-2]
     return value.swapaxes(-1, -2) if name.endswith("hook_pattern") and is_square else value

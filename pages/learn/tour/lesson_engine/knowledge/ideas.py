@@ -1,6 +1,7 @@
 """The twelve ideas that the knowledge test asks about; each correct answer is what the model's own code computes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -26,6 +27,14 @@ from transformer_core.text.tokenizer import train_tokenizer
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
 PAD = 0
+SMALL: Mapping[str, Any] = {
+    "vocab_size": 4,
+    "d_model": 4,
+    "d_ff": 4,
+    "n_heads": 1,
+    "n_decoder_layers": 1,
+    "max_seq_len": 16,
+}
 
 
 def _scaling(d_head: int, product: int) -> Item:
@@ -107,16 +116,7 @@ def _positions(d_model: int) -> Item:
 
 def _residual(before: float, attention: float, feed_forward: float) -> Item:
     config = ModelConfig(
-        vocab_size=4,
-        architecture="decoder_only",
-        d_model=4,
-        d_ff=4,
-        n_heads=1,
-        n_encoder_layers=0,
-        n_decoder_layers=1,
-        max_seq_len=2,
-        norm_position="pre",
-        tie_embeddings="target",
+        architecture="decoder_only", n_encoder_layers=0, norm_position="pre", tie_embeddings="target", **SMALL
     )
     model, block = build(config, seed=0).eval(), "decoder.blocks.0"
     edits = {
@@ -159,15 +159,7 @@ def _layer_norm(mean: int, deviation: int, half_deviations: int) -> Item:
 
 
 def _cross_attention(n_source: int, n_target: int) -> Item:
-    config = ModelConfig(
-        vocab_size=4,
-        d_model=4,
-        d_ff=4,
-        n_heads=1,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        max_seq_len=max(n_source, n_target),
-    )
+    config = ModelConfig(n_encoder_layers=1, **SMALL)
     site = ATTENTIONS["cross"].site(0)
     model = build(config, seed=0).eval()
     with torch.inference_mode(), capture(model, site) as acts:

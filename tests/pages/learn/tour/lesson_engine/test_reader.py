@@ -6,7 +6,7 @@ import pytest
 
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.folder import files_of, read_lessons
-from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question, Told
+from pages.learn.tour.lesson_engine.lesson import Asked, BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question
 from pages.learn.tour.lesson_engine.reader import read_lesson
 
 PAGES = {"steps": ("query", "stage", "text"), "heads": ()}
@@ -55,7 +55,7 @@ def test_a_whole_lesson():
     prose, figure, question, check, link = lesson.parts
     assert isinstance(prose, Prose)
     assert [piece for piece in prose.pieces if isinstance(piece, str)][1] == " numbers.\n\nAnd "
-    reports = [(one.asked.source, one.decimals, one.asked.line) for one in prose.pieces if isinstance(one, Told)]
+    reports = [(one.source, one.decimals, one.line) for one in prose.pieces if isinstance(one, Asked)]
     assert reports == [("d_head", 1, 10), ("n_heads", None, 12)]
     assert figure == FigureSpec(kind="row", parameters={"query": "cat"}, lines={"kind": 15, "query": 16}, line=14)
     assert isinstance(question, Question) and (question.ask, question.within, question.line) == ("How many?", 0.5, 17)

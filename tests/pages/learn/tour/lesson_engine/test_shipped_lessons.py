@@ -15,7 +15,7 @@ from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.folder import read_lessons
 from pages.learn.tour.lesson_engine.judging import check, judge, prose, right_choice
-from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question, Told
+from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from pages.learn.tour.lesson_engine.value import Values
@@ -40,7 +40,7 @@ def expressions(parts: tuple[Part, ...]) -> Iterator[str]:
     """All expressions of some parts."""
     for part in parts:
         if isinstance(part, Prose):
-            yield from (piece.asked.source for piece in part.pieces if isinstance(piece, Told))
+            yield from (piece.source for piece in part.pieces if isinstance(piece, Asked))
         elif isinstance(part, Question):
             yield from (choice.is_right.source for choice in part.choices if isinstance(choice.is_right, Asked))
             yield from () if part.answer is None else (part.answer.source,)
