@@ -49,12 +49,12 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("truth", "text"), TOLD)
-def test_links_of_the_maximum_are_scored_against_the_gold_ones(truth: KnownAlignment, text: list[str]):
+@pytest.mark.parametrize(("truth", "parts"), TOLD)
+def test_links_of_the_maximum_are_scored_against_the_gold_ones(truth: KnownAlignment, parts: list[str]):
     text = alignment._verdict(made(truth))
-    assert all(part in text for part in text)
+    assert all(part in text for part in parts)
     for part in ("so far", "cannot be lower than", "differs from the corpus target", "generate a word"):
-        assert (part in text) == (part in " ".join(text))
+        assert (part in text) == (part in " ".join(parts))
     assert "(used for training)" in alignment._verdict(made(truth, is_held_out=False))
 
 

@@ -11,7 +11,6 @@ import pytest
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.training.head_history import Appearance
 from pages.shared import runs
-from pages.train.film import data as film_data
 from pages.train.film import film_readings, learning
 from pages.train.film.data import SnapshotData
 from tests.pages.train.small_films import STEPS, TEXTS
@@ -59,8 +58,7 @@ def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
     assert [len(side) for side in fixed.inputs] == [n_tokens, n_tokens]
 
 
-def test_a_head_has_the_mask_of_its_layer(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(film_data, "theme", lambda: None)
+def test_a_head_has_the_mask_of_its_layer():
     masks = np.stack([np.ones((4, 4)), np.eye(4), np.tri(4)]).astype(bool)
     patterns = np.random.default_rng(0).random((2, 3, 2, 4, 4))
     labels = tuple("abcd"), tuple("abcd")
