@@ -13,7 +13,7 @@ HOME = "start"  # where the server's address leads to
 
 
 def show(page: Page) -> None:
-    """Draw what stands around a page, and the page."""
+    """Draw the frame of a page, and the page."""
     visits.arrive(page.url)
     if page.url != "train":
         run_state.leave_train()

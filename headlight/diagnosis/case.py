@@ -107,7 +107,7 @@ class Case:
 
     @property
     def is_settled(self) -> bool:
-        """Whether a fault will not disappear by itself: no more steps will come, or they no longer help."""
+        """Whether a fault will not disappear on its own: no more steps will come, or they no longer help."""
         return self.is_over or (self.is_late and self.trend != "falling")
 
     @property

@@ -27,7 +27,7 @@ FindingKind = Literal[
     "nothing_unusual",
     "well",
 ]
-"""In the order in which findings of equal severity are told: causes before symptoms, symptoms before remarks."""
+"""In the order in which findings of equal severity are listed: causes before symptoms, symptoms before remarks."""
 
 Severity = Literal["fine", "note", "problem"]
 

@@ -13,7 +13,7 @@ _BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level
     "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
     "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),
 }
-_NEAR = 3.0  # times the usual learning rate, or a third of it: what lies between is not worth another try
+_NEAR = 3.0  # times the usual learning rate, or a third of it: values in between are not worth another try
 
 
 def too_little_learnt(case: Case) -> Finding | None:

@@ -15,7 +15,7 @@ _EXPOSED_GAP = 0.3  # between the share of correct tokens and that of correct ou
 def failed(case: Case) -> Finding | None:
     """Say that the run failed, or that its numbers are no longer finite.
 
-    Innocent: a full disk or too little memory. Ruled out: a divergence is told by the loop's words or the log alone.
+    Innocent: a full disk or too little memory. Ruled out: a divergence shows in the loop's message or in the log.
     """
     reason, step = case.failure, case.curves.first_not_finite
     if not reason and step is None:
@@ -41,7 +41,7 @@ def failed(case: Case) -> Finding | None:
 
 
 def too_early(case: Case) -> Finding | None:
-    """Say that nothing can be said yet."""
+    """Say that it is too early for a diagnosis."""
     if not case.is_early:
         return None
     steps, warmup_steps = case.steps, case.warmup_steps
@@ -141,7 +141,7 @@ def plateau(case: Case) -> Finding | None:
 def exposure_gap(case: Case) -> Finding | None:
     """Say that most tokens are correct and most outputs are not.
 
-    This is itself the innocent explanation of a gap that could point to leakage, which is asked first.
+    This is itself the innocent explanation of a gap that could point to leakage, which is checked first.
     """
     if case.is_good or case.last is None or case.last.accuracy is None or "exact_match" not in case.last.outputs:
         return None

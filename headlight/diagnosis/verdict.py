@@ -1,4 +1,4 @@
-"""The verdict: which rules are asked, which findings leave no room for others, and in what order they are told."""
+"""The verdict: which rules apply, which findings exclude others, and the order of findings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
 
 
 def diagnose(case: Case) -> list[Finding]:
-    """Say what stands out in a training, and what to try.
+    """Report what is unusual about a training, and what to try.
 
-    Only what the numbers show is said: a rule whose numbers are missing is silent, and what explains a symptom takes
-    the place of what would contradict it. A run that has just begun is not judged.
+    Only what the numbers show is reported: a rule whose numbers are missing is silent, and an explanation of a symptom
+    replaces findings that would contradict it. A run that has just begun is not judged.
 
     Args:
         case: what is known.
@@ -58,6 +58,6 @@ def _findings(case: Case) -> list[Finding]:
 
 
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
-    """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
+    """Return findings as what comes of a problem that is reported before them; their own advice would lead astray."""
     advice = Message("Fix the problem above first: it may be the cause.")
     return [replace(finding, advice=advice, severity="note") for finding in findings if finding is not None]

@@ -1,6 +1,6 @@
 """Disguises: other weights for the same function, so that a method cannot go by how a model's weights are laid out.
 
-Each of them returns a new model and leaves the given one as it is.
+Each of them returns a new model and leaves the given one unchanged.
 """
 
 import copy

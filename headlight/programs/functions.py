@@ -73,7 +73,7 @@ class Function:
         return function
 
     def __post_init__(self) -> None:
-        """Remember values: a predicate is asked of the same keys and queries again and again."""
+        """Remember values: a predicate is applied to the same keys and queries again and again."""
         object.__setattr__(self, "_remembered", lru_cache(maxsize=MOST_REMEMBERED, typed=True)(self._evaluate))
 
     def __call__(self, *values: Value) -> Value:

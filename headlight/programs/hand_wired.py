@@ -41,7 +41,7 @@ def induction_model(
     the next token. What is known of the heads:
 
     - L0.H0 attends to the previous token, e^beta / (e^beta + q) of its attention from position q, and writes it into a
-      subspace of its own, which only the keys of L1.H0 read.
+      separate subspace, which only the keys of L1.H0 read.
     - L0.H1 attends evenly and adds `idle_gain` times the mean of all tokens to the logits.
     - L1.H0 attends to the token after an earlier occurrence of the current one, and adds `gain` times it to the logits.
     - L1.H1 attends to the previous token exactly as sharply as L0.H0, and writes nothing.

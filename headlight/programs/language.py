@@ -140,7 +140,7 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
 
 
 def applied(step: Map | Selector, *values: Value) -> Value:
-    """Return what the function of a map, or the predicate of a selector, gives for some values.
+    """Return what the function of a map, or the predicate of a selector, for some values.
 
     Raises:
         ProgramError: a number or another value that is too large; the message names the line.

@@ -10,7 +10,7 @@ _SIGNS: dict[type[ast.AST], str] = {
 }
 
 Replacement = tuple[int, int, str]
-"""The first and the last byte of a part of a line, and what stands there instead."""
+"""The first and the last byte of a part of a line, and its replacement."""
 
 
 def mutations(line: str) -> list[str]:

@@ -22,7 +22,7 @@ _THEIR_MODULES = ("transformer_core.language", "transformer_core.errors")
 
 
 def said(files: Sequence[Path] = ()) -> Catalog:
-    """Return every text that is said in the app, or in some of its files, with the places where it is."""
+    """Return every text that is shown in the app, or in some of its files, with the places where it is."""
     result = Catalog()
     for file in files or sources():
         for line, text in _of_script(file) if file.suffix == ".js" else _of_module(file):
@@ -113,7 +113,7 @@ def error_classes() -> frozenset[str]:
 
 
 def _of_data() -> Iterator[tuple[str, str]]:
-    """Yield the texts that are said though no `say` holds them, and where they are: of what comes with Headlight."""
+    """Yield the texts in the data that come with Headlight, which no `say` contains, and where they are."""
     from headlight.analysis.heads.inventory import field_notes
 
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):

@@ -1,7 +1,7 @@
 """The experiments of this machine: small trainings side by side, each in a process that the app starts and watches.
 
 The app reads an experiment's folder and writes commands there, as with a training. So a reloaded page, a second tab or
-a restarted app finds every experiment as it is. One runs at a time; the others wait in line.
+a restarted app finds every experiment unchanged. One runs at a time; the others wait in line.
 """
 
 import re
@@ -83,7 +83,7 @@ def folder() -> Path:
 
 
 def find(name: str) -> Experiment | None:
-    """Return an experiment by its name, as it stands now; None where there is none."""
+    """Return an experiment by its name, in its current state; None if there is none."""
     if not _NAME.fullmatch(name):
         return None
     place = folder() / name

@@ -13,7 +13,7 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from headlight.analysis.training.experiment_reading import ExperimentReading
 
-NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be said at the next run
+NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run
 TASK_NAMES = {
     "reverse": mark("Reverse letters"),
     "copy": mark("Copy letters"),
@@ -29,7 +29,7 @@ class Laboratory:
     kind: ExperimentKind
     variants: Mapping[str, str]  # all that may be tried, as they are called
     variants_title: str
-    draw: Callable[[Experiment, "ExperimentReading"], None]  # what stands beside the curves
+    draw: Callable[[Experiment, "ExperimentReading"], None]  # drawn beside the curves
     look_for: Callable[[ExperimentRequest], str]
     remarks: Callable[[ExperimentRequest], str]  # what must be known to read the numbers right
     has_held_out_losses: bool = False

@@ -155,7 +155,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
         label: marked; what the answer is.
         words: the answer.
         look: how it is drawn: a class of bar.css.
-        beside: what is said of it in the line.
+        beside: the text about it in the line.
         more: shown where the line is open.
     """
     text = state.current().whole_text

@@ -59,7 +59,7 @@ class Cache:
             return place in self._things
 
     def get(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the thing of a key; who asks for it while another makes it waits for that.
+        """Return the thing of a key; callers wait while another one makes it.
 
         Args:
             kind: what the page Server calls it; marked.

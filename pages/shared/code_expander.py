@@ -1,7 +1,7 @@
 """Lines of code that give what a page shows, folded until a person asks for them.
 
 What draws code in colours is larger than the rest of a page's frame, and a browser reads it when the first code comes.
-No figure has to wait for that. It is no fragment of its own, since pages are: where the outer of two fragments begins
+No figure has to wait for that. It is not a separate fragment, since pages are: where the outer of two fragments begins
 again, Streamlit forgets what it has yet to send of that, and sends the rest, which a browser may be unable to place.
 """
 

@@ -42,7 +42,7 @@ _LENGTHS = {
     "target": mark("target length (tokens)"),
     "text": mark("text length (tokens)"),
 }
-_WATCHED = Kept("corpus-analysis")  # the folder of the analysis that was looked at last
+_WATCHED = Kept("corpus-analysis")  # the folder of the analysis that was selected last
 _CANCELLED = Kept("corpus-cancelled")  # what is not to be analysed
 _TICK = 1.0  # seconds between two looks at an analysis
 
@@ -59,7 +59,7 @@ class Choice:
 
     @property
     def is_made_here(self) -> bool:
-        """Whether it is a corpus that is made here, and no text of one's own."""
+        """Whether it is a corpus that is generated here, not a custom text."""
         return self.corpus in MADE_HERE
 
 

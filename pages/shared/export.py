@@ -1,4 +1,4 @@
-"""What goes with a picture that is taken away: its numbers, the lines that give them, and what was looked at."""
+"""What goes with a picture that is taken away: its numbers, the lines that give them, and the view."""
 
 import hashlib
 import io
@@ -84,7 +84,7 @@ def versions() -> Mapping[str, str]:
 
 
 def _written_out(state: Mapping[str, str]) -> dict[str, str]:
-    """Return the words of the URL with each packed text as it is, under its own name."""
+    """Return the words of the URL with each packed text unpacked, under its own name."""
     own = {name: name.removeprefix("packed").removeprefix("-") or "text" for name in state if name[:6] == "packed"}
     return {own.get(name, name): (long_texts.unpacked(of) or "") if name in own else of for name, of in state.items()}
 

@@ -1,4 +1,4 @@
-"""What whoever runs the server can ask of it: how long pages took, what went wrong, how much memory is taken."""
+"""What the operator of the server can see: how long pages took, what went wrong, how much memory is taken."""
 
 import os
 import time

@@ -52,14 +52,14 @@ def no_models() -> None:
 
 
 def brand() -> None:
-    """Draw what stands beside every page."""
+    """Draw the sidebar of every page."""
     with st.sidebar:
         prose.html("<p class='hl-small hl-brand' lang='{}'>{}</p>", language(), say(CLAIM))
         locale.choose()
 
 
 def sidebar(card: ModelCard) -> None:
-    """Draw what stands beside every page about a model."""
+    """Draw the sidebar of every page about a model."""
     brand()
     with st.sidebar:
         prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
@@ -192,7 +192,7 @@ def _other_texts(card: ModelCard) -> None:
 
 
 def _on_long_text_box() -> None:
-    """The box for a long text was opened or closed; it opens with the text as it is, to be read whole and changed."""
+    """The box for a long text was opened or closed; it opens with the current text, to be read whole and changed."""
     if state.LONG_TEXT_OPEN.value:
         state.LONG_TEXT.set(state.TEXT.value)
 

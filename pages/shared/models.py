@@ -307,7 +307,7 @@ def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokeni
 
 
 def _card(place: Path) -> ModelCard:
-    """Read what is said of a model, without loading torch.
+    """Read the description of a model, without loading torch.
 
     Raises:
         Exception: a file that is missing or says something else; the caller passes the folder over.

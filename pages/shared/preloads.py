@@ -1,4 +1,4 @@
-"""What the browser fetches while Streamlit is still starting, so that it need not be asked for one after another."""
+"""What the browser fetches while Streamlit is still starting, so that files need not be requested one after another."""
 
 import re
 from pathlib import Path

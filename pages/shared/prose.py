@@ -1,4 +1,4 @@
-"""What pages say in words: their heads, remarks, and what to look for. Words stay text, whoever wrote them.
+"""What pages say in words: their heads, remarks, and what to look for. Words stay text, even if users wrote them.
 
 No other module of the pages draws HTML or Markdown itself. The templates of `html`, `markup` and `each` are literals,
 with {} for each value, as in `str.format`; a value that is no `Markup` is escaped.
@@ -29,11 +29,11 @@ class Link(NamedTuple):
 
     label: str
     address: str  # within the app
-    about: str  # what it leads to, for who points at it
+    about: str  # what it leads to, for a tip
 
 
 def plain(words: object) -> str:
-    """Return Markdown that shows some words as they are: no link, no bold type, no icon, no formula.
+    """Return Markdown that shows some words literally: no link, no bold type, no icon, no formula.
 
     Streamlit looks for addresses, icons and emoji after it took the escapes out, so a word joiner stands in those; and
     one stands before what would begin a heading, a list or a quotation.

@@ -23,7 +23,7 @@ MOST_POOLED = (
 
 
 def max_tokens(config: ModelConfig) -> int:
-    """Return how many tokens of a text, and of the decoder's input, are looked at."""
+    """Return the maximum number of tokens of a text, and of the decoder's input, that are read."""
     return min(MAX_TOKENS, config.max_seq_len)
 
 

@@ -28,7 +28,7 @@ class Expression:
         Args:
             write: returns how Python writes it; code is seldom asked for, and long where a text is.
             make: computes it.
-            uses: what stands in the code and has to be imported or assigned before.
+            uses: the names in the code that have to be imported or assigned before.
         """
         self._write = write
         self._make = make
@@ -264,7 +264,7 @@ def written(value: Any) -> str:
 
 
 def _index(key: Any) -> str:
-    """Return how Python writes what stands between brackets."""
+    """Return the Python code of the content of brackets."""
     match key:
         case tuple() if key and not hasattr(key, "_fields"):
             return ", ".join(map(_index, key))

@@ -21,7 +21,7 @@ def film(run: Run) -> "Film":
 
 
 def newest_step(run: Run) -> int | None:
-    """Return the step of the newest weights that can be looked at, and ask a run at work for newer ones.
+    """Return the step of the newest weights that can be read, and ask a running run for newer ones.
 
     None: there are none yet.
 

@@ -1,7 +1,7 @@
-"""The trainings of this machine: which there are, how they stand, and what is asked of them.
+"""The trainings of this machine: which there are, their states, and the commands to them.
 
 A training is a separate process. The app starts it, and after that reads its folder and leaves commands there; so a
-reloaded page, a second tab or an app that was started again finds every run as it is.
+reloaded page, a second tab or an app that was started again finds every run unchanged.
 """
 
 import math
@@ -106,7 +106,7 @@ def available() -> dict[str, Run]:
 
 
 def find(name: str) -> Run | None:
-    """Return a run by its name, as it stands now; None where there is none."""
+    """Return a run by its name, in its current state; None if there is none."""
     place = folder() / name
     if not name or Path(name).name != name or name.startswith("."):
         return None
@@ -212,7 +212,7 @@ def resume(run: Run) -> None:
 
 
 def ended_since_last_visit(found: Mapping[str, Run]) -> list[str]:
-    """Return the names of the runs that ended since this was asked last, whoever began them; at the first time, none.
+    """Return the names of the runs that ended since the last call, whoever began them; at the first call, none.
 
     When that was is noted beside the runs, and outlasts browser and server.
     """
@@ -352,7 +352,7 @@ def _step(status: "RunStatus", place: Path) -> int:
     if status.state not in ("running", "failed"):
         return status.step
     logged: list[dict[str, Any]] = []
-    with suppress(RunError):  # whoever draws the measures says so
+    with suppress(RunError):  # the page that draws the measures says so
         logged = read_records(place / "metrics.jsonl")
     last = logged[-1]["step"] if logged else status.step
     return last if status.state == "running" else max(last, status.step)

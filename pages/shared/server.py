@@ -120,7 +120,7 @@ class SecurityHeaders:
 class FrontPage:
     """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
 
-    It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
+    It gets the server's address, so that it need not try every folder of a deep link; Back leads to what was seen
     before (history.js), and line breaks can be typed in a field of one line (line_breaks.js); it has our name and our
     styles from the start, these after Streamlit's own; and while Streamlit is still starting, the browser fetches what
     the page needs: the modules of the stage, else plotly.js.
@@ -202,7 +202,7 @@ def warm_up() -> None:
         for card in list(models.available().values())[:1]:
             for example in card.examples[:1]:
                 readings.read(Source.of(card), example)
-    except Exception:  # a visitor is told what is wrong when they choose the model
+    except Exception:  # visitors see the error when they choose the model
         logger.exception("Warm-up failed")
     gc.collect()
     gc.freeze()
@@ -212,7 +212,7 @@ def on_error(error: Exception) -> bool:
     """Log what no page expected, and say so in one calm sentence.
 
     Returns:
-        True: Streamlit shows nothing of its own.
+        True: Streamlit does not show its own message.
     """
     logger.error("A page failed", exc_info=error)
     health.note(error)

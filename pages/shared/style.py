@@ -21,9 +21,9 @@ SHARED_SHEETS = (
     "predictions.css",
 )  # come first: a page's own sheet has the last word
 FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
-# How long something takes, and how large a file may be, is said by Streamlit, which speaks English alone. A rule that
+# How long something takes, and how large a file may be, is shown by Streamlit, in English only. A rule that
 # asks with :has() what the page's language is would have browsers look at all elements again whenever one changes.
-# So is what a button for uploads does; whether it takes files or a folder is said by its label.
+# So is what a button for uploads does; its label says whether it takes files or a folder.
 _UNSAID = "[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions]"
 _UPLOAD = "[data-testid=stFileUploaderDropzone] button p"
 ICON = str(Path(__file__).with_name("icon.svg"))

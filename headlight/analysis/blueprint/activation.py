@@ -44,7 +44,7 @@ def picture_of(
     """Return the picture of an activation.
 
     Args:
-        values: [pos, width], or [head, pos, width] of which one head is looked at; booleans count as 0 and 1.
+        values: [pos, width], or [head, pos, width] of which one head is selected; booleans count as 0 and 1.
         head: which; of fewer, the last one.
         are_vectors: whether the rows are vectors of a space, whose lengths mean something.
         allowed: False = there is nothing to see, as the mask forbids it.

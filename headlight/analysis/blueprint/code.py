@@ -1,4 +1,4 @@
-"""The code behind every box of the plan: the classes and functions that run, with their file and line."""
+"""The code of every box of the plan: the classes and functions that run, with their file and line."""
 
 import inspect
 from dataclasses import dataclass

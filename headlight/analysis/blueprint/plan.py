@@ -61,7 +61,7 @@ class Box:
 
     @property
     def module(self) -> str:
-        """Its path in the model; "" where no module of its own computes it."""
+        """Its path in the model; "" if no separate module computes it."""
         if self.kind in ("sum", "add", "softmax") or self.part == "rotary":
             return ""
         return self.name if self.layer is None else self.name.replace(".", ".blocks.", 1)

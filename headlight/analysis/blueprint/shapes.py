@@ -13,7 +13,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 PROBABILITIES = "softmax"
-"""What the last box gives, which is no hook point: the softmax of `hook_logits`."""
+"""The output of the last box, which is not a hook point: the softmax of `hook_logits`."""
 
 
 @dataclass(frozen=True)

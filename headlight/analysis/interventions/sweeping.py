@@ -220,7 +220,7 @@ def sweep(
     texts: Sequence[Given] = (),
     metric: Metric | None = None,
 ) -> list[SweepResult]:
-    """Replace every component of a kind, each by itself at all positions, and measure the change of the output.
+    """Replace every component of a kind, each on its own at all positions, and measure the change of the output.
 
     Args:
         model: in evaluation mode.

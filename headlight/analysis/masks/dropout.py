@@ -49,7 +49,7 @@ def run_dropout(
         model: in evaluation mode.
         tokenizer: the model's.
         text: without padding.
-        attention: that is looked at.
+        attention: the selected one.
         layer: of it.
         head: of that layer.
         probability: p in [0, 1), that a weight is dropped.

@@ -29,7 +29,7 @@ class Steps:
 
     best: Int[np.ndarray, " pos"]  # the most probable token after each one, from one pass under the causal mask
     in_one_pass: Float[np.ndarray, " pos"]  # its probability there, in [0, 1]
-    in_steps: Float[np.ndarray, " pos"]  # its probability where each token is read by itself, with a cache
+    in_steps: Float[np.ndarray, " pos"]  # its probability where each token is read separately, with a cache
     apart: Float[np.ndarray, " pos"]  # by how much the logits of both differ at most
     apart_unmasked: Float[np.ndarray, " pos"]  # the same, of steps with a cache and without any mask
     grown: Float[np.ndarray, "length pos"]  # row n - 1: the first n tokens read at once; by how much the logits at

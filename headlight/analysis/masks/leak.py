@@ -80,7 +80,7 @@ def leak(
     Args:
         model: in evaluation mode.
         inputs: as for `final_states`; the tokens of the last stack are changed.
-        replacements: of each of these tokens, what stands in its place.
+        replacements: the replacement of each of these tokens.
         interventions: masks by site, in the place of the model's own.
 
     Raises:
@@ -135,6 +135,6 @@ def other_tokens(tokens: Sequence[int]) -> tuple[int, ...]:
     n = len(tokens)
     others = []
     for place, token in enumerate(tokens):
-        behind = (tokens[(place + step) % n] for step in range(1, n))
-        others.append(next((other for other in behind if other != token), max(token - 1, 0) if token else 1))
+        following = (tokens[(place + step) % n] for step in range(1, n))
+        others.append(next((other for other in following if other != token), max(token - 1, 0) if token else 1))
     return tuple(others)

@@ -24,7 +24,7 @@ class Preset:
     what: str  # one sentence: what it is for; of a mistake, what is done wrongly
     sees: str = ""  # of a mistake: what one sees go wrong
     kind: Kind = "own"  # of the selected attention
-    others: Mapping[str, Kind] = field(default_factory=dict)  # of attentions by name, whichever is looked at
+    others: Mapping[str, Kind] = field(default_factory=dict)  # of attentions by name, regardless of the selection
     seen_at: tuple[str, ...] = ()  # the attentions whose mask shows it, the one that shows it best first; (): all
     size: int | None = None  # what the size is usually; None: it has none
     size_name: str = ""
@@ -170,7 +170,7 @@ def attention_for(preset: Preset, chosen: str, config: ModelConfig) -> str:
 def padded_sides(preset: Preset, attention: str, config: ModelConfig) -> tuple[str, ...]:
     """Return which sides of a text are filled up, "source" or "target": where the keys come from.
 
-    A mistake with padding is about the text that is read, whichever attention is looked at.
+    A mistake with padding is about the text that is read, regardless of the selected attention.
     """
     if preset.needs_padding and preset.others:
         return ("source",) if config.has_encoder else ("target",)

@@ -85,7 +85,7 @@ class MaskChoice:
 
     preset: str = "own"
     size: int = 1
-    attention: str  # that is looked at, and whose cells are turned over
+    attention: str  # the selected one, whose cells are toggled
     layer: int | None = None  # the only one that is changed; None: all layers
     turned: tuple[MaskCell, ...] = ()
 

@@ -50,7 +50,7 @@ class MaskedHead:
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """What a model says at the places where it is asked."""
+    """The predictions of a model at the judged positions."""
 
     best: tuple[int, ...]  # the most probable token at each
     labels: tuple[str, ...]  # of these tokens
@@ -193,7 +193,7 @@ def interventions_of(model: Transformer, text: MaskText, choice: MaskChoice) -> 
 def _run(
     model: Transformer, text: MaskText, edits: Mapping[str, MaskRule], attention: str, layer: int, head: int
 ) -> tuple[MaskedHead, Float[Tensor, "asked vocab"]]:
-    """Run a model once; return the selected head, and the logits where the model is asked."""
+    """Run a model once; return the selected head, and the logits at the judged positions."""
     kind = ATTENTIONS[attention]
     module = cast(MultiHeadAttention, model.get_submodule(kind.module.format(layer=layer)))
     sources: list[PatternInputs] = []
@@ -229,7 +229,7 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
 
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
-    """Return the outputs at the places where the model is asked, on the CPU.
+    """Return the outputs at the judged positions, on the CPU.
 
     Raises:
         NotFiniteError: one is NaN or infinite.

@@ -56,8 +56,8 @@ class Dials:
             rotation.rotate(torch.tensor(vector, dtype=torch.float32).expand(1, 1, n, -1))[0, 0].double().numpy()
             for vector in (self.query, self.key)
         )
-        ahead, behind = np.maximum(distances, 0), np.maximum(-distances, 0)
-        return self.scale * (query[ahead] * key[behind]).sum(axis=-1)
+        ahead, back = np.maximum(distances, 0), np.maximum(-distances, 0)
+        return self.scale * (query[ahead] * key[back]).sum(axis=-1)
 
 
 def same_vector(encoding: Positions, width: int, like: ModelConfig | None = None) -> Dials:

@@ -1,4 +1,4 @@
-"""How much of a head's scores is about what the tokens are, and how much about where they stand.
+"""How much of a head's scores is about the tokens, and how much about their positions.
 
 Where positions are added to the embeddings, each score is a sum of four products: content or position of the query with
 content or position of the key. Where they turn queries and keys, or add to the scores, it is a sum of two.

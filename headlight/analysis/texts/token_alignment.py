@@ -51,7 +51,7 @@ class TokenAlignment:
 class AlignedPatterns:
     """Two patterns on the tokens that two texts share: one row a pair of queries, one column a pair of keys.
 
-    Weights are as they were. Where a text has keys without a partner, a last column, "elsewhere", holds what lies on
+    Weights are as they were. Where a text has keys without a partner, a last column, "elsewhere", holds the weight on
     all of them together, so that each row still sums to 1 (or is all 0 where nothing may be attended).
     """
 

@@ -57,7 +57,7 @@ def sink_keys(
     all of these, and more than twice what it would get if each query spread its attention evenly.
 
     Args:
-        mean_pattern: attention weights, the mean over the heads, and perhaps the layers, that are looked at.
+        mean_pattern: attention weights, the mean over the heads, and perhaps the layers, of interest.
         mask: True = may attend.
         share: in [0, 1].
 

@@ -80,7 +80,7 @@ class KnownAlignment:
         """Return the links of a head between the judged units and those of the source.
 
         Args:
-            weights: of each token that was written, what was looked at to write it; more rows do no harm.
+            weights: the attention for each generated token; more rows do no harm.
         """
         judged = self.judged
         links = hard_alignment(weights, targets=[self.targets[unit] for unit in judged], sources=self.sources)
@@ -125,7 +125,7 @@ def hard_alignment(
     """Return one link for each unit of the target: the unit of the source that has most of its attention.
 
     Args:
-        weights: of each target token, what was looked at to write it.
+        weights: the attention for each target token.
         targets: the units that get a link; of a unit's tokens the mean counts. None: each token on its own.
         sources: the units that may be linked with; of a unit's tokens the sum counts. None: each token on its own.
 

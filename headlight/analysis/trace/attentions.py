@@ -13,7 +13,7 @@ class Attention:
 
     name: str  # short and stable, for addresses and files
     title: str
-    inline: str  # as it stands within a sentence
+    inline: str  # within a sentence
     module: str  # module path, with {layer}
     queries_from: str  # "source" or "target"
     keys_from: str  # "source" or "target"

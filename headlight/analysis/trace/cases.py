@@ -23,7 +23,7 @@ class Case:
     """One text, or pair, as the model reads it, and what is known of it."""
 
     inputs: tuple[tuple[int, ...], ...]  # tokens: of the source and of the decoder's input, or of the one text
-    targets: tuple[int, ...]  # the token that is to be said at each place of the last input; `IGNORED` beside labels
+    targets: tuple[int, ...]  # the token to predict at each position of the last input; `IGNORED` beside labels
     determined: tuple[int, ...]  # places at which that is determined by others; all of them where nothing is known
     sources: tuple[tuple[int, ...], ...]  # for each determined place the keys that determine it; () where unknown
     antecedents: tuple[tuple[int, int], ...] = ()  # in the source: a pronoun's place, and one of what it stands for

@@ -71,7 +71,7 @@ class ModelRun:
     is_complete: bool  # the model ended its output on its own
     end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
-    not_finite: str | None  # the first site where a value is NaN or infinite; None where all that is said is finite
+    not_finite: str | None  # the first site where a value is NaN or infinite; None if all predictions are finite
     predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
     inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
     border: int | None = None  # in `source`, the first token of the second text; None where there is one text

@@ -74,7 +74,7 @@ class TracedForward:
         best: the most probable token at each position; none of a model without a last layer.
         log_probs: nats, of the token that follows each position; empty where none was given.
         is_number: whether the logits of each position, or its final states, are finite.
-        not_finite: the first site where a value is NaN or infinite; None where all that is said is finite.
+        not_finite: the first site where a value is NaN or infinite; None if all predictions are finite.
     """
 
     def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
@@ -150,8 +150,8 @@ class TracedForward:
             best += highest.indices.tolist()
             is_number += highest.values.isfinite().tolist()
             if following is not None:
-                behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
-                chosen = torch.tensor(behind, device=logits.device)[:, None]
+                next_tokens = [*following[first : first + len(logits)], best[-1]][: len(logits)]
+                chosen = torch.tensor(next_tokens, device=logits.device)[:, None]
                 log_probs.append(logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0])
         return best, torch.cat(log_probs).cpu().numpy() if log_probs else np.zeros(0, dtype=np.float32), is_number
 

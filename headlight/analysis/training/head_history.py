@@ -24,7 +24,7 @@ _HABITS = {
 
 
 def rule() -> Message:
-    """Return when a head is said to appear."""
+    """Return when a head appears."""
     return Message(
         "A head counts as specialized from the first of {n} consecutive snapshots at which it "
         "puts at least {share} of its attention on the tokens that define its type, {spreads} or "

@@ -76,7 +76,7 @@ def _one(tokens: deque[str]) -> Tree:
 
 
 def _group(tokens: deque[str]) -> list[Tree]:
-    """Read what stands in braces."""
+    """Read the content of braces."""
     rest = "".join(tokens)
     if not rest.startswith("{"):
         raise ValueError(f"a formula needs a group in braces before {rest!r}")

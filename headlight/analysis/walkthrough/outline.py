@@ -24,7 +24,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Outline:
-    """One head of one attention, with what stands around it in its block."""
+    """One head of one attention, with its surroundings in the block."""
 
     config: ModelConfig
     attention: Attention

@@ -1,4 +1,4 @@
-"""What a walk through one head is told in: stages, quantities, numbers with their formulas, and the proof."""
+"""The records of a walk through one head: stages, quantities, numbers with their formulas, and the proof."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from transformer_core.errors import Message, mark
 
-PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it stands
+PLACE_WORDS: Mapping[str, str] = {  # the meaning of a row or a column, and its position
     "query": mark("query {place}"),
     "key": mark("key {place}"),
     "query key": mark("query → key {place}"),
@@ -34,7 +34,7 @@ class Stage:
 class WalkInputs:
     """What a walk starts from."""
 
-    keys: tuple[int, ...]  # tokens that are looked at
+    keys: tuple[int, ...]  # selected tokens
     x_parts: Mapping[str, Float[np.ndarray, "query d_model"]]  # what the attention's input is the sum of, by site
     memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # likewise of the encoder's output, if it looks at it
 
@@ -98,7 +98,7 @@ class Number:
     column_place: str
     value: float  # the model's
     recomputed: float  # by the same modules in float64
-    mha: float | None  # torch.nn.MultiheadAttention's, or what stands for it in the proof; None where it has none
+    mha: float | None  # torch.nn.MultiheadAttention's, or its substitute in the proof; None if there is none
     formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
     factors: tuple[str, ...]  # symbols in the sum of the formula: those of the terms' a and b
     over: str  # what the sum is over: a kind of place; "" where there is no sum

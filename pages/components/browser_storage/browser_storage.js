@@ -5,7 +5,7 @@
 
 import { kept, share } from "../kit/storage.js";
 
-const begunEmpty = new Set(); // names under which nothing was kept when this tab looked first: nothing is to be told
+const begunEmpty = new Set(); // names under which nothing was kept when this tab looked first: nothing is reported
 
 export default function ({ data, setTriggerValue }) {
   const { store, parts, isRestored } = data;

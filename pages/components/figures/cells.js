@@ -223,7 +223,7 @@ function cellAt(points) {
 
 function cellUnder(view, { clientX, clientY }) {
   // The one where the pointer is. What plotly says was under it lags after by up to 50 ms (`Fx.hover` is throttled):
-  // whoever moves to the next cell and clicks at once would choose the one before.
+  // anyone who moves to the next cell and clicks at once would choose the one before.
   if (!view.grid) return null;
   const { left, top } = view.plot.getBoundingClientRect();
   const [across, down] = axesOf(view);

@@ -11,7 +11,7 @@ export const LAYOUT = {
   labels: [13, 12, 11, 10, 9, 8, 7], // px, the sizes of labels, of which the first that fits is taken
   legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
   slanted: 1.65, // sizes from one slanted label to the next
-  upright: 1.25, // sizes from one label to the next, where they stand upright or lie one below the other
+  upright: 1.25, // sizes from one label to the next, if they are upright or one below the other
   row: 20, // px, the height of a row of few
   title: 15, // px, the size of a title where it fits
   small: 12, // px: the size of a title in two lines, where it would be smaller in one

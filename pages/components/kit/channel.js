@@ -28,7 +28,7 @@ class Channel {
  */
 export const shownHead = new Channel();
 
-/** @type {Channel<number>} the number of tokens after which a decoding is looked at */
+/** @type {Channel<number>} the number of tokens of the selected decoding step */
 export const shownStep = new Channel();
 
 /** @type {Channel<string>} the id of a film whose pictures came */

@@ -1,5 +1,5 @@
 // Roving focus: the Tab key comes to one of many things, the arrow keys continue from there, and what has the focus is
-// pointed at as what lies under the pointer is.
+// highlighted like what is under the pointer.
 
 /** @typedef {{x: number, y: number}} Point */
 /** @typedef {{row: number, column: number}} Cell */
@@ -66,7 +66,7 @@ export function nearest(key, from, points) {
 }
 
 /**
- * Which of some things that fill lines a key leads to: across in their order, up and down to what stands there.
+ * Which of some things that fill lines a key leads to: across in their order, up and down to the nearest.
  *
  * @param {string} key
  * @param {Element} item

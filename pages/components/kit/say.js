@@ -3,7 +3,7 @@
 import { FORMS, LANGUAGE, WORDS } from "./language.js";
 import { thousands } from "./numbers.js";
 
-/** @typedef {Record<string, string | number>} Values - what stands in a text, by its names in braces */
+/** @typedef {Record<string, string | number>} Values - the values of a text, by their names in braces */
 
 const PLURALS = new Intl.PluralRules(LANGUAGE);
 
@@ -20,7 +20,7 @@ const putIn = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => Stri
 export const say = (text, values = {}) => putIn(WORDS[text] ?? text, values);
 
 /**
- * What is said of this many things: `one`, or `many`, with {n} for the number.
+ * The text for a number of things: `one`, or `many`, with {n} for the number.
  *
  * @param {number} n
  * @param {string} one

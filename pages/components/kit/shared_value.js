@@ -1,6 +1,6 @@
 // A value that a person changes here and Python changes elsewhere on the page; shared_value.py is its other half.
 //
-// Both sides write {revision, value}. Whoever changes the value counts on from the highest revision that is known there,
+// Both sides write {revision, value}. Each change counts on from the highest revision that is known there,
 // so what Python says is old where a person has done something since.
 
 /**

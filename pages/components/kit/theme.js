@@ -5,7 +5,7 @@
  * @param {(theme: "dark" | "light") => void} onChange
  */
 export function watchTheme(parent, onChange) {
-  // A probe takes Streamlit's background color; its transition tells of every change, whoever makes it.
+  // A probe takes Streamlit's background color; its transition reports every change.
   const probe = document.createElement("span");
   probe.setAttribute("aria-hidden", "true");
   probe.style.cssText =

@@ -34,13 +34,13 @@ class FilmStrip:
 class Measure:
     """One number a head: a bar under its picture, and what heads can be ordered by."""
 
-    name: str  # as it is said of one head: "entropy"
-    title: str  # what it is, in a sentence, for whoever points at the legend
+    name: str  # for one head: "entropy"
+    title: str  # a sentence for the tip of the legend
     unit: str  # "nats"; "" where there is none
     low: str  # what a head at the low end does, "looks at one token"; "" where the name says it
     high: str
     values: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention; NaN where it does not apply
-    ends: tuple[float, float]  # of the bars; where they lie on both sides of zero, a bar begins there
+    ends: tuple[float, float]  # of the bars; if they are on both sides of zero, a bar begins there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def head_overview(
     """All heads at once; a click, or Enter on a focused head, chooses one.
 
     With a film there is a player above them. The pictures of all snapshots are sent once. While a person moves along
-    them nothing is asked of the server; where the slider comes to rest, the component's value holds the snapshot.
+    them nothing is requested from the server; where the slider comes to rest, the component's value holds the snapshot.
 
     Args:
         groups: for each attention: attention, title, layers, heads, queries and keys, the rows and columns of its

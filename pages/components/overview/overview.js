@@ -169,7 +169,7 @@ function showFrame(view, film, place, isChosen) {
 }
 
 function mark(view) {
-  // What is said of single heads beside their pictures: a measure, and which of them are combined.
+  // The texts of single heads beside their pictures: a measure, and which of them are combined.
   const { root, header, legend } = view;
   const { measure, pinned } = header;
   root.classList.toggle("measured", Boolean(measure));

@@ -195,7 +195,7 @@ def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, 
 
 
 def _open(found: Search) -> None:
-    """A token was clicked: its step is looked at; one that was dropped begins a branch."""
+    """A token was clicked: its step is selected; one that was dropped begins a branch."""
     node = sent_node(KEY)
     if node in found.paths:
         path = found.paths[node]

@@ -1,4 +1,4 @@
-"""What the Decoding page shows of a text with blanks at one time: which are filled, with what, and what is said."""
+"""What the Decoding page shows of a text with blanks at one time: which are filled, with what, and the messages."""
 
 import re
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class BlanksData:
 
     @property
     def aim(self) -> "Aim":
-        """Whose attention is looked at: a head, or a mean."""
+        """The selected attention: of a head, or a mean."""
         return decoding_aim.current(self.card.config.n_encoder_layers)
 
 

@@ -241,7 +241,7 @@ class DecodingData:
 
     @cached_property
     def aim(self) -> "Aim":
-        """Whose attention is looked at: a head, or a mean."""
+        """The selected attention: of a head, or a mean."""
         return decoding_aim.current(self.card.config.n_decoder_layers)
 
     def kinds(self) -> "tuple[AttentionKind, ...]":
@@ -258,7 +258,7 @@ class DecodingData:
         return say("{attention} L{layer}.H{head}", attention=name, layer=aim.layer, head=aim.head)
 
     def weights(self, kind: "AttentionKind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
-        """Return where is looked at a step, or at this one, to say what comes next; None where nothing does."""
+        """Return the attention at a step, or at this one, for the next token; None if there is none."""
         from transformer_core.decoding.attention_rows import attention_weights
 
         prediction = self.prediction if step is None else step.prediction

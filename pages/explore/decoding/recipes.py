@@ -45,7 +45,7 @@ class DecodingRecipe:
     model: Expression
     tokenizer: Expression
     given: Expression
-    tree: Expression  # all that was written after it, by whomever
+    tree: Expression  # all its continuations so far
     session: Expression
     branches: Expression  # what was written on each branch of the view
     branch: Expression  # on the selected one
@@ -88,7 +88,7 @@ class BlanksRecipe:
 
     tokenizer: Expression
     given: Expression
-    tree: Expression  # all ways in which they were filled so far, by whomever
+    tree: Expression  # all ways in which they were filled so far
 
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: Given) -> "BlanksRecipe":

@@ -28,7 +28,7 @@ LEAD = mark(
     "With teacher forcing, as in training, the model reads the target tokens, whatever it would have generated "
     "itself. Free-running, it reads its own output."
 )
-BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
+BOXES = {  # by architecture: the typed text, and the placeholder
     "encoder_decoder": (
         mark("Target"),
         mark("Type a target; if empty, the current branch is used"),

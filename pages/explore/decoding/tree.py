@@ -139,7 +139,7 @@ def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
 
 
 def _open(steps: "dict[int, DecodingStep]") -> None:
-    """A token was clicked: the step after it is looked at; after a given one, the beginning."""
+    """A token was clicked: select the step after it; after a given one, the beginning."""
     step = steps.get(sent_node(KEY) or 0)
     if step is not None:
         view_fields.open_path([one.token for one in step.written()])

@@ -69,7 +69,7 @@ STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the 
 LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
-BRANCH = Field(PAGE, "branch", 0, number)  # which of them is looked at
+BRANCH = Field(PAGE, "branch", 0, number)  # the selected one
 
 SAMPLING = sampling_fields(PAGE)
 REPETITION, SEED = SAMPLING["repetition_penalty"], SAMPLING["seed"]
@@ -137,7 +137,7 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
 
 
 def made_room() -> bool:
-    """Whether a branch has just given its place to a new one; asked once, it is told."""
+    """Whether a branch was just replaced by a new one; True only once."""
     return bool(_MADE_ROOM.pop())
 
 

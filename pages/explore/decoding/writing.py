@@ -16,11 +16,11 @@ MOST_AT_ONCE = 64  # tokens that are written in one step
 N_NEARBY = 4  # steps before and after this one that a step shows at once
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
-"""What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
+"""The data of a step, which stay the same except for labels and who chose it, are cached."""
 
 
 def show(data: DecodingData) -> None:
-    """Draw what is given and written on this branch, what is looked at, and the player."""
+    """Draw the tokens of this branch, the attention, and the player."""
     has_encoder = data.card.config.has_encoder
     writing(
         source=data.source_labels,
@@ -39,7 +39,7 @@ def show(data: DecodingData) -> None:
 
 
 def _nearby(data: DecodingData) -> dict[int, Looked]:
-    """Return where is looked at the steps around this one, as far as they are written."""
+    """Return the attention at the steps around this one, as far as they are written."""
     return {
         n: (data.weights("cross", step) if data.source_labels else None, data.weights("decoder", step))
         for n, step in data.around(N_NEARBY).items()

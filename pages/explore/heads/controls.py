@@ -44,7 +44,7 @@ ABOUT_MIX = mark(
 
 
 def over_overview(data: HeadsData) -> None:
-    """Draw what stands above the overview: a measure of every head, their order, and which attentions are shown."""
+    """Draw the controls above the overview: a measure of every head, their order, and which attentions are shown."""
     with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.TINT.selectbox(
             say("Measure"),
@@ -79,7 +79,7 @@ def _order() -> None:
 
 
 def over_head(data: HeadsData) -> None:
-    """Draw what stands above the chosen head."""
+    """Draw the controls above the chosen head."""
     with st.container(key="hl-head-bar", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.DRAWING.segmented(say("Drawing"), [*DRAWINGS], name=lambda name: say(DRAWINGS[name]))
         if view_fields.DRAWING.value == "heatmap":

@@ -171,7 +171,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
 
 
 def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
-    """Return the numbers of the heatmap, the lines that draw it again, and what was looked at."""
+    """Return the numbers of the heatmap, the lines that draw it again, and the view."""
     table: dict[str, Any] = {
         "query_tokens": _units(shown, "queries"),
         "key_tokens": _units(shown, "keys"),

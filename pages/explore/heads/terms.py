@@ -23,7 +23,7 @@ ATTENTION_TERMS = {  # that are worth looking for, by architecture and attention
 
 
 def terms_of(data: HeadsData) -> list[str]:
-    """Return the names of the terms that the page uses as it is, in the glossary."""
+    """Return the names of the terms that the page uses in its current state, in the glossary."""
     chosen = [MEASURE_TERMS[name] for name in (view_fields.TINT.value,) if name]
     chosen += [QUANTITY_TERMS.get(data.spec.quantity, "attention-pattern")]
     chosen += ["attention-sink"] if "sinks" in view_fields.HIDDEN.value else []

@@ -157,7 +157,7 @@ def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
         _, tokenizer = data.source.load()
         of_target: Tokenizer = tokenizer.target
         drawn = picture_of(chosen, are_vectors=False)
-        everything = picture_of(whole, are_vectors=False)  # what is said of the numbers is said of all of them
+        everything = picture_of(whole, are_vectors=False)  # texts about the numbers are about all of them
         results |= {
             "picture": replace(
                 everything, cells=drawn.cells, rows=drawn.rows, columns=drawn.columns, n_columns=drawn.n_columns

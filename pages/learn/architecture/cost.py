@@ -114,7 +114,7 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
 
 
 def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
-    """Draw what lies in memory."""
+    """Draw the memory."""
     config = data.card.config
     n, width = n_parameters(config), _bytes_per_number(data)
     held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]

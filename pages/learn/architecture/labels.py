@@ -1,4 +1,4 @@
-"""What stands on the blocks of the drawing, and what is said of them, in the reader's language."""
+"""The labels and tips of the blocks of the drawing, in the reader's language."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> BoxLab
 
 
 def name_of(config: ModelConfig, box: Box) -> str:
-    """Return a block's name with where it stands, for a heading."""
+    """Return a block's name and position, for a heading."""
     name = say(title(config, box))
     if box.kind == "layer" and config.architecture != "encoder_decoder":
         return say("Layer {layer}", layer=box.layer)

@@ -1,4 +1,4 @@
-"""What is said of every box of the plan: its name, what it does, and where the paper has it. English, marked."""
+"""The texts about every box of the plan: its name, what it does, and where the paper has it. English, marked."""
 
 from headlight.analysis.blueprint.plan import Box, is_normalized
 from headlight.analysis.trace.residual_stream import has_added_positions

@@ -41,7 +41,7 @@ class _Notebook:
     names: set[str] = field(default_factory=set)  # that are assigned
 
     def assigned(self, line: str) -> Iterator[str]:
-        """Yield the lines that assign what stands in a line, and what that needs."""
+        """Yield the lines that assign the names of a line, and those that they need."""
         nodes = [node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)]
         for name in dict.fromkeys(node.id for node in sorted(nodes, key=lambda node: node.col_offset)):
             if name in self.names or name not in self.data.bench.given(len(self.data.bench.steps)):

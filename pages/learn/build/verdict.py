@@ -1,4 +1,4 @@
-"""What is said of a line: whether it is correct, or else why not, and in which cell it differs most."""
+"""The verdict on a line: whether it is correct, or else why not, and in which cell it differs most."""
 
 import math
 

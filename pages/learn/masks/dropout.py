@@ -61,7 +61,7 @@ def _printed(dropped: Expression) -> list[Print]:
 
 
 def _controls(data: MasksData) -> None:
-    """Draw how much is dropped, with which random numbers, and which head is looked at."""
+    """Draw how much is dropped, with which random numbers, and the selected head."""
     p, seed = view_fields.DROPOUT, view_fields.SEED
     folded = {"label_visibility": "collapsed", "width": 96}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hl-masks-dropout"):

@@ -44,7 +44,7 @@ def show() -> None:
 
 
 def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
-    """Draw what each variant writes, beside what was asked."""
+    """Draw what each variant writes, beside the request."""
     assert experiment.request is not None, "what was measured was asked for"
     names = LABORATORY.names(experiment.request)
     title, aside = say("Output of each model"), say("after step {step:,}, free-running", step=reading.measured_at)

@@ -98,7 +98,7 @@ SIZE = Field(PAGE, "size", None, _within(1, MOST_SIZE))  # of the window, the pr
 PADDING = Field(PAGE, "padding", None, _within(0, MOST_PADDING))  # tokens; None: as many as show the preset
 LAYERS = Field(PAGE, "layers", "all", one_of("all", "one"))  # in which the mask is put
 CHANGED = Field(PAGE, "changed", None, number)  # the token that the leak test changes; None: one in the middle
-TOKEN = Field(PAGE, "token", "", text_up_to(100))  # what stands in its place; "": another token of the text
+TOKEN = Field(PAGE, "token", "", text_up_to(100))  # its replacement; "": another token of the text
 
 DROPOUT = Field(PAGE, "dropout", 0.1, decimal(0, MOST_DROPOUT), plain)  # probability, on the pattern
 SEED = Field(PAGE, "seed", 0, number)  # of the dropout

@@ -89,7 +89,7 @@ class PositionsData:
 
     @property
     def stack(self) -> "Stack":
-        """Return the stack of the chosen attention, whose own positions are looked at."""
+        """Return the stack of the chosen attention, whose own positions are shown."""
         config = self.card.config
         return (
             "encoder"

@@ -61,7 +61,7 @@ FROZEN = mark(
 
 
 def show(data: PositionsData) -> None:
-    """Draw what is asked of the model, and of which head."""
+    """Draw the question about the model, and the head."""
     if not data.view.text:
         return
     with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="center"):

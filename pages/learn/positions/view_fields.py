@@ -85,7 +85,9 @@ N = Field(PAGE, "n", None, _within(1, MOST_POSITIONS))  # positions; None: as ma
 WIDTH = Field(PAGE, "width", None, _within(2, MOST_WIDTH, is_even=True))  # None: likewise
 DIMENSIONS: Field = Field(PAGE, "dims", None, _dimensions, _joined)  # whose waves are drawn; None: some of all speeds
 SHIFT = Field(PAGE, "shift", 5, _within(1, MOST_POSITIONS - 1))  # by how many positions
-PLACES: Field = Field(PAGE, "places", None, _places, _joined)  # of query and key on the dials; None: where they stand
+PLACES: Field = Field(
+    PAGE, "places", None, _places, _joined
+)  # of query and key on the dials; None: their own positions
 VECTORS = Field(PAGE, "vectors", "same", one_of("same", "model"))  # what is turned: one vector twice; the head's own
 TOKENS: Field = Field(
     PAGE, "tokens", None, _places, _joined
@@ -93,7 +95,7 @@ TOKENS: Field = Field(
 N_HEADS = Field(PAGE, "heads", None, _within(1, MOST_HEADS))  # that have slopes; None: the model's, or 8 as published
 BIAS_HEAD = Field(PAGE, "slope", 0, number)  # the head whose bias is drawn as a matrix
 LOOK_AHEAD = Field(PAGE, "sees", "past", one_of("past", "all"))  # whether buckets serve later keys, too
-IN_MODEL = Field(PAGE, "in", "sources", one_of("sources", "shuffle"))  # what is asked of the model
+IN_MODEL = Field(PAGE, "in", "sources", one_of("sources", "shuffle"))  # the question about the model
 SEED = Field(PAGE, "seed", 0, number)  # of the order of the shuffled words
 
 FIELDS: tuple[Field, ...] = (

@@ -162,7 +162,7 @@ def _mistake(data: ProgramsData) -> None:
 
 
 def _difference(source: str, changed: str) -> str:
-    """Return the part of a line that a mistake has changed, with what stands around it."""
+    """Return the part of a line that a mistake has changed, with its surroundings."""
     edits = [edit for edit in SequenceMatcher(None, source, changed, False).get_opcodes() if edit[0] != "equal"]
     first = changed.rfind(" ", 0, max(0, edits[0][3] - 10)) + 1
     last = changed.find(" ", edits[-1][4] + 3) % (len(changed) + 1)  # the end, where no space follows

@@ -32,7 +32,7 @@ FEWEST_STEPS, MOST_STEPS, STEPS_OF_A_CLICK = 100, 10_000, 100
 _READY, _STEP, _LAYER = 5.0, 0.008, 0.008  # seconds: until the first step; of a step, and more for each of its layers
 
 STARTED = Kept("programs-started", ("", ""))  # the corpus and the name of the training that was started here last
-NOTE = Kept("programs-training-note", "")  # what went wrong at a click, to be said at the next run
+NOTE = Kept("programs-training-note", "")  # what went wrong at a click, to be shown at the next run
 SEED, N_STEPS = Kept("programs-training-seed", 0), Kept("programs-training-steps", STEPS)
 
 

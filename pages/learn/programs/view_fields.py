@@ -11,7 +11,7 @@ ATTENDS = Field(PAGE, "attends", "", one_of("", ALL, EARLIER))  # "": as in the 
 VOCABULARY = Field(PAGE, "vocabulary", "", text_up_to(1000))  # "": that of the example
 INPUT = TextField(PAGE, "input")  # "": that of the example
 LINE = Field(PAGE, "line", 0, number)  # 0: the last one
-MISTAKE = Field(PAGE, "mistake", "", text_up_to(400))  # what stands in the line's place; "": the line itself
+MISTAKE = Field(PAGE, "mistake", "", text_up_to(400))  # the replacement of the line; "": the line itself
 FIELDS: tuple[Field, ...] = (PROGRAM, SOURCE, ATTENDS, VOCABULARY, INPUT, LINE, MISTAKE)
 
 

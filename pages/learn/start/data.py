@@ -45,7 +45,7 @@ class StageData:
     zoom: Zoom
     sampling: Sampling
     text: StageText
-    first: "FirstView | None"  # what was kept beside the checkpoint, where that is what is looked at
+    first: "FirstView | None"  # what was kept beside the checkpoint, if that is selected
     notes: tuple[str, ...]  # a sentence each, of what could not be met
 
     @classmethod

@@ -59,7 +59,7 @@ def sampling() -> Sampling:
 
 
 def is_usual() -> bool:
-    """Whether the overview of what the model generates on its own is looked at."""
+    """Whether the overview of the model's own output is selected."""
     return not ZOOM.value and is_models_own()
 
 

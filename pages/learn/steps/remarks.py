@@ -11,7 +11,7 @@ PART = mark(
     "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
 )
 ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “{token}”.")
-LEAST_ELSEWHERE = 0.01  # of the attention, that is told
+LEAST_ELSEWHERE = 0.01  # of the attention, that is reported
 
 
 def show(data: StepsData) -> None:

@@ -1,4 +1,4 @@
-"""What is said of the stages of attention, step by step: what each is called, and one sentence on what to notice.
+"""The texts about the stages of attention, step by step: what each is called, and one sentence on what to notice.
 
 Titles are by the names of the stages, sentences by their `notice`. English, marked.
 """

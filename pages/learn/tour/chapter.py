@@ -112,7 +112,7 @@ def _rows(parts: "Sequence[Part]") -> list[Row]:
 
 
 def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None:
-    """Draw a part; what is wrong with it is said in its place, and the others are drawn all the same."""
+    """Draw a part; errors in it are shown in its place, and the others are drawn all the same."""
     from pages.learn.tour.lesson_engine.errors import LessonError
 
     try:

@@ -1,4 +1,4 @@
-"""A question of a chapter: first it is asked, then it shows what was answered and what is correct."""
+"""A question of a chapter: first the question, then the answer and the correct answer."""
 
 from typing import TYPE_CHECKING
 
@@ -137,7 +137,7 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
 
 
 def _choice(text: str, given: str | None, verdict: "Verdict") -> prose.Markup:
-    """Return one of the choices as it stands there once the question is answered."""
+    """Return one of the choices as shown once the question is answered."""
     is_right, is_given = text == verdict.right, text == given
     kind = "right" if is_right else "wrong" if is_given else "other"
     mark = "✓" if is_right else "✗" if is_given else ""

@@ -26,7 +26,7 @@ ask: Which word does the head look at to write “chat”?
 tokens: source
 answer: argmax(pattern[cross, 1, 0].at(writing="chat"))
 
-What stands behind a question is shown once it is answered.
+What comes after a question is shown once it is answered.
 
 [check]
 claim: Each row adds up to 1.

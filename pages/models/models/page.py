@@ -105,7 +105,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
 
 
 def import_a_model() -> None:
-    """Import a model by id or path, or as a file; what came of it is told here, too."""
+    """Import a model by id or path, or as a file; the result is shown here, too."""
     prose.subheading(say("Import a model"))
     if note := state.MODELS_NOTE.pop():
         prose.info(note, icon=":material/check:")

@@ -1,4 +1,4 @@
-"""Terms of what lies around attention in a Transformer."""
+"""Terms of the parts around attention in a Transformer."""
 
 from pages.shared.glossary.papers import BA, ELHAGE, PRESS_WOLF, SHAZEER, SRIVASTAVA, VASWANI, XIONG, ZHANG
 from pages.shared.glossary.term import Term

@@ -16,7 +16,7 @@ HELP = mark(
 )
 INCOMPLETE = mark("Choose an output, and type the probability that it will have, from 0 to 1.")
 SKIPPED = mark("Shown without a prediction.")
-_OF = Kept("predict-of")  # the edit that is asked about
+_OF = Kept("predict-of")  # the edit of the question
 _OUTPUT = Kept("predict-output")  # the predicted one; `NONE`
 _PROBABILITY = Kept("predict-probability")
 _CONFIDENCE = Kept("predict-confidence", 50)  # percent
@@ -33,7 +33,7 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
 
     Args:
         edit: that was made; None: nothing was edited yet.
-        waiting: what is said until something is edited; "": nothing.
+        waiting: shown until something is edited; "": nothing.
 
     Returns:
         Whether the effect of the edit may be shown.

@@ -15,7 +15,7 @@ from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
 from transformer_core.language import localized, say, say_number
 
-FEW = 10  # predictions below which nothing can be said of calibration
+FEW = 10  # predictions below which calibration cannot be judged
 HEIGHT = 300  # px
 OF_BINS = ("confidence", "share_right", "n")  # what is known of each
 FORMULA = mark(

@@ -19,7 +19,7 @@ class CalibrationBin:
 def brier_score(confidences: Sequence[float], are_right: Sequence[bool]) -> float:
     """Return the mean of (confidence - outcome)^2, where the outcome is 1 if the prediction was correct and 0 if not.
 
-    0 is best; whoever always states 0.5 gets 0.25, and whoever is certain and wrong gets 1.
+    0 is best; always stating 0.5 gives 0.25, and being certain and wrong gives 1.
 
     Args:
         confidences: stated probabilities of being right, in [0, 1]; at least one.

@@ -1,7 +1,7 @@
 """What a person chooses, and the widgets that choose it: each is bound to its value by one call of a method here.
 
 A `Field` defines the view of a page: it has a place in the URL, a usual value, and a check. The URL names only what is
-not as usual; what it says wrongly is told in one sentence, and the usual value stands in. What is `Kept` lasts as long
+not as usual; an invalid value is reported in one sentence, and the default is used. What is `Kept` lasts as long
 as the session, and no link knows it.
 """
 
@@ -310,7 +310,7 @@ Span = tuple[int, int]
 
 
 def window(text: str) -> tuple[Span, Span]:
-    """Read which queries and keys are looked at, such as "0-12.3-9".
+    """Parse the selected queries and keys, such as "0-12.3-9".
 
     Raises:
         ValueError: it is not written so.
@@ -324,6 +324,6 @@ def window(text: str) -> tuple[Span, Span]:
 
 
 def window_in_words(value: tuple[Span, Span]) -> str:
-    """Write which queries and keys are looked at."""
+    """Write the selected queries and keys."""
     (first_query, last_query), (first_key, last_key) = value
     return f"{first_query}-{last_query}.{first_key}-{last_key}"

@@ -9,7 +9,7 @@ from transformer_core.language import say
 from transformer_core.text.interface import encodable
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
-MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
+MAX_PLAIN = 1000  # characters of a text that is in the URL unpacked; a longer one is packed
 
 
 def packed_name(name: str) -> str:

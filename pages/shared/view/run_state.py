@@ -1,6 +1,6 @@
 """The view of a training: which run, which snapshot, which head, which text; in the session and in the URL.
 
-It stands beside the view of a model (state.py): what is looked at on the pages Train and Film is a run.
+It is separate from the view of a model (state.py): the Train and Film pages show a run.
 """
 
 import re
@@ -45,14 +45,14 @@ FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heat
 NEW_CHOSEN = Kept("run-new-chosen", False)  # whether a person chose a new training, or came by an address that says so
 IS_HERE = Kept("train-is-here", False)  # whether the Train page was drawn since the session came to it
 ENDED = Kept("train-ended")  # names of the runs that ended since its last visit to that page, and were not opened yet
-NOTE = Kept("run-note", "")  # what was done a moment ago, to be said at the next run of the page
+NOTE = Kept("run-note", "")  # what was done a moment ago, to be shown at the next run of the page
 FILM_SNAPSHOT = SharedValue(FILM_OVERVIEW, "snapshot")  # the step that the film's slider shows
 _ADDRESS = Address("run")
 
 
 @dataclass(frozen=True)
 class RunView:
-    """What is looked at of a training, as the fields say."""
+    """The view of a training, from the fields."""
 
     run: str
     snapshot: int | None

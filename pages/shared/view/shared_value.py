@@ -1,6 +1,6 @@
 """A value that a person changes in a component, and Python elsewhere on the page; see kit/shared_value.js.
 
-Both sides write {revision, value}. Whoever changes the value counts on from the highest revision that is known there,
+Both sides write {revision, value}. Each change counts on from the highest revision that is known there,
 so that a component can tell an answer that is older than what a person has done since.
 """
 
@@ -53,5 +53,5 @@ class SharedValue:
 
     @property
     def _kept(self) -> Kept:
-        """The latest revision, the value that the component knows, and what it was told last."""
+        """The latest revision, the value that the component knows, and the value sent to it last."""
         return Kept(f"{self.key}-{self.event}-shared", (0, _UNKNOWN, None))

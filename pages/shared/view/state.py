@@ -56,7 +56,7 @@ LONG_TEXT = Kept("long-text", "")  # where a long text is pasted
 EXAMPLES = Kept("examples", False)  # whether the list of examples is open
 LONG_TEXT_OPEN = Kept("long-text-open", False)  # whether the box for a long text is
 NEXT_MODEL = Kept("next-model")  # the model that the next run begins with
-MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be said at the next run
+MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be shown at the next run
 _TITLE = Kept("title")  # of the model
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
@@ -70,7 +70,7 @@ IDS = re.compile(r"[\d\s,;]*")  # a text of token ids
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at, one head of one model on one text, and what the model runs on."""
+    """The view, one head of one model on one text, and the model's device."""
 
     model: str
     text: Given
@@ -292,7 +292,7 @@ def set_target(target: str | None) -> None:
 
 
 def on_model(cards: Mapping[str, ModelCard]) -> None:
-    """Another model was chosen: what a person typed stays, an example of another model gives way to one of its own.
+    """Another model was chosen: a typed text stays, an example of the former model is replaced by one of the new one.
 
     A text with blanks is nothing to a model that writes, nor one of words to a model that reads token ids.
     """

@@ -1,4 +1,4 @@
-"""Which pages a person has seen: what a page is for is said at the first visit alone.
+"""Which pages a person has seen: the purpose of a page is shown only at the first visit.
 
 A session keeps what it has seen; a cookie keeps it for the next one.
 """

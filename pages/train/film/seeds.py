@@ -40,7 +40,7 @@ def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run
     """Return the other runs whose heads can be matched with those of a run, or could be once their film begins.
 
     Args:
-        run: that is looked at.
+        run: the selected one.
         found: all runs.
         wanted: one that was begun from here; it counts before its folder says what it is.
     """

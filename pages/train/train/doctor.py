@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show(run: Run) -> None:
-    """Draw what stands out of a training, the worst first."""
+    """Draw the findings about a training, the worst first."""
     from headlight.diagnosis import Case, diagnose
 
     try:

@@ -30,7 +30,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
     """Let the newest weights read a text, and some others; a decoder's continuations are drawn at random.
 
     Raises:
-        HeadlightError: there are none that could be looked at.
+        HeadlightError: there are none.
     """
     from transformer_core.training.run.samples import continuation
 
@@ -53,7 +53,7 @@ def _newest_loaded(run: Run) -> int:
     """Return the step of the newest weights, which are in memory now: who else looks at the run has them replaced.
 
     Raises:
-        HeadlightError: there are none that could be looked at.
+        HeadlightError: there are none.
     """
     for is_last in (False, False, True):
         step = run_readings.newest_step(run)

@@ -1,4 +1,4 @@
-"""The columns of a table of one's own: which are read, and whether the first line has their names."""
+"""The columns of an uploaded table: which are read, and whether the first line has their names."""
 
 from typing import Any
 

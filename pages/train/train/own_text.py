@@ -1,4 +1,4 @@
-"""A text of one's own: taken in, or refused with a reason; chosen, read as its owner wants, and deleted."""
+"""A custom text: uploaded, or refused with a reason; chosen, read as its owner wants, and deleted."""
 
 from collections.abc import Sequence
 from os.path import isdir

@@ -1,4 +1,4 @@
-"""The head of a training: how it stands, how far it is and how long it will take, and what can be asked of it."""
+"""The head of a training: its state, its progress and the time left, and the commands to it."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ def _records(run: Run) -> list[dict[str, Any]]:
 
 
 def _controls(run: Run) -> None:
-    """Offer what can be asked of the run as it stands; nothing changes its place when it is paused or continues."""
+    """Draw the commands for the run in its current state; nothing changes its place when it is paused or continues."""
     if not owners.is_mine(run.path):
         prose.small(owners.not_mine())
         return

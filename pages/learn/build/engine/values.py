@@ -41,7 +41,7 @@ class Budget:
     """
 
     def __init__(self, n_lines: int = 1) -> None:
-        """Start with nothing taken, and with what so many lines may take."""
+        """Start with nothing taken, and with the budget of this many lines."""
         self._n_lines = n_lines
         self.n_numbers = 0
         self.n_products = 0
@@ -132,5 +132,5 @@ def broadcast(sign: str, *shapes: tuple[int, ...], n_matrix_axes: int = 0) -> tu
 
 
 def sides(left: np.ndarray, right: np.ndarray) -> dict[str, str]:
-    """Return the shapes of two arrays, for what is said of both."""
+    """Return the shapes of two arrays, for a message about both."""
     return {"left": shape_in_words(left), "right": shape_in_words(right)}

@@ -83,7 +83,7 @@ def loss_rise(run: Run, parts: Parts) -> Result:
 
 
 def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
-    """Return the `loss_rise` of each head by itself, by attention.
+    """Return the `loss_rise` of each head on its own, by attention.
 
     Raises:
         TextError: a masked model, which generates nothing.

@@ -1,4 +1,4 @@
-"""The figures of lessons that show numbers as they are: tokens, tables, shapes, beams."""
+"""The figures of lessons that show plain numbers: tokens, tables, shapes, beams."""
 
 from collections.abc import Mapping
 

@@ -29,7 +29,7 @@ class LessonError(HeadlightError):
 
 
 class ExpressionError(HeadlightError):
-    """An expression that cannot be read, or asks for what the model has not; whoever reads a lesson adds where."""
+    """An expression that cannot be read, or asks for what the model has not; the reader of the lesson adds where."""
 
 
 @contextmanager

@@ -21,20 +21,20 @@ OF_SIX_WORDS = {
     "loss": mark("its loss at each step, nats per token [step]"),
     "translation": mark("free-running output of the six-word model"),
 }
-"""What can be asked of the six words' training; in brackets the smoothing of the labels: trained[0.1]."""
+"""The quantities of the six words' training; in brackets the smoothing of the labels: trained[0.1]."""
 
 TRAINED = ("trained", "loss", "translation")
 """Those for which there must have been a training."""
 
 MakeRun = Callable[[str, bool], Run]
-"""Gives the run with a mistake, by its name, or the right one, by ""; True: on the lesson's other text. Made once."""
+"""Gives the run with a mistake, by its name, or the correct one, by ""; True: on the lesson's other text. Made once."""
 
 Train = Callable[[float, bool, int], SixWords]
-"""Gives a training with a smoothing of the labels, its targets shifted or not, and so many steps: made once."""
+"""Gives a training with a smoothing of the labels, its targets shifted or not, and a number of steps: made once."""
 
 
 class Evidence:
-    """What there is to be asked of, each made when it is first asked for."""
+    """The sources of quantities, each made on demand."""
 
     def __init__(self, *, make_run: MakeRun, train: Train, mistake: str = "") -> None:
         """Keep how the numbers are made.

@@ -59,7 +59,7 @@ def read_lessons(
         language: such as "de".
         root: the project's root, for the files' names.
         pages: that links can open, each with the fields that it takes.
-        before: what stands before the lessons' names in addresses, to tell folders apart.
+        before: the prefix of the lessons' names in addresses, to tell folders apart.
         group: the heading of lessons that name none.
     """
     found: list[Lesson | BrokenLesson] = []

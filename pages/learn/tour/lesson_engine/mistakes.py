@@ -91,7 +91,7 @@ class UnbiasedNorm(LayerNorm):
     """(x - mean) / (standard deviation + eps), with the unbiased standard deviation: not the formula that is cited."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what is not quite normalized."""
+        """Return vectors that are not quite normalized."""
         normalized = (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + self.eps)
         scaled = normalized * self.weight
         return self.hook_normalized(scaled if self.bias is None else scaled + self.bias)

@@ -100,8 +100,8 @@ def test_a_typed_token_stands_in_each_place_but_its_own(bare: Bare, look: Look):
     assert chat in tokens
     replacements, remarks = leak._replacements(data)
     for place, (token, new) in enumerate(zip(tokens, replacements, strict=True)):
-        behind = [tokens[(place + step) % len(tokens)] for step in range(1, len(tokens))]
-        assert new == (next(other for other in behind if other != token) if token == chat else chat)
+        following = [tokens[(place + step) % len(tokens)] for step in range(1, len(tokens))]
+        assert new == (next(other for other in following if other != token) if token == chat else chat)
     assert remarks == [] and not bare.texts
 
 

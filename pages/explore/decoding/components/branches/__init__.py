@@ -72,11 +72,11 @@ def branches(
         key: the component's key.
         on_node: called before the run in which `sent_node` gives what a person chose.
         height: px, at most; what is higher is scrolled. None: about nine branches.
-        name: what it is, for who does not see it.
+        name: for screen readers.
         path: what the nodes that are `on_path` are together.
 
     Raises:
-        ValueError: the nodes are no tree, or what is looked at or ends is not among them.
+        ValueError: the nodes are not a tree, or the selected one or an end is not among them.
     """
     _check(nodes, at, ends)
     drawn = _folded(nodes)

@@ -40,7 +40,7 @@ function update(view, data, send) {
   fit(view);
   const { pointed } = view;
   point(view, null);
-  if (pointed?.box.isConnected) point(view, pointed); // what is said of it may be new
+  if (pointed?.box.isConnected) point(view, pointed); // its text may be new
 }
 
 function makeView(root) {

@@ -27,8 +27,8 @@ def candidates(
 ) -> None:
     """Bars for the most probable tokens, by the model itself and by the settings, under sliders for the settings.
 
-    While a slider is moved the bars are redrawn at once and nothing is asked of the server; where it is let go, the
-    server is told. Until it has answered, the mark of the token that it takes next is gone.
+    While a slider is moved the bars are redrawn at once without the server; when it is released, the server is notified.
+    Until it has answered, the next token is not marked.
 
     Args:
         distribution: what is shown.

@@ -21,7 +21,7 @@ from pages.shared.view.shared_value import SharedValue
 Kind = Literal["given", "written", "forced"]
 Weights = Float[np.ndarray, " token"] | None
 Looked = tuple[Weights, Weights]
-"""Where is looked at one step: weights over the source and over the output; None: nothing is drawn."""
+"""The attention of one step: weights over the source and over the output; None: nothing is drawn."""
 
 _KINDS: tuple[Kind, ...] = ("given", "written", "forced")
 _SHADES = 33  # grounds of chips, for probabilities from 0 to 1
@@ -63,10 +63,10 @@ def writing(
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
-        output: all tokens of the branch, the given ones first, and those after the step that is looked at last.
+        output: all tokens of the branch, the given ones first, and those after the selected step last.
         n_given: how many of them are given; one at least.
         at: how many were written at the selected step; 0: none yet.
-        weights_source: where is looked at this step, in [0, 1]; None: nothing is drawn.
+        weights_source: the attention at this step, in [0, 1]; None: nothing is drawn.
         weights_output: likewise over the given tokens and the written ones of this step.
         aim_source: whose weights they are, "cross-attention L1.H3".
         aim_output: likewise for the output.

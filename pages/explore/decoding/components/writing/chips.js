@@ -1,4 +1,4 @@
-// Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
+// Tokens as chips, updated where they are when another step, branch or text comes; and the text about one of them.
 
 import { element } from "../../../../components/kit/elements.js";
 import { fixed, short, significant } from "../../../../components/kit/numbers.js";

@@ -139,7 +139,7 @@ function giveUp(view) {
 }
 
 function goTo(view, n) {
-  // Before the page has answered; whoever else shows steps and has this one shows it, too.
+  // Before the page has answered; other components that show steps show this one, too.
   setPlace(view, n);
   shownStep.send(n);
 }

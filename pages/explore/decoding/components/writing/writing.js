@@ -2,8 +2,8 @@
 //
 // data: as packing.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
 // as _table in __init__.py says, then for each of the header's steps the weights over the source and over the output. A
-// step is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
-// the page shows. Whoever else shows steps hears of every step by an event: see candidates.js.
+// step is identified by the number of tokens written at it; the header's `at`, the first of them, is the one that the rest of
+// the page shows. Other components that show steps hear of every step by an event: see candidates.js.
 
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";

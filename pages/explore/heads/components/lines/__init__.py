@@ -55,7 +55,7 @@ def attention_lines(
         key: the component's key.
         height: px; None: that of the stage.
         on_cell: called before the run in which the `SharedValue` of this key and "cell" hears which are kept:
-            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None. None: nobody is told.
+            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None. None: not reported.
 
     Raises:
         ValueError: patterns, masks, names, hues and labels do not fit together.

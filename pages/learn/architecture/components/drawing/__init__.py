@@ -30,7 +30,7 @@ _HUES = {  # of a box, by its kind, as `PART_HUES` names them
 
 @dataclass(frozen=True, kw_only=True)
 class BoxLabel:
-    """What stands on a box, and what is said where a person points at it; in the reader's language."""
+    """The label and the tip of a box, in the reader's language."""
 
     title: str
     sub: str = ""  # smaller, below it

@@ -56,7 +56,7 @@ function residualWay(from, to) {
 }
 
 function besideWay(from, to) {
-  // From what stands beside the stream into a sum.
+  // From a part beside the stream into a sum.
   const start = from.x - from.pill * (from.width / 2);
   const end = to.x + from.pill * (to.width / 2);
   return { d: `M${start} ${from.y}H${end}`, heads: [[end, from.y, from.pill > 0 ? "left" : "right"]] };

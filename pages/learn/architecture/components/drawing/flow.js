@@ -80,7 +80,7 @@ function through(view, frame) {
     const end = plan.items.get((data.head.at(-1) ?? stack.after.at(-1))?.name); // none: the layers are all there is
     const from = end ? topOf(end) : hasAbove ? topOf(edge("top")) : topOf(last);
     const start = end?.box.name ?? (hasAbove ? `${name}.top` : last.box.name);
-    const border = end || hasAbove ? from : top; // with nothing behind the layers, the arrow begins inside the open one and leaves its frame
+    const border = end || hasAbove ? from : top; // with nothing after the layers, the arrow begins inside the open one and leaves its frame
     found.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, border - 20) });
   }
   return found;

@@ -51,7 +51,7 @@ export const rowOf = ({ columns }, row) => Array.from({ length: columns }, (_, c
 export const columnOf = ({ rows, columns }, column) => Array.from({ length: rows }, (_, row) => row * columns + column);
 
 export function commit(view, { wait = 0 } = {}) {
-  // What was turned over becomes a step that one can go back, and is told to the server.
+  // What was turned over becomes a step that one can go back, and is sent to the server.
   const now = edited(view);
   if (now === view.history[view.place]) {
     if (view.edits.isTouched) tell(view, wait); // what the server said meanwhile was left aside: it says it again

@@ -1,7 +1,7 @@
 // The attentions of a model as they lie in the paper's figure 1, each with its mask in small; a click chooses one.
 //
 // data: see miniatures.js; an item has from, to, mask and why, too. header.joins: what is written on the arrows, or
-// nothing where there is one attention only; header.note: what is said beside them.
+// nothing where there is one attention only; header.note: the text beside them.
 
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";

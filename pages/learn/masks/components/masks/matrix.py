@@ -71,7 +71,7 @@ def mask_matrix(
     """Draw a mask to be edited, and what becomes of it.
 
     A click turns a cell over, and a hand that is drawn over others does the same to them; a click on a label turns a
-    row or a column. The three matrices are pointed at together. All is seen at once; on release the server is told.
+    row or a column. The three matrices are pointed at together. All is seen at once; on release the server is notified.
 
     Args:
         arrays: what is drawn.
@@ -81,7 +81,7 @@ def mask_matrix(
         n_real: how many queries and how many keys are no padding.
         turned: cells that differ from the preset.
         captions: title and explanation of `mask`, `scores` and `pattern`.
-        hint: what stands where no cell is pointed at.
+        hint: shown while no cell is pointed at.
         of: what is edited; with another one, the way back is forgotten.
         key: the component's key.
         on_turned: called before the run in which `sent_turned` gives what a person turned over.

@@ -16,7 +16,7 @@ from pages.shared.view.fields import sent
 
 @dataclass(frozen=True, kw_only=True)
 class Miniature:
-    """A mask in small, and what is said of it."""
+    """A small mask, and the text about it."""
 
     name: str  # what comes back where it is chosen
     title: str
@@ -51,7 +51,7 @@ def mask_which(
         items: by the names of attentions, each with the words `from`, `to`, `mask` and `why`.
         chosen: the name of one.
         joins: what is written on the arrows into cross-attention, `memory` and `asks`; empty where there is none.
-        note: what is said beside them; "": nothing.
+        note: the text beside them; "": none.
         key: the component's key.
         on_chosen: called before the run in which `sent_name` gives what a person chose.
 

@@ -59,7 +59,7 @@ def stage(
         label: returns the text of a token.
         sampling: the settings that hold, as a payload of `SharedValue`.
         zoomed: the zoom level, likewise.
-        stepped: the step whose prediction is looked at, likewise.
+        stepped: the step of the selected prediction, likewise.
         ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
         key: the component's key.
         on_zoom: called before the run in which a person zoomed.

@@ -7,7 +7,7 @@ import { repaint } from "./panels.js";
 import { nextToken, nGenerated, showPrediction } from "./prediction.js";
 import { isStill, sweep } from "./travel.js";
 
-const PERIOD = 1500; // ms that a step is looked at while it plays
+const PERIOD = 1500; // ms per step while it plays
 
 export function makePlayer(view) {
   [view.player, view.buttons] = makePlayButtons(say("Generated tokens"), {

@@ -62,7 +62,7 @@ export function makeColumns({ header, quantities }) {
 }
 
 export function layOut(view, stageIndex) {
-  // Where every column lies while a stage is looked at: [{ x, w }], and how high everything is.
+  // Where every column is while a stage is shown: [{ x, w }], and how high everything is.
   const { columns, header, width } = view;
   const { shown } = header.stages[stageIndex];
   const isSeen = columns.map((column) => column.kind === "tokens" || PARTS.some((part) => shown.has(column[part])));

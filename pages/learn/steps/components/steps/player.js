@@ -10,7 +10,7 @@ import { showLens } from "./lens.js";
 import { travel } from "./motion.js";
 import { showStage } from "./stage.js";
 
-const PERIOD = 3200; // ms that a stage is looked at while it plays
+const PERIOD = 3200; // ms per stage while it plays
 
 export function makePlayer(view) {
   [view.player, view.buttons] = makePlayButtons(say("Stages"), {

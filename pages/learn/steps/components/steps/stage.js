@@ -1,4 +1,4 @@
-// What is said of the present stage: its title, its formula, its shapes, and what to notice.
+// The texts of the present stage: its title, its formula, its shapes, and what to notice.
 
 import { element } from "../../../../components/kit/elements.js";
 import { makeMath, MATH } from "./formula.js";

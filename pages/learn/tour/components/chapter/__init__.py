@@ -12,7 +12,7 @@ KEY = "tour-chapter"
 def keep(name: str, answers: Sequence[str | None]) -> None:
     """Bring the page's beginning into sight when this is another chapter than before, and keep its answers.
 
-    They are in the browser's storage, from which a new session, as after a reload, is told them.
+    They are in the browser's storage, from which a new session, as after a reload, restores them.
 
     Args:
         name: of the chapter that is open.

@@ -33,7 +33,7 @@ Answers = Mapping[str, Answer]
 
 @lru_cache(maxsize=32)
 def questions(seed: int, when: When) -> Mapping[str, Item]:
-    """Return the questions of a test by their names, in the order in which they are asked.
+    """Return the questions of a test by their names, in their order.
 
     Args:
         seed: of both tests, from 0 to `MOST_SEED`; fixes the numbers and the order of the choices.
