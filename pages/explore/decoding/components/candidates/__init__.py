@@ -27,7 +27,7 @@ def candidates(
 ) -> None:
     """Bars for the most probable tokens, by the model itself and by the settings, under sliders for the settings.
 
-    While a slider is moved the bars are redrawn at once without the server; when it is released, the server is notified.
+    While a slider is moved the bars are redrawn at once without the server, which is notified when it is released.
     Until it has answered, the next token is not marked.
 
     Args:
