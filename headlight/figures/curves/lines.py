@@ -95,7 +95,7 @@ def line_figure(
     dashed: dict[str, Any] = {"color": FAINT, "dash": "dash"}
     heights = {label: float(np.log10(level)) if is_log else level for label, level in levels.items()}
     beside: dict[str, Any] = {"x": 1, "xshift": 4, "yref": None, "anchor": ("left", None)}
-    above: dict[str, Any] = {"y": 1, "xref": None, "anchor": (None, "top")}
+    above: dict[str, Any] = {"y": 1, "xshift": 4, "xref": None, "anchor": ("left", "top")}
     layout["annotations"] = [note(escape(label), y=y, **beside) for label, y in heights.items()]
     layout["annotations"] += [note(escape(label), x=at, **above) for label, at in marks.items() if label]
     layout["shapes"] = [line_at(y=level, **dashed) for level in levels.values()]

@@ -1,4 +1,4 @@
-"""All heads of a model at once, each by a small picture of its pattern, with one number a head; or a film of them."""
+"""All heads of a model: a small picture of each pattern, with one number per head; or a film of them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from transformer_core.language import say
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FilmStrip:
-    """The snapshots that an overview can play, and what its slider says of them."""
+    """The snapshots that an overview can play, and the labels of its slider."""
 
     steps: Sequence[int]  # ascending
     step: int  # of the chosen snapshot
@@ -32,20 +32,21 @@ class FilmStrip:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measure:
-    """One number a head: a bar under its picture, and what heads can be ordered by."""
+    """One number per head: a bar under its picture, and an order."""
 
-    name: str  # for one head: "entropy"
-    title: str  # a sentence for the tip of the legend
-    unit: str  # "nats"; "" where there is none
-    low: str  # what a head at the low end does, "looks at one token"; "" where the name says it
+    name: str  # "entropy"
+    title: str  # explanation in one sentence, the tooltip of the legend
+    unit: str  # "nats"; "" for none
+    low: str  # behavior of a head at the low end; "" where the name says it
     high: str
     values: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention; NaN where it does not apply
-    ends: tuple[float, float]  # of the bars; if they are on both sides of zero, a bar begins there
+    ends: tuple[float, float]  # of the bars, which begin at zero if it is between them
+    order: Literal["", "ascending", "descending"] = ""  # of the heads, NaN last; "": layers are rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class PinnedHead:
-    """A head that is combined with others, and the color that it has wherever it is drawn."""
+    """A head that is combined with others, and its color."""
 
     attention: str
     layer: int
@@ -53,53 +54,51 @@ class PinnedHead:
     hue: str  # "#RRGGBB", good in light and in dark
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pictures:
+    """The pictures of all heads.
+
+    Each group is an attention: `attention`, `title`, `layers`, `heads`, `queries` and `keys` (rows and columns of its
+    pictures, of a long text fewer than tokens), and without a film `strongest`: for each layer and head the query, the
+    key and the weight.
+    """
+
+    groups: Sequence[Mapping[str, Any]]
+    levels: bytes  # one byte per cell, group by group, as `figures.levels` returns; with a film, snapshot by snapshot
+    version: str  # the component draws again when it changes
+    only: Sequence[str] | None = None  # names of the attentions that are drawn; None: all
+    divided: float | None = None  # fraction of the tokens before a dotted line: what the model generated is after it
+    is_pair: bool = False  # the line is between two texts, and solid
+
+
 def head_overview(
+    pictures: Pictures,
     *,
-    groups: Sequence[Mapping[str, Any]],
-    levels: bytes,
     chosen: Mapping[str, Any],
-    version: str,
     key: str,
     on_chosen: Callable[[], None],
     film: FilmStrip | None = None,
     measure: Measure | None = None,
-    order: Literal["", "ascending", "descending"] = "",
     pinned: Sequence[PinnedHead] = (),
     on_pinned: Callable[[], None] | None = None,
-    only: Sequence[str] | None = None,
-    divided: float | None = None,
-    is_pair: bool = False,
 ) -> None:
-    """All heads at once; a click, or Enter on a focused head, chooses one.
+    """Draw all heads; a click, or Enter on a focused head, chooses one.
 
-    With a film there is a player above them. The pictures of all snapshots are sent once. While a person moves along
-    them nothing is requested from the server; where the slider comes to rest, the component's value holds the snapshot.
+    With a film there is a player above them. The pictures of all snapshots are sent once, so that moving the slider
+    sends nothing to the server; where the slider stops, the component's value holds the snapshot.
 
     Args:
-        groups: for each attention: attention, title, layers, heads, queries and keys, the rows and columns of its
-            pictures (of a long text fewer than tokens), and `strongest`, for each layer and head the query, the key and
-            the weight; with a film, without `strongest`.
-        levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, snapshot by snapshot.
+        pictures: of the heads.
         chosen: attention, layer and head of the chosen one.
-        version: the component draws again where this changes.
         key: the component's key; its value holds `chosen` in the run after a click.
         on_chosen: called before that run.
         film: the snapshots of a training.
-        measure: drawn under each picture, and said in its tip.
-        order: by the measure, those that it does not apply to last; "": layers are rows.
+        measure: drawn under each picture, and written in its tooltip.
         pinned: the heads that are combined.
         on_pinned: called before the run in which the component's value holds `pinned`: attention, layer and head of
             the one that was clicked with Shift, or that had the focus when P was pressed. None: none can be pinned.
-        only: names of the attentions that are drawn; None: all.
-        divided: the share of the tokens before the lines that each picture has: dotted ones between what the model was
-            given and what it wrote. None: it has none.
-        is_pair: the lines are between two texts, and solid.
-
-    Raises:
-        ValueError: an order without a measure.
     """
-    if order and measure is None:
-        raise ValueError(f"Heads cannot be ordered ({order}) without a measure; give one, or no order.")
+    groups, divided = pictures.groups, pictures.divided
     scales = {
         theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden, "notFinite": NOT_FINITE}
         for theme in (LIGHT, DARK)
@@ -107,22 +106,22 @@ def head_overview(
     header = {
         "groups": [{**group, **_words_of(group)} for group in groups],
         "chosen": SharedValue(key, "chosen").payload(chosen),
-        "version": version,
+        "version": pictures.version,
         "scales": scales,
         "measure": _said(measure, groups) if measure else None,
-        "order": order,
+        "order": measure.order if measure else "",
         "pinned": [asdict(head) for head in pinned],
         "canPin": on_pinned is not None,
-        "only": only,
-        "divided": divided and {"share": divided, "dash": 0 if is_pair else 2, "color": DIVIDER},
+        "only": pictures.only,
+        "divided": divided and {"share": divided, "dash": 0 if pictures.is_pair else 2, "color": DIVIDER},
     }
     callbacks = {"on_chosen_change": on_chosen} | ({"on_pinned_change": on_pinned} if on_pinned else {})
     overview = component(__file__, "overview", isolated=True)
     if film is None:
-        overview(key=key, data=packed(header, levels), **callbacks)
+        overview(key=key, data=packed(header, pictures.levels), **callbacks)
         return
-    pictures = {
-        "id": version,
+    frames = {
+        "id": pictures.version,
         "frames": len(film.steps),
         "groups": [
             {
@@ -136,10 +135,10 @@ def head_overview(
     }
     with st.container(key="hl-film-pictures"):  # which takes no room
         component(__file__, "film", isolated=True)(
-            key=f"{key}-pictures", data=packed(pictures, film.strongest + levels)
+            key=f"{key}-pictures", data=packed(frames, film.strongest + pictures.levels)
         )
     header["film"] = {
-        "id": version,
+        "id": pictures.version,
         "steps": film.steps,
         "step": SharedValue(key, "snapshot").payload(film.step),
         "labels": {name: {"queries": queries, "keys": keys} for name, (queries, keys) in film.labels.items()},
@@ -151,7 +150,7 @@ def head_overview(
 
 
 def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a group in the reader's language; its content is cached for all readers."""
+    """Return the texts of a group in this reader's language; the rest is cached for all readers."""
     words: dict[str, Any] = {"title": say(group["title"])}
     if "strongest" in group:
         words["strongest"] = [
@@ -167,7 +166,7 @@ def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _said(measure: Measure, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a measure as the component reads it: a value for each layer and head of each attention, or null."""
+    """Return a measure as JSON: a value for each layer and head of each attention, or null."""
     words = {name: getattr(measure, name) for name in ("name", "title", "unit", "low", "high")}
     values: dict[str, list[list[float | None]]] = {}
     for group in groups:

@@ -11,7 +11,7 @@ from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.figures.hues import category_hues
-from pages.components.overview import Measure, PinnedHead, head_overview
+from pages.components.overview import Measure, Pictures, PinnedHead, head_overview
 from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
@@ -25,7 +25,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from typing import Literal
+    pass
 
 LEAD = mark(
     "The attention patterns of all heads on your text: rows are query tokens, columns are key tokens. Click a head "
@@ -98,25 +98,25 @@ def overview(data: HeadsData) -> None:
     """Draw all heads of every attention that the model has, or of the chosen one."""
     view = data.view
     groups, thumbnails = overviews.read(data.source, view.text, view.target)
-    order: Literal["", "ascending", "descending"] = view_fields.ORDER.value if view_fields.TINT.value else ""
     hues = category_hues(len(view_fields.MIX.value))
     head_overview(
-        groups=groups,
-        levels=thumbnails,
+        Pictures(
+            groups=groups,
+            levels=thumbnails,
+            version=repr((data.source, view.text, view.target)),
+            only=(view.attention,) if view_fields.ONLY.value else None,
+            divided=data.share_before_divider,
+            is_pair=data.model_run.border is not None,
+        ),
         chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
-        version=repr((data.source, view.text, view.target)),
         key=state.OVERVIEW,
         on_chosen=state.on_head,
         measure=measure(data),
-        order=order,
         pinned=[
             PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
             for share, hue in zip(view_fields.MIX.value, hues, strict=True)
         ],
         on_pinned=view_fields.on_pinned,
-        only=(view.attention,) if view_fields.ONLY.value else None,
-        divided=data.share_before_divider,
-        is_pair=data.model_run.border is not None,
     )
 
 
@@ -137,6 +137,7 @@ def measure(data: HeadsData) -> Measure | None:
         high="",
         values=values,
         ends=chosen.range(n_keys),
+        order=view_fields.ORDER.value,
     )
 
 

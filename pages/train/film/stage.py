@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.overview import FilmStrip, head_overview
+from pages.components.overview import FilmStrip, Pictures, head_overview
 from pages.shared import code_expander, prose, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view import run_state
@@ -181,10 +181,8 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     steps = [int(step) for step in reading.steps]
     attention, layer, head = data.head
     head_overview(
-        groups=groups,
-        levels=levels,
+        Pictures(groups=groups, levels=levels, version=data.read.identity),
         chosen={"attention": attention, "layer": layer, "head": head},
-        version=data.read.identity,
         key=run_state.FILM_OVERVIEW,
         on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
         film=FilmStrip(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.components.overview import head_overview
+from pages.components.overview import Pictures, head_overview
 from pages.explore import overviews
 from pages.shared import prose, run_models, run_readings, runs
 from pages.shared.glossary.links import definitions
@@ -175,10 +175,8 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
     view = run_state.current()
     with st.container(key="hl-train-overview"):
         head_overview(
-            groups=groups,
-            levels=levels,
+            Pictures(groups=groups, levels=levels, version=repr((run.name, run_models.version(run), step, text))),
             chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
-            version=repr((run.name, run_models.version(run), step, text)),
             key=run_state.OVERVIEW,
             on_chosen=run_state.on_head,
         )

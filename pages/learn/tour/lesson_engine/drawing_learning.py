@@ -92,9 +92,10 @@ def draw_warm_up(data: FigureData) -> Plot:
     steps = np.unique(
         np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
     )
+    is_base = (d_model, warmup) == (512, 4000)
     name = say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=localized(warmup))
-    lines = [Line(name=name, values=_rates(steps, d_model, warmup))]
-    if (d_model, warmup) != (512, 4000):
+    lines = [Line(name="" if is_base else name, values=_rates(steps, d_model, warmup))]
+    if not is_base:
         lines.append(Line(name=say("the paper's base model"), values=_rates(steps, 512, 4000), hue=WARM))
     highest = warmup_learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
     figure = line_figure(
@@ -107,7 +108,7 @@ def draw_warm_up(data: FigureData) -> Plot:
         y_title=say("learning rate"),
         y_range=(0.0, 1.06 * max(float(line.values.max()) for line in lines)),
         y_format=".3e",
-        marks={} if len(lines) > 1 else {say("end of warm-up"): float(warmup)},
+        marks={say("end of warm-up"): float(warmup)} if is_base else {},
         height=340,
     )
     rows = [(int(step), float(rate)) for step, rate in zip(steps, _rates(steps, d_model, warmup), strict=True)]
