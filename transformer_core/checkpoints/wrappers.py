@@ -19,7 +19,7 @@ class Renamed(Mapping[str, Tensor]):
     """Tensors under other keys."""
 
     def __init__(self, tensors: Mapping[str, Tensor], keys: Mapping[str, str]) -> None:
-        """Rename tensors; `keys` are the keys in the file by the new ones, and all others keep theirs."""
+        """Rename tensors, given the keys in the file by the new keys; all other tensors keep theirs."""
         others = set(tensors) - set(keys.values())
         self._tensors, self._keys = tensors, {**keys, **{key: key for key in tensors if key in others}}
 
