@@ -73,34 +73,34 @@ _REFUSALS = (
     ),
 )
 
-_LEAST_MEASURED = 5  # points that a curve of held-out measures needs to say where it is going
+_LEAST_MEASURED = 5  # points that a curve of held-out measures needs
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """Everything that shapes a training; what has a default is as in the paper, unless the comment says otherwise.
+    """Everything that shapes a training; defaults are the paper's, unless the comment says otherwise.
 
     Raises:
-        ConfigError: a field that makes no sense; the message says which and what is allowed.
+        ConfigError: an invalid field; the message names it and says what is allowed.
 
     Source: Vaswani et al. 2017, sec. 5.
     """
 
     steps: Count  # optimizer steps
-    batch_size: Count  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
+    batch_size: Count  # pairs, or pieces of texts, per step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
     stride: Stride | None = None  # tokens from one window of a running text to the next; None: a window's length
-    accumulate: Count = 1  # parts that a step's batch is computed in, one after another; each needs less memory
+    accumulate: Count = 1  # gradient accumulation: parts of a batch, one after another; each needs less memory
     warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
-    seed: Seed = 0  # of the first weights, the order of the data, and dropout
+    seed: Seed = 0  # of the initial weights, the order of the data, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
     learning_rate_factor: AboveZero = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
     learning_rate_floor: Share = 0.0  # share of the highest rate at which the cosine ends
     rate_changes: RateChanges = ()  # changes during training: from a step on, the rate times a factor
     label_smoothing: Share = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
-    guided_head: str | None = None  # "encoder.1.0": that layer and head learns what pronouns stand for (guidance.py)
+    guided_head: str | None = None  # "encoder.1.0": layer and head that learns what pronouns refer to (guidance.py)
     guidance_weight: AboveZero = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
     optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
-    weight_decay: Decay = 0.0  # of matrices, a step, times the learning rate; "adamw" only
+    weight_decay: Decay = 0.0  # of matrices, per step, times the learning rate; "adamw" only
     adam_beta1: Share = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
     adam_beta2: Share = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
     adam_eps: AboveZero = 1e-9  # added to the root of Adam's second mean (sec. 5.3)

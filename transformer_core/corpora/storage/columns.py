@@ -104,9 +104,9 @@ def _has_header(path: Path, kind: Format, reading: CorpusReading) -> bool:
         return reading.header == "yes"
     first = next((cells for _, cells in rows_of(path, kind) if not isinstance(cells, BadLine)), {})
     names = [*map(str.strip, first.values())]
-    asked = filter(None, (reading.text_column, reading.source_column, reading.target_column))
+    requested = filter(None, (reading.text_column, reading.source_column, reading.target_column))
     return looks_like_header(names) or any(
-        part in names and part not in first for name in asked for part in _parts(name, names)
+        part in names and part not in first for name in requested for part in _parts(name, names)
     )
 
 

@@ -148,7 +148,7 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
         n_tokens: of the text.
         n_brought: tokens that a window brings, as far as the text has this many.
         n_around: tokens that each window sees besides.
-        stride: tokens from the beginning of one window to that of the next; None: they lie end to end.
+        stride: tokens between the starts of two windows; None: windows are end to end.
     """
     n_in_all = n_tokens - n_around
     n_brought = max(1, min(n_brought, n_in_all))

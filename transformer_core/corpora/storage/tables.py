@@ -29,7 +29,7 @@ from transformer_core.corpora.storage.rows import Row, lines_of, rows_of
 from transformer_core.corpora.storage.text_files import LARGE, NoTextError, opened, shown
 from transformer_core.errors import CorpusError
 
-_VERSION = "3"  # of what is stored of rows
+_VERSION = "3"  # of the stored rows
 _TOGETHER = 2**10  # items stored at a time
 _MOST_WRITTEN = 2**26, 16  # of texts: bytes, or this many times the size of the files
 _BETWEEN = "\0"  # source and target; no text contains it
