@@ -1,4 +1,4 @@
-"""Processes that are there in hundredths of a second: each is a fork of one that has imported all a training needs."""
+"""Processes that start immediately: forks of one that has imported everything for a training."""
 
 import os
 import signal

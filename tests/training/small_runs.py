@@ -1,4 +1,4 @@
-"""Whole runs so small that they take a second, of a corpus that lies in a file, as any process can read it."""
+"""Complete runs of about a second, on a corpus in a file, which any process can read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Trained under bfloat16, every kind of model has the loss and the gradients that it has in float32, watched or not."""
+"""Under bfloat16, every kind of model has the loss and gradients of float32, with hooks or without."""
 
 from typing import Any
 

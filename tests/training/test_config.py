@@ -1,4 +1,4 @@
-"""What a training configuration accepts, and how it refuses."""
+"""Valid and invalid training configurations."""
 
 import json
 import math

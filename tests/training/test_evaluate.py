@@ -1,4 +1,4 @@
-"""Measuring against a naive loop: one pair after another, without cache, padding or batches."""
+"""Metrics against a naive loop: one pair at a time, without cache, padding or batches."""
 
 import random
 from collections.abc import Callable

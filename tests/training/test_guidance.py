@@ -1,4 +1,4 @@
-"""Guidance: its loss against naive loops and slopes, its gradients however a batch is divided, and what is refused."""
+"""Guidance: its loss against naive loops and slopes, its gradients however a batch is divided, and its errors."""
 
 import math
 from collections.abc import Callable, Sequence

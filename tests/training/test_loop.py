@@ -1,4 +1,4 @@
-"""The loop: what a record says, the same losses again, after a break, and however a batch is computed."""
+"""The loop: its records, equal losses when repeated, after a break, and however a batch is computed."""
 
 import math
 from copy import deepcopy

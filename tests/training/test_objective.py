@@ -1,4 +1,4 @@
-"""The loss: cases computed by hand, and what does not count."""
+"""The loss: cases computed by hand, and ignored targets."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Direct tests of a model: a healthy one cannot fail them, whatever its weights are, and a mistake shows at once."""
+"""Direct tests of a model: a healthy one passes with any weights, and a mistake is detected."""
 
 from contextlib import nullcontext
 from typing import Any

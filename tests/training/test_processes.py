@@ -1,4 +1,4 @@
-"""How a batch is shared among processes, against a naive mean; and a process that is alone."""
+"""A batch divided among processes, against a naive mean; and a single process."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Two processes of one training: the same losses as of one process, the same commands, and one that speaks."""
+"""Two processes of one training: the losses of one process, the same commands, and output of the first only."""
 
 import os
 import re

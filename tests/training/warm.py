@@ -1,4 +1,4 @@
-"""Imported once, by the process that forked ones come from: it does what a ready process does before it waits."""
+"""Imported once, by the parent of forked processes: it does what a ready process does before it waits."""
 
 import torch
 

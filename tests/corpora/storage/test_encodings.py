@@ -1,4 +1,4 @@
-"""What bytes are: read as they were meant, or refused with the place that says why."""
+"""Encodings: files are decoded correctly, or refused with the place of the error."""
 
 import codecs
 import gzip

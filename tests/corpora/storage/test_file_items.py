@@ -1,4 +1,4 @@
-"""Items of files behave as a tuple of them, and are read as the files have them."""
+"""Items of files behave like a tuple of them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Where texts begin and end, against a plain reading of the whole file; and who is held out."""
+"""Spans of texts, against a plain reading of the whole file; and which texts are held out."""
 
 import re
 from collections import Counter

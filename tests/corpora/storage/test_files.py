@@ -1,4 +1,4 @@
-"""Corpora from files: what a person has on the disk is a corpus, or a sentence that says why not."""
+"""Corpora from files: a file is a corpus, or a sentence says why not."""
 
 import codecs
 import os

@@ -1,4 +1,4 @@
-"""Kept arrays: made once, made again when they are damaged, and no trouble where nothing can be kept."""
+"""Cached arrays: made once, made again if they are damaged, and in memory if the cache cannot be written."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""A running text: nothing of it is lost, it is cut where tokens end, and its last tenth is held out."""
+"""A running text: complete, cut where tokens end, with its last tenth held out."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Tables of other people are read as they mean them; what cannot be read is said with its line."""
+"""Tables from other programs are read correctly; unreadable rows are reported with their line."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Text files: what is UTF-8 is taken whatever the blocks it is read in, what is not is named by line and byte."""
+"""Text files: UTF-8 is accepted, whatever the block size; other bytes are reported by line."""
 
 import codecs
 import os

@@ -1,4 +1,4 @@
-"""The token store: what the tokenizer says, text by text, and encoded once."""
+"""The token store: the tokenizer's tokens of each text, encoded once."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What is taken in can be trained on, wherever it came from; what cannot is refused, and leaves nothing behind."""
+"""Uploads can be trained on, or are refused and leave no files."""
 
 import csv
 import io

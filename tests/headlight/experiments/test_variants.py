@@ -1,4 +1,4 @@
-"""The variants of an experiment: alike in all but one thing, and wrong in the way that they are said to be."""
+"""The variants of an experiment differ in one thing, and are wrong in the intended way."""
 
 import pytest
 import torch

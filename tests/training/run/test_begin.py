@@ -1,4 +1,4 @@
-"""From what is asked to a job: the command that makes it again, and what a run that cannot continue is told."""
+"""From a request to a job: the command that reproduces it, and errors of runs that cannot be resumed."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""What is asked of a run is taken once, in order; what cannot be done is refused, or dropped."""
+"""Commands to a run are taken once, in order; invalid ones are refused or dropped."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor

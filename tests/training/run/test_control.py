@@ -1,4 +1,4 @@
-"""What is asked of a run, and what a real one does: paused, stepped, stopped, filmed, at another rate."""
+"""Commands to a real run: pause, step, stop, snapshot, another learning rate."""
 
 import shlex
 from dataclasses import replace

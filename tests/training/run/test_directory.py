@@ -1,4 +1,4 @@
-"""The run directory: what is written is read, what is torn is left out, what is taken is refused."""
+"""The run directory: written and read again, with torn lines, and refused if it is taken."""
 
 import json
 import os

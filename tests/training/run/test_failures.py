@@ -1,4 +1,4 @@
-"""What ended a training, in words; no error that torch or the system raises comes out as it was."""
+"""Messages for errors that end a training; no error of torch or the system is shown as it is."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""The film: which snapshots there are, what is thinned out, and that each is the model that was trained."""
+"""The film: its snapshots, those that are deleted, and that each is the trained model."""
 
 import math
 from pathlib import Path

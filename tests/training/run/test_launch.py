@@ -1,4 +1,4 @@
-"""A process that waits with everything imported: it runs what it is handed, prints into a file, and ends with us."""
+"""A ready process: it runs its command, prints into a file, and ends with its parent."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A file of records: appended to, read while it is written, taken back to a step, and told of where it is damaged."""
+"""A file of records: appended to, read meanwhile, rewound to a step, and reported if it is damaged."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Drawn continuations: against a naive loop that reads everything again for each token."""
+"""Random continuations, against a naive loop that reads everything again for each token."""
 
 from zlib import crc32
 

@@ -1,4 +1,4 @@
-"""How a run stands: what is written is read, what is damaged is told, and a claim is one process's own."""
+"""The status of a run: written and read again, reported if it is damaged; a claim belongs to one process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The work of a training process: a run from beginning to end, broken off and resumed, and what it refuses."""
+"""The work of a training process: a run from beginning to end, interrupted and resumed, and its errors."""
 
 import errno
 import math
