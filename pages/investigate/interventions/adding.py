@@ -1,32 +1,30 @@
-"""Where an intervention is made: a component ablated or patched, cells of a pattern edited, or input tokens swapped."""
+"""Where an intervention is added: the four ways, and those of components, which are ablated or patched."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from headlight.analysis.interventions.record import MAX_TEXT_CHARS
-from headlight.analysis.interventions.records import (
-    OF_HEADS,
-    Ablation,
-    CellEdit,
-    Component,
-    Entry,
-    Patch,
-    TokenSwap,
-)
-from pages.investigate.interventions import averaging, view_fields, words
+from headlight.analysis.interventions.records import OF_HEADS, Ablation, Component, Entry, Patch
+from pages.explore.compare import corpus_texts
+from pages.investigate.interventions import edits, stack, view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.learn import head_choice
-from pages.shared import prose
+from pages.shared import forwards, models, prose
+from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
-from transformer_core.errors import ConfigError, HeadlightError, mark
+from transformer_core.corpora.reading import AS_MADE
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_number
-from transformer_core.text.interface import Given
+from transformer_core.text.interface import Given, in_one_line, read_line
 
+TYPED = "typed"  # among the corpora: the texts that a person types
+_CORPUS = Kept("interventions-corpus", "")  # "": the first one that is offered
+_TEXTS = Kept("interventions-texts", "")  # one a line; "": the usual one
 TABS = {
     "ablate": mark("Ablate"),
     "cells": mark("Edit cells"),
@@ -49,36 +47,19 @@ ABOUT_DIRECTION = {
     "noising": mark("Corrupted into clean: is the component necessary? Your text is the clean one."),
 }
 SAME_TEXT = mark("Both texts have the same tokens, so this changes nothing on its own. Type another text.")
-SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column"), "group": mark("Group")}
-ABOUT_CELLS = mark(
-    "If a cell is knocked out before the softmax, the other keys share its weight, so another cell can compensate "
-    "for it. If it is set to 0 after the softmax, without rescaling, its weight is lost."
-)
-PICK = mark("Click a cell of the pattern, or type query and key.")
-PICK_SOME = mark(
-    "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. You can also add "
-    "a cell by its query and key."
-)
 OF_ATTENTION = (*OF_HEADS, "attention")  # kinds of components of one attention; others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the usual one
 _SECOND = Kept("interventions-other-second")  # after it, of a pair; "": none; None: the one of the text itself
-_OPERATION = Kept("interventions-operation", "set")
-_NUMBER, RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
-_QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
-_PLACE, _WORD = Kept("interventions-place", 0), Kept("interventions-word", "")
-_SIDE = Kept("interventions-side", "source")
-_NAME = Kept("interventions-name", "")
-NOTE = Kept("interventions-note", "")  # why the last one could not be added
 
 
 def show(data: InterventionsData) -> None:
     """Draw the four ways to add an intervention."""
     view_fields.ADD.segmented(say("Add an intervention"), [*TABS], name=lambda name: say(TABS[name]))
     with st.container(key="hl-interventions-add", gap="small"):
-        {"ablate": _ablate, "cells": _cells, "patch": _patch, "tokens": _tokens}[view_fields.ADD.value](data)
-    if note := NOTE.pop():
+        {"ablate": _ablate, "cells": edits.cells, "patch": _patch, "tokens": edits.tokens}[view_fields.ADD.value](data)
+    if note := stack.ADD_NOTE.pop():
         prose.warning(note)
 
 
@@ -101,12 +82,12 @@ def _ablate(data: InterventionsData) -> None:
     _METHOD.segmented(say("Method"), [*words.METHODS], name=lambda name: say(words.METHODS[name]))
     prose.small(say(ABOUT_METHOD[_METHOD.value]))
     if _METHOD.value == "mean":
-        averaging.choose(data, other_text(data))
+        _choose_mean(data, other_text(data))
     elif _METHOD.value != "zero":
         _other(data)
     if _METHOD.value == "resample":
         _counterparts(data, Ablation(component=_chosen(data), method="resample", texts=(other_text(data),)))
-    _button(lambda: _ablation(data))
+    stack.add_button(lambda: _ablation(data))
 
 
 def _ablation(data: InterventionsData) -> Entry:
@@ -117,7 +98,7 @@ def _ablation(data: InterventionsData) -> Entry:
         model, tokenizer = data.model()
         return fit_constant(model, tokenizer, component, [other_text(data)]).ablation
     if method == "mean":
-        return averaging.mean(data, component, other_text(data))
+        return _mean(data, component, other_text(data))
     return Ablation(component=component, method=method, texts=() if method == "zero" else (other_text(data),))
 
 
@@ -127,7 +108,7 @@ def _patch(data: InterventionsData) -> None:
     _counterparts(data, _patching(data))
     DIRECTION.segmented(say("Direction"), [*words.DIRECTIONS], name=lambda name: say(words.DIRECTIONS[name]))
     prose.small(say(ABOUT_DIRECTION[DIRECTION.value]))
-    _button(lambda: _patching(data))
+    stack.add_button(lambda: _patching(data))
 
 
 def _patching(data: InterventionsData) -> Patch:
@@ -243,155 +224,54 @@ def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:
         )
 
 
-def _cells(data: InterventionsData) -> None:
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        head_choice.attention(data.card)
-        head_choice.head(data.card)
-    queries, keys = data.run.labels(data.view.attention)
-    query, key = _cell(data)
-    is_group = view_fields.SCOPE.value == "group"
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        for kept, label, labels, value in ((_QUERY, say("Query"), queries, query), (_KEY, say("Key"), keys, key)):
-            kept.selectbox(
-                label,
-                range(len(labels)),
-                name=lambda i, labels=labels: f"{i} {labels[i]}",
-                shown=value,
-                take=lambda chosen, kept=kept: _choose(data, kept, chosen),
-                width=150,
-            )
-        view_fields.SCOPE.segmented(say("Scope"), [*SCOPES], name=lambda name: say(SCOPES[name]))
-    if is_group:
-        _group(data)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _OPERATION.segmented(say("Operation"), [*words.OPERATIONS], name=lambda name: say(words.OPERATIONS[name]))
-        if _OPERATION.value != "knock_out":
-            highest = 1.0 if _OPERATION.value == "set" else 10.0
-            number = min(float(_NUMBER.value), highest)
-            _NUMBER.number(say("Number"), 0.0, highest, shown=number, step=0.1, width=120)
-    if _OPERATION.value != "knock_out":
-        RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
-    prose.small(f"{say(PICK_SOME if is_group else PICK)} {say(ABOUT_CELLS)}")
-    _button(lambda: _edit(data), after=_forget_group)
-
-
-def _group(data: InterventionsData) -> None:
-    """Draw the cells of the group, and what adds the one of the chosen query and key."""
-    cells = _cells_of_group(data)
-    with st.container(horizontal=True, gap="small"):
-        st.button(
-            say("Add cell"),
-            key="interventions-add-cell",
-            icon=":material/add:",
-            disabled=_cell(data) in cells,
-            on_click=view_fields.choose_cell,
-            args=(_cell(data),),
-        )
-        view_fields.GROUP.multiselect(
-            say("Cells of the group"),
-            cells,
-            name=lambda cell: f"{cell[0]} → {cell[1]}",
-            shown=cells,
-            take=lambda chosen: view_fields.GROUP.set(tuple(chosen)),
-            placeholder=say("No cell yet"),
-            label_visibility="collapsed",
-            wrap=True,
+def _choose_mean(data: InterventionsData, usual: Given) -> None:
+    """Draw the choice of the corpus, or of the texts, of which `usual` is the first to be seen."""
+    corpus = _corpus(data.card)
+    _CORPUS.selectbox(say("Mean over"), _corpora(data.card), name=_in_words, shown=corpus, label_visibility="visible")
+    if corpus == TYPED:
+        _TEXTS.text_area(
+            say("Texts, one per line"),
+            shown=_TEXTS.value or in_one_line(usual),
+            height=100,
+            help=say("‖ separates the two texts of a pair") if data.card.takes_pairs else None,
         )
 
 
-def _cells_of_group(data: InterventionsData) -> list[tuple[int, int]]:
-    """Return the cells of the group that the pattern has."""
-    n_queries, n_keys = map(len, data.run.labels(data.view.attention))
-    return [(query, key) for query, key in view_fields.GROUP.value if query < n_queries and key < n_keys]
+def _mean(data: InterventionsData, component: Component, usual: Given) -> Ablation:
+    """Return mean ablation of a component over what is chosen.
+
+    Raises:
+        HeadlightError: the corpus is not here, or is being generated; there is no text; or the model cannot read one.
+    """
+    corpus, card = _corpus(data.card), data.card
+    if corpus == TYPED:
+        written = str(_TEXTS.value).split("\n") if _TEXTS.value else [in_one_line(usual)]
+        lines = filter(data.input_tokenizer("source").encode, written)
+        read: Callable[[str], Given] = read_line if data.card.takes_pairs else str
+        return Ablation(component=component, method="mean", texts=tuple(map(read, lines)))
+    from headlight.analysis.interventions.constants import corpus_mean
+
+    drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
+    texts = corpus_texts.held_out(corpus, *drawn, card.config.architecture)
+    model, tokenizer = data.model()
+    with forwards.one_of_few(), models.on(data.source.device):
+        return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
 
 
-def _forget_group() -> None:
-    view_fields.GROUP.set(())
+def _corpora(card: ModelCard) -> list[str]:
+    """Return the corpus that a model was trained on, typed texts, and other corpora."""
+    own = [card.corpus] if card.corpus else []
+    return [*own, TYPED, *(corpus for corpus in MADE_HERE if corpus != card.corpus)]
 
 
-def _cell(data: InterventionsData) -> tuple[int, int]:
-    """Return the chosen cell, within the pattern."""
-    n_queries, n_keys = map(len, data.run.labels(data.view.attention))
-    query, key = view_fields.CELL.value or (n_queries - 1, 0)
-    return min(query, n_queries - 1), min(key, n_keys - 1)
+def _corpus(card: ModelCard) -> str:
+    """Return the chosen corpus; the first one if that is not offered here."""
+    offered = _corpora(card)
+    return _CORPUS.value if _CORPUS.value in offered else offered[0]
 
 
-def _choose(data: InterventionsData, kept: Kept, chosen: int) -> None:
-    query, key = _cell(data)
-    view_fields.CELL.set((chosen, key) if kept is _QUERY else (query, chosen))
-
-
-def _edit(data: InterventionsData) -> Entry:
-    query, key = _cell(data)
-    scopes: dict[str, Sequence[tuple[int | None, int | None]]] = {
-        "cell": [(query, key)],
-        "row": [(query, None)],
-        "column": [(None, key)],
-        "group": _cells_of_group(data),
-    }
-    cells = tuple(scopes[view_fields.SCOPE.value])
-    if not cells:
-        raise ConfigError("the group has no cell yet; click cells of the pattern, or add them by query and key")
-    operation = _OPERATION.value
-    options: dict[str, Any] = {}
-    if operation != "knock_out":
-        options = {"number": float(_NUMBER.value), "renormalize": bool(RENORMALIZE.value)}
-    view = data.view
-    attention: Any = view.attention
-    return CellEdit(
-        attention=attention,
-        layer=view.layer,
-        heads=(view.head,),
-        cells=cells,
-        operation=operation,
-        **options,
-    )
-
-
-def _tokens(data: InterventionsData) -> None:
-    sides = [side for side in ("source", "target") if getattr(data.run, side)]
-    if len(sides) > 1:
-        names = {"source": say("Source"), "target": say("Decoder input")}
-        _SIDE.segmented(say("Side"), sides, name=names.__getitem__)
-    side = _SIDE.value if _SIDE.value in sides else sides[0]
-    labels = getattr(data.run, side)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _PLACE.selectbox(
-            say("Token"),
-            range(len(labels)),
-            name=lambda i: f"{i} {labels[i]}",
-            shown=min(int(_PLACE.value), len(labels) - 1),
-            width=170,
-        )
-        _WORD.text(say("Replace it by"), placeholder=say("one token"), width=170)
-    _button(lambda: _swap(data, side, min(int(_PLACE.value), len(labels) - 1)))
-
-
-def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
-    if not (typed := str(_WORD.value)):
-        raise ConfigError("type the token that replaces it")
-    replaced = data.run.inputs[0 if side == "source" else -1][position]
-    token = data.input_tokenizer(side).token_of(typed, instead_of=replaced)
-    return TokenSwap(side=side, positions=(position,), tokens=(token,))
-
-
-def _button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:
-    """Draw what puts the intervention on the stack; `after` is called once it is there."""
-
-    def add() -> None:
-        try:
-            view_fields.add(replace(make(), name=str(_NAME.pop()).strip()))
-        except HeadlightError as error:
-            NOTE.set(prose.sentence(error))
-        else:
-            after()
-
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.button(
-            say("Add to the stack"),
-            key="interventions-add-it",
-            type="primary",
-            icon=":material/add:",
-            on_click=add,
-        )
-        _NAME.text(say("Name"), placeholder=say("Name (optional)"), max_chars=60, label_visibility="collapsed")
+def _in_words(corpus: str) -> str:
+    if corpus == TYPED:
+        return say("Typed texts")
+    name = say(MADE_HERE[corpus][0]) if corpus in MADE_HERE else Path(corpus).name
+    return say("{corpus}, up to {n} held-out texts", n=corpus_texts.N_SAMPLED, corpus=name)

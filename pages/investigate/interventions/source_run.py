@@ -9,7 +9,7 @@ import numpy as np
 from headlight.analysis.interventions.base import RunComparison
 from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
 from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.investigate.interventions import adding, view_fields, words
+from pages.investigate.interventions import adding, edits, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
@@ -225,7 +225,7 @@ def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> Entr
             cells=((query, position),),
             operation="set",
             number=float(board.there.values[drop.row, drop.column]),
-            renormalize=bool(adding.RENORMALIZE.value),
+            renormalize=bool(edits.RENORMALIZE.value),
         )
     positions = None if position is None else (position,)
     part = replace(parts[drop.row], positions=positions)

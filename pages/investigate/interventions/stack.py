@@ -1,7 +1,8 @@
 """The stack: what is changed in the model, in order; it can be edited, saved and loaded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ MOST_BYTES = 500_000  # of a file: a stack, and two texts of 30,000 characters
 MOST_CHARS = 1000  # of another text, where it is shown as a whole
 MOST_NAMED = 80  # characters of a text that is named in a sentence
 LIST = "interventions-list"  # the component's key
+_NAME = Kept("interventions-name", "")
+ADD_NOTE = Kept("interventions-note", "")  # why the last one could not be added
 _NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
 FILE = "headlight-interventions"  # what a saved stack says that it is
 MODEL, TEXTS = "model", ("text", "second_text", "target")  # what it was made for
@@ -183,3 +186,25 @@ def read(content: bytes) -> tuple[Stack, dict[str, Any]]:
     if isinstance(model := values.get(MODEL), dict) and isinstance(model.get("path"), str):
         made_for[MODEL] = model
     return from_json(json.dumps(entries, ensure_ascii=False, separators=(",", ":"))), made_for
+
+
+def add_button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:
+    """Draw what puts the intervention on the stack; `after` is called once it is there."""
+
+    def add() -> None:
+        try:
+            view_fields.add(replace(make(), name=str(_NAME.pop()).strip()))
+        except HeadlightError as error:
+            ADD_NOTE.set(prose.sentence(error))
+        else:
+            after()
+
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            say("Add to the stack"),
+            key="interventions-add-it",
+            type="primary",
+            icon=":material/add:",
+            on_click=add,
+        )
+        _NAME.text(say("Name"), placeholder=say("Name (optional)"), max_chars=60, label_visibility="collapsed")

@@ -17,9 +17,9 @@ function make(root) {
   const view = { root, entries: [], dragged: null, renamed: null }; // renamed: {index, name} while a name is typed
   const bar = element("div", "bar");
   const tool = (/** @type {string} */ words, /** @type {() => void} */ act) => {
-    const made = Object.assign(element("button", "tool", words), { type: "button", onclick: act });
-    bar.append(made);
-    return made;
+    const node = Object.assign(element("button", "tool", words), { type: "button", onclick: act });
+    bar.append(node);
+    return node;
   };
   view.undo = tool(say("Undo"), () => view.send("undo", true));
   view.redo = tool(say("Redo"), () => view.send("redo", true));
@@ -43,9 +43,9 @@ function update(view, data, send) {
 }
 
 function button(name, label, act) {
-  const made = element("button", name);
-  Object.assign(made, { type: "button", title: label, ariaLabel: label, onclick: act });
-  return made;
+  const node = element("button", name);
+  Object.assign(node, { type: "button", title: label, ariaLabel: label, onclick: act });
+  return node;
 }
 
 /** Draws the list as it is known; what is being dragged goes back. */
@@ -99,34 +99,34 @@ function row(view, { entry }, index) {
 function words(view, index) {
   const { entry, sentence, whole } = view.entries[index];
   const name = entry.name ? `${entry.name}: ` : "";
-  const made = Object.assign(element("span", "sentence", name + sentence), { title: name + whole });
-  made.addEventListener("dblclick", () => startNaming(view, index));
-  return made;
+  const node = Object.assign(element("span", "sentence", name + sentence), { title: name + whole });
+  node.addEventListener("dblclick", () => startNaming(view, index));
+  return node;
 }
 
 function startNaming(view, index) {
   view.renamed = { index, name: view.entries[index].entry.name ?? "" };
-  const made = field(view, index);
-  partOf(view, index, "sentence").replaceWith(made);
-  made.focus();
-  made.select();
+  const node = field(view, index);
+  partOf(view, index, "sentence").replaceWith(node);
+  node.focus();
+  node.select();
 }
 
 /** The field that a name is typed in. */
 function field(view, index) {
-  const made = element("input", "name");
-  Object.assign(made, { type: "text", value: view.renamed.name, maxLength: MOST_CHARS, placeholder: say("Name (optional)") });
-  made.ariaLabel = say("Name of intervention {n}", { n: index + 1 });
-  made.addEventListener("input", () => (view.renamed.name = made.value));
-  made.addEventListener("blur", () => stopNaming(view, true));
-  made.addEventListener("keydown", (event) => {
+  const node = element("input", "name");
+  Object.assign(node, { type: "text", value: view.renamed.name, maxLength: MOST_CHARS, placeholder: say("Name (optional)") });
+  node.ariaLabel = say("Name of intervention {n}", { n: index + 1 });
+  node.addEventListener("input", () => (view.renamed.name = node.value));
+  node.addEventListener("blur", () => stopNaming(view, true));
+  node.addEventListener("keydown", (event) => {
     event.stopPropagation(); // the page has its own keys
     if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
     event.preventDefault(); // else Enter presses the button that has the focus next
     stopNaming(view, event.key === "Enter");
     partOf(view, index, "rename").focus();
   });
-  return made;
+  return node;
 }
 
 function stopNaming(view, isTaken) {
