@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.figures.hues import category_hues
 from headlight.figures.labels import escape, shorten, text_width
-from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, note
+from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, legend_entry, note
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
@@ -78,12 +78,12 @@ def bipartite_lines(
         12 + max(text_width(shorten(token, _LABEL_LENGTH)) for token in tokens) + (0 if other is None else numbers)
         for tokens, other in ((grid.query_tokens, key), (grid.key_tokens, query))
     )
-    nothing = {"x": [None], "y": [None]}
-    traces: list[Any] = [
-        go.Scatter(name=escape(name), mode="lines", line={"color": hue, "width": 3}, showlegend=True, **nothing)
+    traces = [
+        legend_entry(escape(name), mode="lines", line={"color": hue, "width": 3})
         for name, hue in zip(names, hues, strict=False)
     ]
-    traces += [go.Scatter(yaxis=axis, showlegend=False, **nothing) for axis in ("y", "y2")]  # else no axes
+    nothing = {"x": [None], "y": [None]}  # without traces, there would be no axes
+    traces += [go.Scatter(yaxis=axis, showlegend=False, **nothing) for axis in ("y", "y2")]
     bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
     ends_of = ((0, "left", 4 - left_margin, grid.query_name, QUERY), (1, "right", right_margin - 4, grid.key_name, KEY))

@@ -1,12 +1,13 @@
 """Common parts of figures: layout, axes with labels, hover texts, lines and notes."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
 from headlight.figures.hues import DIVIDER
-from headlight.figures.labels import heading
+from headlight.figures.labels import LINE, heading
 from headlight.figures.theme import LIGHT, template
 from transformer_core.text.labels import border_in
 
@@ -55,11 +56,21 @@ def axis_title(text: str, *, size: int = 12, standoff: int = 4, hue: str | None 
 
 
 def label_axis(
-    places: Iterable[float], labels: Iterable[str], *, size: int | None = None, **rest: Any
+    places: Iterable[float], labels: Iterable[str], *, size: int | None = None, pitch: float | None = None, **rest: Any
 ) -> dict[str, Any]:
-    """Return an axis with a label at each place and no ticks; `size`: px, `rest`: other parts of the axis."""
+    """Return an axis with a label at each place and no ticks.
+
+    Args:
+        places: positions on the axis.
+        labels: may have markup.
+        size: px; None: that of the figure.
+        pitch: px from one place to the next, where there may be no room for every label; None: all are shown.
+        rest: other parts of the axis.
+    """
+    step = 1 if pitch is None else math.ceil(LINE / max(pitch, 0.01))
     font = {"tickfont": {"size": size}} if size else {}
-    return {"tickmode": "array", "tickvals": [*places], "ticktext": [*labels], "ticks": ""} | font | rest
+    shown = {"tickvals": [*places][::step], "ticktext": [*labels][::step]}
+    return {"tickmode": "array", "ticks": ""} | shown | font | rest
 
 
 def row_axis(labels: Sequence[str], **rest: Any) -> dict[str, Any]:
@@ -138,6 +149,16 @@ def border_lines(
 def border_line(ends: Mapping[str, Any]) -> dict[str, Any]:
     """Return a line between two texts, with its ends."""
     return {"type": "line", "line": {"color": DIVIDER, "width": 1.5}, **ends}
+
+
+def segment(x: tuple[float, float], y: tuple[float, float], **look: Any) -> dict[str, Any]:
+    """Return a line from one point to another; `look`: color, width and dash."""
+    return {"type": "line", "line": look, "x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
+
+
+def legend_entry(name: str, **look: Any) -> go.Scatter:
+    """Return an entry of the legend without points; `look`: other parts of the trace."""
+    return go.Scatter(name=name, x=[None], y=[None], showlegend=True, **look)
 
 
 def note(

@@ -31,7 +31,6 @@ def blank_bars(
     filled: Collection[int] = (),
     title: str = mark("Predictions for each blank"),
     width: int = 1000,
-    height: int | None = None,
 ) -> go.Figure:
     """Draw the most probable tokens of each blank.
 
@@ -44,7 +43,6 @@ def blank_bars(
         filled: the blanks that are filled: their bars are gray and their names say so.
         title: names the quantity.
         width: px that the panels are arranged for; the figure takes the width of its container.
-        height: px; None: what the panels need.
 
     Returns:
         A figure whose panels share one axis from 0 to 1, in rows in the order of the blanks.
@@ -62,7 +60,7 @@ def blank_bars(
     n_down = math.ceil(len(sizes) / n_across)
     panel = _HEADER + _BAR * max(sizes)
     room = n_down * panel + (n_down - 1) * _BELOW
-    layout = figure_layout(say(title), height=height or room + _TITLE + _BELOW, margin=(8, 8, _TITLE, _BELOW))
+    layout = figure_layout(say(title), height=room + _TITLE + _BELOW, margin=(8, 8, _TITLE, _BELOW))
     layout |= {"bargap": 0.25, "annotations": [], "showlegend": False}
     share = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixedrange": True}
     traces = []

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from headlight.figures.heatmaps.cells import broken_cells, masked_cells
 from headlight.figures.heatmaps.overview import thumbnail_side
 from headlight.figures.hues import DIVIDER, FAINT, WARM
-from headlight.figures.labels import LINE, escape
+from headlight.figures.labels import escape
 from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from headlight.figures.quantities import COLORBAR
 from transformer_core.language import say
@@ -92,19 +92,20 @@ def all_heads(
     traces.append(_names(groups))
     height = round(pixel * groups[-1].end) + _TOP + _BOTTOM
     edge = gap / 2 + 0.5  # from the middle of the first cell to the line around all
-    heads = [(str(head), _middle(head * (side + gap), side)) for head in range(n_heads)]
-    layers = [
-        (str(layer), _middle(group.top(layer), group.height)) for group in groups for layer in range(group.shape[0])
-    ]
+    layers = [(layer, _middle(group.top(layer), group.height)) for group in groups for layer in range(group.shape[0])]
+    look: dict[str, Any] = {"size": 11, "ticklabelstandoff": 2}
+    pitch = pixel * (side + gap), pixel * (min(group.height for group in groups) + gap)
+    across = [_middle(head * (side + gap), side) for head in range(n_heads)]
+    x = label_axis(across, map(str, range(n_heads)), pitch=pitch[0], title=axis_title(say("head"), standoff=2), **look)
+    down, numbers = [place for _, place in layers], [str(layer) for layer, _ in layers]
+    y = label_axis(down, numbers, pitch=pitch[1], title=axis_title(say("layer"), standoff=2), **look)
     bar = COLORBAR | {"lenmode": "pixels", "len": min(_BAR, height - _TOP)}
     layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM)) | {
         "hovermode": "closest",
         "hoverdistance": -1,  # the middle of a head is the nearest point anywhere on it
         "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": bar},
-        "xaxis": _axis(say("head"), heads, pixel * (side + gap))
-        | {"side": "top", "range": [-edge - 0.5, n_columns - 1 + edge + 0.5]},
-        "yaxis": _axis(say("layer"), layers, pixel * (min(group.height for group in groups) + gap))
-        | {"range": [groups[-1].end - 1 + edge + 0.5, -edge - 0.5]},
+        "xaxis": x | {"side": "top", "range": [-edge - 0.5, n_columns - 1 + edge + 0.5]},
+        "yaxis": y | {"range": [groups[-1].end - 1 + edge + 0.5, -edge - 0.5]},
         "shapes": [_path(group.lines(), FAINT, 0.5) for group in groups]
         + [_path(group.borders(border), DIVIDER, 1) for group in groups if border],
         "annotations": [],
@@ -221,12 +222,6 @@ def _names(groups: Sequence[_Group]) -> go.Scatter:
             hover_texts.append(before + form.format(layer=layer, head=head))
     look: dict[str, Any] = {"mode": "markers", "marker": {"opacity": 0}, "showlegend": False}
     return go.Scatter(name="heads", x=x, y=y, **look, **hover(hover_texts))
-
-
-def _axis(kind: str, marks: Sequence[tuple[str, float]], pitch: float) -> dict[str, Any]:
-    """Return an axis of layers or heads, thinned out where `pitch`, px from one to the next, is too small."""
-    labels, places = zip(*marks[:: max(1, math.ceil(LINE / pitch))], strict=True)
-    return label_axis(places, labels, size=11, title=axis_title(kind, standoff=2), ticklabelstandoff=2)
 
 
 def _path(parts: Sequence[str], color: str, width: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from headlight.figures.heatmaps.cells import Cells
 from headlight.figures.hues import FAINT, WARM
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_BELOW, figure_of, frame_around
+from headlight.figures.layout import LEGEND_BELOW, figure_of, frame_around, segment
 from headlight.figures.quantities import QUANTITIES
 from headlight.figures.token_grid import TokenGrid
 from transformer_core.errors import mark
@@ -99,8 +99,8 @@ def step_rows(
     layout["yaxis"] |= cells.queries.axis(grid.query_name, room=room)
     layout["yaxis"]["title"] = {"text": name, "font": {"size": 13}}
     if MEAN in labels[1:]:
-        edge, (left, right) = list(labels).index(MEAN) - 0.5, cells.keys.ends
-        line = {"type": "line", "line": {"color": FAINT, "width": 1.5}, "x0": left, "x1": right, "y0": edge, "y1": edge}
+        edge = list(labels).index(MEAN) - 0.5
+        line = segment(cells.keys.ends, (edge, edge), color=FAINT, width=1.5)
         layout["shapes"] = [line, *layout.get("shapes", [])]
     return figure_of(traces, layout)
 

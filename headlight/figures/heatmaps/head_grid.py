@@ -167,6 +167,6 @@ def _short(value: float, decimals: int) -> str:
 
 
 def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:
-    """Return an axis of layers or heads, thinned out where `pitch`, px from one to the next, is too small."""
-    places = range(0, n, max(1, -(-LINE // max(int(pitch), 1))))
-    return label_axis(places, map(str, places), size=11, title=axis_title(kind, standoff=2), ticklabelstandoff=2)
+    """Return an axis of layers or heads; `pitch`: px from one to the next."""
+    title = axis_title(kind, standoff=2)
+    return label_axis(range(n), map(str, range(n)), size=11, pitch=pitch, title=title, ticklabelstandoff=2)

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from headlight.figures.hues import FAINT, WARM, category_hues
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover
+from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, legend_entry
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -129,7 +129,7 @@ def head_map_figure(
     entries += [(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
     for name, hue, symbol in entries:
         look = {"size": _MARK, "color": hue, "symbol": symbol}
-        traces.append(go.Scatter(name=escape(name), x=[None], y=[None], mode="markers", marker=look, showlegend=True))
+        traces.append(legend_entry(escape(name), mode="markers", marker=look))
     explained = "" if kept is None else say("These two dimensions explain {share:.0%} of the variance.", share=kept)
     axis = {
         "showticklabels": False,

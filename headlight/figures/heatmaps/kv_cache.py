@@ -19,6 +19,7 @@ from headlight.figures.layout import (
     frame_around,
     hover,
     label_axis,
+    legend_entry,
     line_at,
 )
 from headlight.figures.theme import KEY, VALUE
@@ -96,27 +97,18 @@ def kv_cache_grid(
         layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, xref=refs["xaxis"], yref=refs["yaxis"]))
         traces.append(_cells(name, tokens, n_stored, n_layers, refs))
         start = across[1] + _GAP
-    traces += [
-        go.Scatter(
-            name=say(name),
-            x=[None],
-            y=[None],
-            mode="markers",
-            marker={"symbol": "square", "size": 11, "color": color, "line": {"width": 0}},
-            hoverinfo="skip",
-            showlegend=True,
-        )
-        for name, color in _STATES.items()
-    ]
+    for name, color in _STATES.items():
+        square = {"symbol": "square", "size": 11, "color": color, "line": {"width": 0}}
+        traces.append(legend_entry(say(name), mode="markers", marker=square, hoverinfo="skip"))
     return figure_of(traces, layout | {"meta": token_legends(**axes)})
 
 
 def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
     """Return the axis of the layers, each of which has two rows; only the first panel has its labels."""
-    layers = range(0, n_layers, max(1, -(-LINE // max(int(2 * row), 1)))) if is_named else range(0)
+    layers = range(n_layers if is_named else 0)
     title = axis_title(say("layer") if is_named else "", size=13, standoff=6)
     places = [2 * layer + 0.5 for layer in layers]
-    return label_axis(places, map(str, layers), title=title, range=[2 * n_layers - 0.5, -0.5])
+    return label_axis(places, map(str, layers), pitch=2 * row, title=title, range=[2 * n_layers - 0.5, -0.5])
 
 
 def _cells(name: str, tokens: Sequence[str], n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:

@@ -12,7 +12,7 @@ from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from headlight.figures.hues import FAINT, WARM
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis
+from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, segment
 from headlight.figures.quantities import COLORBAR
 from transformer_core.errors import mark
 from transformer_core.language import localized, say
@@ -68,8 +68,7 @@ def head_matrix(
     ]
     whole = (-0.5, n - 0.5)
     borders = [
-        {"type": "line", "line": {"color": FAINT, "width": 1}}
-        | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
+        segment(across, down, color=FAINT, width=1)
         for edge in np.arange(n_heads, n, n_heads) - 0.5
         for across, down in (((edge, edge), whole), (whole, (edge, edge)))
     ]
@@ -153,7 +152,6 @@ def layer_matrix(
 
 
 def _axis(labels: Sequence[str], title: str, pitch: float) -> dict[str, Any]:
-    """Return an axis of layers, thinned out where `pitch`, px from one to the next, is too small."""
-    places = range(0, len(labels), max(1, -(-LINE // max(int(pitch), 1))))
-    texts = [escape(labels[place]) for place in places]
-    return label_axis(places, texts, size=12, title=axis_title(title, size=13, standoff=6))
+    """Return an axis of layers; `pitch`: px from one to the next."""
+    titled = axis_title(title, size=13, standoff=6)
+    return label_axis(range(len(labels)), map(escape, labels), size=12, pitch=pitch, title=titled)

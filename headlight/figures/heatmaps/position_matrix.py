@@ -13,7 +13,7 @@ from headlight.figures.heatmaps.cells import MOST_TEXTS, Words, browser_words
 from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis
+from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, segment
 from headlight.figures.quantities import rounded
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
@@ -105,10 +105,8 @@ def position_matrix(
     }
     layout |= scale.layout(decimals=0 if scale.high >= 100 else min(decimals, 2))
     if cut is not None:
-        line = {"color": FAINT, "width": 1, "dash": "dot"}
-        layout["shapes"] = [
-            {"type": "line", "x0": cut - 0.5, "x1": cut - 0.5, "y0": -0.5, "y1": n_rows - 0.5, "line": line}
-        ]
+        ends = (cut - 0.5, cut - 0.5), (-0.5, n_rows - 0.5)
+        layout["shapes"] = [segment(*ends, color=FAINT, width=1, dash="dot")]
     return figure_of(traces, layout)
 
 

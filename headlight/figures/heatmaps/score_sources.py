@@ -11,7 +11,7 @@ from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, label_axis
+from headlight.figures.layout import axis_title, figure_layout, figure_of, label_axis, segment
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import KEY, QUERY
 from transformer_core.language import say
@@ -83,14 +83,13 @@ def score_sources_heatmap(
         traces += numbers_in_cells(sums, scale, write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1))
     height = round(_TOP + max(len(rows) * _ROW, _LEAST) + below)
     ends, edges = (len(columns) - 0.5, len(rows) - 0.5), (len(columns) - 1.5, len(rows) - 1.5)
-    line = {"type": "line", "line": {"color": FAINT, "width": 1.5}}
     layout = figure_layout(title, height=height, margin=(left, _RIGHT, _TOP, below), subtitle=largest) | {
         "xaxis": _axis(say("source of {token}", token=key), columns, KEY)
         | {"range": [-0.5, ends[0]], "tickangle": -45 if is_slanted else 0},
         "yaxis": _axis(say("source of {token}", token=query), rows, QUERY) | {"range": [ends[1], -0.5]},
         "shapes": [
-            line | {"x0": -0.5, "x1": ends[0], "y0": edges[1], "y1": edges[1]},
-            line | {"x0": edges[0], "x1": edges[0], "y0": -0.5, "y1": ends[1]},
+            segment((-0.5, ends[0]), (edges[1], edges[1]), color=FAINT, width=1.5),
+            segment((edges[0], edges[0]), (-0.5, ends[1]), color=FAINT, width=1.5),
         ],
         "meta": {"textFromWidth": round(left + _RIGHT + _NUMBER * len(columns))},
     }
