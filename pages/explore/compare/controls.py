@@ -9,7 +9,7 @@ from headlight.analysis.heads.measures import HeadName
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import METHODS, OTHER, ablated_heads, method_of
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.sides import Side, can_be_forced
+from pages.explore.compare.sides import Side, can_be_forced, short_title
 from pages.shared import model_bar, prose, run_readings, runs
 from pages.shared.answer import NO_HEAD, NOT_AVAILABLE, is_known
 from pages.shared.glossary.links import definitions
@@ -39,12 +39,12 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
     trainings = [name for name, run in runs.available().items() if _snapshots(run)]
     others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
     with st.container(key="hl-compare-sides", horizontal=True, gap="small", vertical_alignment="center"):
-        with _side(a, f"{a.letter}: {short(a.head)}"):
+        with _side(a, f"{a.letter}: {short_title(a.head)}"):
             _weights(view_fields.WEIGHTS_A, a, {"": say("model above")}, trainings)
             _snapshot(a, view_fields.WEIGHTS_A)
             _head_of_a(a)
             _ablation(a, view_fields.CHANGE_A)
-        with _side(b, f"{b.letter}: {say('same head') if _has_head_of_a(b, a) else short(b.head)}"):
+        with _side(b, f"{b.letter}: {say('same head') if _has_head_of_a(b, a) else short_title(b.head)}"):
             _weights(view_fields.WEIGHTS_B, b, others, trainings)
             _snapshot(b, view_fields.WEIGHTS_B)
             _head_of_b(b, a)
@@ -218,7 +218,7 @@ def _snapshot(side: Side, field: Field) -> None:
 
 def _head_of_a(side: Side) -> None:
     view_fields.HEAD_A.selectbox(
-        say("A: head"), side.weights.heads, name=short, shown=side.head, take=view_fields.choose_head_a
+        say("A: head"), side.weights.heads, name=short_title, shown=side.head, take=view_fields.choose_head_a
     )
 
 
@@ -228,7 +228,7 @@ def _head_of_b(side: Side, a: Side) -> None:
     view_fields.HEAD_B.selectbox(
         say("B: head"),
         options,
-        name=lambda head: short(head) if isinstance(head, HeadName) else say("same head"),
+        name=lambda head: short_title(head) if isinstance(head, HeadName) else say("same head"),
         shown=SAME if _has_head_of_a(side, a) else side.head,
         take=lambda head: view_fields.choose_head_b(head or None),
     )
@@ -252,14 +252,9 @@ def _ablation(side: Side, field: Field) -> None:
         field.multiselect(
             say("Ablated heads of {letter}", letter=side.letter),
             side.weights.heads,
-            name=short,
+            name=short_title,
             label_visibility="collapsed",
             shown=heads,
             take=lambda chosen: view_fields.ablate(field, method, chosen),
             part="heads",
         )
-
-
-def short(head: HeadName) -> str:
-    """Return a head as lists call it."""
-    return f"{head.attention} L{head.layer}.H{head.head}"

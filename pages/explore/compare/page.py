@@ -10,7 +10,7 @@ from pages.explore.compare import changed as compare_changed
 from pages.explore.compare import controls, effect, layers, map, texts, view_fields
 from pages.explore.compare import head as compare_head
 from pages.explore.compare.data import MOST_TOKENS, ComparisonData
-from pages.explore.compare.sides import Side, resolve
+from pages.explore.compare.sides import Side, resolve, short_title
 from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
 from pages.shared.predictions import answers, box, calibration
@@ -139,7 +139,7 @@ def _most_changed(data: ComparisonData) -> None:
         prose.label(say("Most changed"))
         for head, change in changed:
             st.button(
-                prose.plain(say("{head}: {change:.2f}", head=controls.short(head), change=change)),
+                prose.plain(say("{head}: {change:.2f}", head=short_title(head), change=change)),
                 key=f"compare-offered-{view_fields.head_in_words(head)}",
                 type="tertiary",
                 on_click=view_fields.open_both,

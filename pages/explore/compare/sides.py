@@ -38,6 +38,7 @@ MISFIT = mark("The interventions in {letter} do not fit {name} and are not activ
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]
 """What the address asked for and could not have, a sentence each."""
+_WHERE = {"cross": mark("cross-attention"), "encoder": mark("encoder"), "decoder": mark("decoder")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +89,7 @@ class Side:
     def name(self) -> str:
         """The weights and their interventions, in words."""
         name, method, heads = self.weights.name, method_of(self.change), ablated_heads(self.change)
-        listed = ", ".join(f"{attention} L{layer}.H{head}" for attention, layer, head in heads[:3])
+        listed = ", ".join(short_title(HeadName(*of)) for of in heads[:3])
         listed += say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
         if method == OTHER:
             n = len(self.change.enabled)
@@ -200,6 +201,11 @@ def can_be_forced(a: Side, b: Side) -> bool:
         and both[0].corpus == both[1].corpus
         and all(weights.config.architecture == "encoder_decoder" for weights in both)
     )
+
+
+def short_title(head: HeadName) -> str:
+    """Return a head as lists name it: "cross-attention L1.H0", "encoder L0.H2"."""
+    return f"{say(_WHERE[head.attention])} L{head.layer}.H{head.head}"
 
 
 def head_title(head: HeadName) -> str:

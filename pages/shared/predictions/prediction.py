@@ -85,7 +85,7 @@ def judge(edit: Edit, guess: int | None, probability: float | None, confidence: 
         probability: that it is predicted to have afterwards; None where none is named.
         confidence: percent.
     """
-    if guess is None:
+    if guess is None or prediction.probability is None:
         return Prediction(
             guess=None, probability=None, confidence=confidence, is_right=not edit.changes_something, error=None
         )
@@ -104,7 +104,7 @@ def verdict(edit: Edit, prediction: Prediction) -> Message:
         "least": localized(NEGLIGIBLE, "g"),
         "change": localized(abs(edit.changes[most]), ".3f"),
     } | _told("actual", edit, most)
-    if guess is None:
+    if guess is None or prediction.probability is None:
         if prediction.is_right:
             return Message(
                 "Correct: you predicted ({confidence}% sure) that no output changes by more than {least}. The largest "

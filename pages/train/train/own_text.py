@@ -138,7 +138,7 @@ def _offer_to_skip(files: Given, error: BadLinesError) -> None:
         )
     prose.warning(counted)
     if lines.n_bad > len(lines.first_bad):
-        prose.caption(say("The first {n}:", n=len(lines.first_bad)))
+        prose.caption(say_number(len(lines.first_bad), "The first line:", "The first {n} lines:"))
     shown = pd.DataFrame([(say_message(bad.in_words()), bad.text.replace("\t", " → ")) for bad in lines.first_bad])
     st.dataframe(shown.set_axis([say("problem"), say("line")], axis=1), hide_index=True)
     with st.container(horizontal=True):

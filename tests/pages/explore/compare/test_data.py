@@ -108,7 +108,7 @@ def test_with_a_figure_go_the_names_and_the_texts_of_both_sides(drawings: dict[s
     shown(lambda: draw(comparison(run({}), run({}), side("A", text="a b"), b)))
     drawn = drawings["part-key"]
     assert drawn.name == "one-other-part"
-    assert drawn.options["about"] == "A: one: a b\nB: other, cross L0.H1 zero-ablated: c d"
+    assert drawn.options["about"] == "A: one: a b\nB: other, cross-attention L0.H1 zero-ablated: c d"
     assert "print([1, 2])  # both" in drawn.code
     state = json.loads(drawn.state)
     assert state["model"]["path"] == "models/one" and state["view"]["text"] == "a b"

@@ -152,7 +152,7 @@ def resolved(
 def test_the_sides_are_the_bar_s_but_for_what_is_chosen(session: dict[str, Any]):
     a, b, notes = resolved(session, WEIGHTS_B="other", TEXT_B="c", HEAD_B=HeadName("decoder", 0, 3), CHANGE_A=OFF)
     assert notes == []
-    assert (a.letter, a.name, a.text, a.target) == ("A", "One, cross L0.H0 zero-ablated", "a b", "typed")
+    assert (a.letter, a.name, a.text, a.target) == ("A", "One, cross-attention L0.H0 zero-ablated", "a b", "typed")
     assert (b.letter, b.name, b.text, b.target) == ("B", "Other", "c", None)
     assert (a.head, b.head) == (HeadName("cross", 2, 1), HeadName("decoder", 0, 3))
     a, b, _ = resolved(session, TEXT_B="", CHANGE_B=EVEN)
