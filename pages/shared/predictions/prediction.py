@@ -85,7 +85,7 @@ def judge(edit: Edit, guess: int | None, probability: float | None, confidence: 
         probability: that it is predicted to have afterwards; None where none is named.
         confidence: percent.
     """
-    if guess is None or prediction.probability is None:
+    if guess is None:
         return Prediction(
             guess=None, probability=None, confidence=confidence, is_right=not edit.changes_something, error=None
         )
