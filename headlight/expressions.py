@@ -82,18 +82,25 @@ class Grammar:
         Raises:
             HeadlightError: of the class `error`: it is too large, or contains a node that is not allowed.
         """
-        level, n_nodes = list[ast.AST]([tree]), 0
+        level: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]  # nodes, each with the expression around it
+        n_nodes, refused = 0, None
         for _ in range(self.most_depth):
             n_nodes += len(level)
-            level = [part for node in level for part in ast.iter_child_nodes(node)]
+            below = []
+            for node, around in level:
+                expression = node if isinstance(node, ast.expr) else around
+                if not isinstance(node, self.nodes):
+                    refused = refused or expression
+                below += [(part, expression) for part in ast.iter_child_nodes(node)]
+            level = below
+            if not level:
+                break
         if level:
             raise self.error(_TOO_DEEP)
         if n_nodes > self.most_nodes:
             raise self.error(Message("this expression is too long: it has more than {n} parts", n=self.most_nodes))
-        for node in ast.walk(tree):
-            signs = (part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr))
-            if not all(isinstance(part, self.nodes) for part in (node, *signs)):
-                raise self.error(Message(self.refusal, code=excerpt(node)))
+        if refused:
+            raise self.error(Message(self.refusal, code=excerpt(refused)))
 
     def _check_source(self, source: str) -> None:
         if len(source) > self.most_characters:

@@ -223,7 +223,7 @@ def _numbers(value: Result, sign: str) -> Values:
 
 
 def _floats(values: Values) -> np.ndarray:
-    return values.array.astype(np.float64)
+    return np.asarray(values.array, dtype=np.float64)
 
 
 def _truth(value: Result, sign: str) -> bool:
