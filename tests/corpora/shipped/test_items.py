@@ -3,6 +3,7 @@
 import json
 import lzma
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,10 @@ def test_a_missing_or_damaged_file_is_named(tmp_path: Path, monkeypatch: pytest.
     held_out.unlink()
     with pytest.raises(CorpusError, match=r"held_out.jsonl.xz cannot be read"):
         load_corpus("stories")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_python_without_lzma_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(CorpusError, match="en-fr cannot be read: this Python was built without the module lzma"):
+        load_corpus("en-fr")

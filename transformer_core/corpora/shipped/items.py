@@ -1,7 +1,6 @@
 """Reading shipped items: a JSON object a line, compressed with xz."""
 
 import json
-import lzma
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -46,9 +45,17 @@ def read_lines(name: str, part: str) -> Iterator[Values]:
         part: the stem of the file: "train", "held_out".
 
     Raises:
-        CorpusError: the file is missing or damaged.
+        CorpusError: the file is missing or damaged, or Python lacks lzma.
     """
     path = path_of(name, part)
+    try:
+        import lzma
+    except ImportError as error:
+        raise CorpusError(
+            "the corpus {name} cannot be read: this Python was built without the module lzma; use another build of "
+            "Python",
+            name=name,
+        ) from error
     try:
         with lzma.open(path, "rt", encoding="utf-8") as file:
             yield from map(json.loads, file)
