@@ -133,8 +133,8 @@ def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
     a, b = (side.forward("states", layer_states, model_run.inputs) for side, model_run in data.sides_in_code)
     likeness = []
     for pair in pairs:
-        made = call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b))
-        likeness.append(named(f"cka_{pair.name}", kept(made, waiting=say("Comparing all layers …"))))
+        compared = call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b))
+        likeness.append(named(f"cka_{pair.name}", kept(compared, waiting=say("Comparing all layers …"))))
     return likeness
 
 

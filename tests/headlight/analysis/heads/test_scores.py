@@ -1,5 +1,8 @@
 """What heads look at, and what is lost without them, against loops over single cells and models with weights zeroed."""
 
+import json
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,8 @@ from headlight.analysis.heads.words import HeadScore
 from tests.model.building import odd_config, shaken_model
 from transformer_core.corpora.corpus import Pair, Text
 
+CARDS = sorted((Path(__file__).resolve().parents[4] / "checkpoints").glob("*/card.json"))
+NAMES = [field.name for field in fields(HeadScore)]
 ALONE: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "none"}
 TEXTS = [Text("a b c d a b c d", ((), (), (), (), (), (1,), (2,), (3,))), Text("b a b", ((), (), ()))]
 PAIRS = [Pair("a b c", "c b a", ((2,), (1,), (0,))), Pair("d a", "a d", ((1,), (0,)))]
@@ -136,3 +141,9 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
     known = known_heads(scores)
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
     assert "ablating it lowers the loss by 0.30 nats" in known[5]["does"]
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.parent.name)
+def test_the_numbers_of_a_card_make_its_sentences(card: Path):
+    for head in json.loads(card.read_text(encoding="utf-8"))["heads"]:
+        assert str(HeadScore(**{name: head[name] for name in NAMES if name in head}).sentence()) == head["does"]
