@@ -266,7 +266,7 @@ def delete(run: Run) -> None:
         shutil.rmtree(gone)
     except OSError as error:
         raise RunError(
-            "{run} cannot be deleted ({error}); look at the permissions of its folder",
+            "{run} cannot be deleted ({error}); check the permissions of its folder",
             run=run.name,
             error=reason(error),
         ) from error

@@ -58,7 +58,7 @@ def parameters_in_words(config: ModelConfig, box: Box) -> str:
     n = sum(weight.n_parameters for weight in weights)
     shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
     if shared and not n:
-        return say("no parameters of its own: shares {n}", n=localized(shared))
+        return say("shares {n} parameters", n=localized(shared))
     return say_number(n, "{n} parameter", "{count} parameters", count=localized(n)) if n else say("no parameters")
 
 

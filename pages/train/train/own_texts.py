@@ -86,7 +86,7 @@ def delete(text: OwnText) -> None:
         owners.forget(text.path.parent)
     except OSError as error:
         raise RunError(
-            "{text} cannot be deleted ({error}); look at the permissions of its folder",
+            "{text} cannot be deleted ({error}); check the permissions of its folder",
             text=text.name,
             error=reason(error),
         ) from error

@@ -77,7 +77,7 @@ ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_lay
         (PAIR, "encoder.0.mlp", "parameters", f"{2 * 24 * 1200 + 1200 + 24:,} parameters"),
         (PAIR, "softmax", "parameters", "no parameters"),
         (PAIR, "unembed", "parameters", "36,000 parameters"),
-        (PAIR | {"tie_embeddings": "target"}, "unembed", "parameters", "no parameters of its own: shares 36,000"),
+        (PAIR | {"tie_embeddings": "target"}, "unembed", "parameters", "shares 36,000 parameters"),
         (PAIR | {"tie_embeddings": "target", "unembed_bias": True}, "unembed", "parameters", "1,500 parameters"),
     ],
 )
