@@ -121,16 +121,16 @@ class Program:
 
 def steps_of(output: Step) -> list[Step]:
     """Return all that a step is computed from, in the order of computation, with the step itself at the end."""
-    found: dict[Step, None] = {}
+    order: dict[Step, None] = {}
 
     def visit(step: Step) -> None:
-        if step not in found:
+        if step not in order:
             for one in inputs_of(step):
                 visit(one)
-            found[step] = None
+            order[step] = None
 
     visit(output)
-    return list(found)
+    return list(order)
 
 
 def inputs_of(step: Step) -> tuple[Step, ...]:
@@ -140,7 +140,7 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
 
 
 def applied(step: Map | Selector, *values: Value) -> Value:
-    """Return what the function of a map, or the predicate of a selector, for some values.
+    """Return the values of a map's function, or of a selector's predicate.
 
     Raises:
         ProgramError: a number or another value that is too large; the message names the line.

@@ -164,7 +164,7 @@ def reading_recipe(experiment: Experiment) -> Expression:
     """Return the results of an experiment with a request, as code."""
     from headlight.analysis.training.experiment_reading import read_experiment
 
-    assert experiment.request is not None, "what was measured was asked for"
+    assert experiment.request is not None, "measurements have a request"
     records = records_of(experiment.path, "metrics.jsonl")
     reading: Expression = named("reading", call(read_experiment, records, experiment.request.variants))
     return reading

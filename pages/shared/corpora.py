@@ -134,17 +134,17 @@ def tokens_per_item(stats: "CorpusStats") -> float:
     return stats.n_train_tokens / max(1, stats.n_train) + (2 if stats.items == "pairs" else 1)
 
 
-def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
+def _watch(request: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
     """Draw how far an analysis is, each second again; when it has ended, the page continues."""
-    if _CANCELLED.value == asked:
+    if _CANCELLED.value == request:
         st.rerun()
     try:
-        analysis = analyses.look(*asked)
+        analysis = analyses.look(*request)
     except HeadlightError:
         st.rerun()
     if analysis.stats is not None or analysis.problem:
         st.rerun()
-    progress, name = analysis.progress, Path(asked[0]).name
+    progress, name = analysis.progress, Path(request[0]).name
     share = progress.n_done / progress.n_in_all if progress.n_in_all else 0.0
     with st.container(border=True, key="hl-analysis"):
         words = say("Analysing {name}: {stage} …", name=name, stage=STAGES.get(progress.stage, progress.stage))
@@ -152,9 +152,9 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
             words = say("{words} {done:,} of {all:,}", words=words, done=progress.n_done, all=progress.n_in_all)
         st.progress(min(1.0, share), prose.plain(words))
         prose.caption(say("This is done once per text and setting; you can keep using the page."))
-        st.button(say("Cancel"), key="cancel-analysis", on_click=_cancel, args=(asked, analysis.folder))
+        st.button(say("Cancel"), key="cancel-analysis", on_click=_cancel, args=(request, analysis.folder))
 
 
-def _cancel(asked: object, folder: WatchedFolder) -> None:
-    _CANCELLED.set(asked)
+def _cancel(request: object, folder: WatchedFolder) -> None:
+    _CANCELLED.set(request)
     folder.give_up()

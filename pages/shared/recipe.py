@@ -304,14 +304,14 @@ def _called(function: Callable[..., Any], arguments: Iterable[Any], named_argume
     return function(*places, **names)
 
 
-def _collect(values: Iterable[Any], found: "dict[_Part, None]") -> None:
+def _collect(values: Iterable[Any], parts: "dict[_Part, None]") -> None:
     """Find all that the code of values needs, each before what needs it."""
     for part in _parts(values):
         if not isinstance(part, _Named):
-            found[part] = None
-        elif part._assigned not in found:
-            _collect((part._assigned.value,), found)
-            found[part._assigned] = None
+            parts[part] = None
+        elif part._assigned not in parts:
+            _collect((part._assigned.value,), parts)
+            parts[part._assigned] = None
 
 
 def _parts(values: Iterable[Any]) -> "Iterator[_Named | str | Unwritten]":

@@ -211,8 +211,8 @@ def resume(run: Run) -> None:
     start(run.name, ["--resume", "--device", "auto"])
 
 
-def ended_since_last_visit(found: Mapping[str, Run]) -> list[str]:
-    """Return the names of the runs that ended since the last call, whoever began them; at the first call, none.
+def ended_since_last_visit(runs: Mapping[str, Run]) -> list[str]:
+    """Return the names of all runs that ended since the last call; none at the first call.
 
     When that was is noted beside the runs, and outlasts browser and server.
     """
@@ -223,11 +223,9 @@ def ended_since_last_visit(found: Mapping[str, Run]) -> list[str]:
         visited, were_at_work = math.inf, []
     with suppress(OSError):
         note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text("\n".join(run.name for run in found.values() if run.is_at_work), encoding="utf-8")
+        note.write_text("\n".join(run.name for run in runs.values() if run.is_at_work), encoding="utf-8")
     return [
-        name
-        for name, run in found.items()
-        if not run.is_at_work and (name in were_at_work or _last_word(run) > visited)
+        name for name, run in runs.items() if not run.is_at_work and (name in were_at_work or _last_word(run) > visited)
     ]
 
 

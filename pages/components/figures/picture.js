@@ -31,9 +31,9 @@ export async function makePicture({ figure, template, width, shown }) {
   const drawn = JSON.parse(figure);
   readGrids(drawn);
   const grid = gridOf(drawn);
-  const asked = width.mm ? width.mm * MM : width.px ? width.px / 2 : shown.width; // px of a screen
-  const laid = width.mm && !grid ? Math.max(asked, NARROWEST) : asked;
-  const scale = asked / laid;
+  const requested = width.mm ? width.mm * MM : width.px ? width.px / 2 : shown.width; // px of a screen
+  const laid = width.mm && !grid ? Math.max(requested, NARROWEST) : requested;
+  const scale = requested / laid;
   const gap = Math.max(0, ...drawn.data.map(({ xgap = 0 }) => xgap)) && GAP;
   if (grid) evenOut(drawn, grid);
   drawn.layout.template = JSON.parse(template);
@@ -50,8 +50,8 @@ export async function makePicture({ figure, template, width, shown }) {
   await measured(drawn, (place) => widen(drawn, place));
   const { layout } = drawn;
   const size = { width: layout.width, height: layout.height };
-  const made = await Plotly.toImage(drawn, { format: "svg", imageDataOnly: true, ...size });
-  const picture = new DOMParser().parseFromString(made, "image/svg+xml").documentElement;
+  const markup = await Plotly.toImage(drawn, { format: "svg", imageDataOnly: true, ...size });
+  const picture = new DOMParser().parseFromString(markup, "image/svg+xml").documentElement;
   picture.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
   const high = (wide) => (wide * layout.height) / layout.width;
   const written = (length) => (width.mm ? `${+length.toFixed(2)}mm` : String(Math.round(length)));
@@ -306,8 +306,8 @@ export async function toPng({ svg, width, height, dotsPerInch }) {
   try {
     const canvas = Object.assign(document.createElement("canvas"), { width, height });
     brushOf(canvas).drawImage(await loadImage(address), 0, 0, width, height);
-    const made = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-    const png = new Uint8Array(await made.arrayBuffer());
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    const png = new Uint8Array(await blob.arrayBuffer());
     return dotsPerInch ? withResolution(png, dotsPerInch) : png;
   } finally {
     URL.revokeObjectURL(address);

@@ -7,10 +7,10 @@
  * @returns {any} an element
  */
 export function element(tag, className, text) {
-  const made = document.createElement(tag);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
+  const item = document.createElement(tag);
+  item.className = className;
+  if (text !== undefined) item.textContent = text;
+  return item;
 }
 
 /** @typedef {Record<string, string | number>} Attributes */

@@ -27,7 +27,7 @@ export function makePlayButtons(label, buttons) {
   const group = element("div", "player");
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", label);
-  const made = /** @type {Record<Which, HTMLButtonElement>} */ ({});
+  const controls = /** @type {Record<Which, HTMLButtonElement>} */ ({});
   for (const name of /** @type {Which[]} */ (Object.keys(buttons))) {
     const [title, onClick] = buttons[name];
     const button = element("button", name);
@@ -36,11 +36,11 @@ export function makePlayButtons(label, buttons) {
     icon.append(svg("path"));
     button.append(icon);
     button.addEventListener("click", onClick);
-    made[name] = button;
+    controls[name] = button;
     nameButton(button, name, title);
   }
-  group.append(.../** @type {HTMLButtonElement[]} */ (Object.values(made)));
-  return [group, made];
+  group.append(.../** @type {HTMLButtonElement[]} */ (Object.values(controls)));
+  return [group, controls];
 }
 
 /**

@@ -15,8 +15,8 @@ const known = new Map(); // by name and part: what this tab read or wrote last, 
  */
 export function kept(name) {
   try {
-    const found = JSON.parse(localStorage.getItem(name) ?? "{}");
-    return found && typeof found === "object" && !Array.isArray(found) ? found : {};
+    const saved = JSON.parse(localStorage.getItem(name) ?? "{}");
+    return saved && typeof saved === "object" && !Array.isArray(saved) ? saved : {};
   } catch {
     return {};
   }
@@ -45,9 +45,9 @@ export function share(name, parts, isRestored, tell) {
 
 /** @param {string} name */
 function read(name) {
-  const found = kept(name);
-  known.set(name, new Map(Object.entries(found).map(([part, value]) => [part, JSON.stringify(value)])));
-  return found;
+  const saved = kept(name);
+  known.set(name, new Map(Object.entries(saved).map(([part, value]) => [part, JSON.stringify(value)])));
+  return saved;
 }
 
 /**

@@ -124,16 +124,16 @@ function seek(player, place) {
   player.place = place;
   const { steps, lines } = player.header;
   const step = say("step {step}", { step: thousands(steps[place]) });
-  const said = lines.map(({ name, values }) => `${name} ${inWords(values[place])}`);
+  const text = lines.map(({ name, values }) => `${name} ${inWords(values[place])}`);
   player.words.textContent = `.hl-of-snapshot:not([data-step="${steps[place]}"]) { visibility: hidden; }`; // late ones
   player.slider.value = place;
-  player.slider.setAttribute("aria-valuetext", [step, ...said].join(", "));
+  player.slider.setAttribute("aria-valuetext", [step, ...text].join(", "));
   player.slider.style.setProperty("--share", place / Math.max(steps.length - 1, 1));
   player.cursor.setAttribute("x1", place);
   player.cursor.setAttribute("x2", place);
   player.label.replaceChildren(
     element("strong", "", step),
-    ...said.map((words, number) => element("span", `line-${number}`, words)),
+    ...text.map((words, number) => element("span", `line-${number}`, words)),
   );
   if (player.film) player.onFrame(player.film, place, false);
 }

@@ -71,17 +71,17 @@ function picture(item, colors, widest, highest) {
 
 function largest({ levels, rows, columns }, width, height) {
   // Of the cells that share a pixel; what is forbidden counts as less than nothing.
-  const found = new Uint8Array(width * height);
+  const strongest = new Uint8Array(width * height);
   const across = Uint32Array.from({ length: columns }, (_, column) => Math.floor((column * width) / columns));
   for (let cell = 0, row = 0; row < rows; row++) {
     const start = Math.floor((row * height) / rows) * width;
     for (let column = 0; column < columns; column++, cell++) {
       const place = start + across[column];
       const more = (levels[cell] + 1) & FORBIDDEN;
-      if (more > found[place]) found[place] = more;
+      if (more > strongest[place]) strongest[place] = more;
     }
   }
-  return found.map((more) => more - 1);
+  return strongest.map((more) => more - 1);
 }
 
 function colorsOf(view) {

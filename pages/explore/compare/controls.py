@@ -115,13 +115,13 @@ def tell(data: ComparisonData) -> None:
             prose.small(_says(side, model_run, data.model_runs[0].not_finite))
 
 
-def _says(side: Side, model_run: "ModelRun", told: str | None = None) -> str | prose.Markup:
+def _says(side: Side, model_run: "ModelRun", text: str | None = None) -> str | prose.Markup:
     """Return the output of one side as HTML, and the words that the model does not know.
 
     Args:
         side: whose run it is.
         model_run: says it.
-        told: the first site that is not finite, if the bar has named it.
+        text: the first site that is not finite, if the bar has named it.
     """
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
@@ -137,7 +137,7 @@ def _says(side: Side, model_run: "ModelRun", told: str | None = None) -> str | p
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it
         notes = model_bar.ignored_white_space(model_run.ignores_white_space)
-        notes += model_bar.not_finite_from(model_run) if model_run.not_finite != told else []
+        notes += model_bar.not_finite_from(model_run) if model_run.not_finite != text else []
         remark += "".join(f" {one}" for one in notes)
     own = _own_way(model_run) if is_forced and not model_run.not_finite else ""
     end = "." if remark else ""

@@ -160,12 +160,12 @@ def _pairs(name: str, seed: int) -> Expression:
     return cache.kept(mark("sources of corpora"), call(KnownPairs, call(load_corpus, name, seed=seed)))
 
 
-def _verdict(made: Alignment) -> str:
+def _verdict(alignment: Alignment) -> str:
     """Say how well this attention tells the alignment, or why nobody knows."""
     result: FoundPair | None
     known: KnownAlignment | None
     score: AlignmentScore | None
-    result, known, score = value_of((made.found, made.known, made.score))
+    result, known, score = value_of((alignment.found, alignment.known, alignment.score))
     if result is None or known is None:
         return say(
             "A dot marks the maximum weight of each row. A gold alignment exists only for the exact sentences of "
@@ -214,10 +214,10 @@ def _verdict(made: Alignment) -> str:
     )
 
 
-def _arrays(data: DecodingData, made: Alignment) -> dict[str, np.ndarray]:
+def _arrays(data: DecodingData, alignment: Alignment) -> dict[str, np.ndarray]:
     """Return the numbers of the rows that are written."""
     n = data.n_written
-    weights, truth, links = value_of((made.weights[:n], made.truth, made.links))
+    weights, truth, links = value_of((alignment.weights[:n], alignment.truth, alignment.links))
     targets = data.output_labels[len(data.given) :][:n]
     return {
         "weights": weights,

@@ -60,11 +60,11 @@ def show(data: MasksData) -> None:
     code_expander.code(lambda: script(*_printed(recipe)))
 
 
-def _printed(found: Expression) -> list[Print]:
+def _printed(result: Expression) -> list[Print]:
     """Return the lines that print how far passes and steps are apart."""
     return [
-        Print((found.in_one_pass, found.in_steps), "probability of what each row says next"),
-        Print((found.most_apart, found.most_grown, found.most_grown_unmasked), "logits"),
+        Print((result.in_one_pass, result.in_steps), "probability of what each row says next"),
+        Print((result.most_apart, result.most_grown, result.most_grown_unmasked), "logits"),
     ]
 
 
@@ -111,9 +111,9 @@ def _table(data: MasksData, steps: "Steps") -> None:
     )
 
 
-def _figure(data: MasksData, found: Expression) -> None:
+def _figure(data: MasksData, result: Expression) -> None:
     """Draw by how much earlier outputs move as the text grows, with the mask and without."""
-    steps: Steps = value_of(found)
+    steps: Steps = value_of(result)
     labels = data.alone.labels["target"]
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
     payload: dict[str, Any] = {
@@ -128,13 +128,13 @@ def _figure(data: MasksData, found: Expression) -> None:
     }
     names = {"query_name": say("tokens in one pass"), "key_name": say("output after")}
     grid = call(TokenGrid, lengths, labels, height=Unwritten(470), **names)
-    moved = (found.grown, found.grown_unmasked)
+    moved = (result.grown, result.grown_unmasked)
     places = [f"{index} {label}" for index, label in enumerate(labels)]
     columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
     both = np.hstack([steps.grown, steps.grown_unmasked])
     draw(
         call(moved_pair, moved, grid, **payload),
-        *_printed(found),
+        *_printed(result),
         Print(moved, "with the mask and without: [length, output], logits"),
         title=payload["title"],
         name=data.file_name("growing"),

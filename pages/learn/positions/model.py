@@ -174,5 +174,5 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         draw_heads(data, grid, name="positions-of-heads", values=of_heads)
 
 
-def _acting(found: "ScoreParts") -> str:
-    return "turned" if "turning" in found.parts else "bias" if "distance" in found.parts else "none"
+def _acting(parts: "ScoreParts") -> str:
+    return "turned" if "turning" in parts.parts else "bias" if "distance" in parts.parts else "none"

@@ -137,9 +137,9 @@ def shuffled(data: PositionsData) -> Expression:
     return named("found", _kept(result))
 
 
-def _kept(made: Expression) -> Expression:
+def _kept(expression: Expression) -> Expression:
     """Return the same, made once for all sessions."""
-    return cache.kept(mark("positions"), made)
+    return cache.kept(mark("positions"), expression)
 
 
 def _parts(data: PositionsData) -> list[Print | Lines]:

@@ -69,7 +69,7 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     """Draw how far each encoding carries."""
     from headlight.figures.curves.experiment import experiment_lengths
 
-    assert experiment.request is not None, "what was measured was asked for"
+    assert experiment.request is not None, "measurements have a request"
     names = LABORATORY.names(experiment.request)
     figure = experiment_lengths(
         names,

@@ -66,13 +66,13 @@ def show(data: PositionsData) -> None:
     prose.look_for(say(LOOK))
 
 
-def _outputs(found: "ShuffledWords") -> None:
+def _outputs(shuffled: "ShuffledWords") -> None:
     """Draw both texts, and what the model says to them."""
     rows = [
         (name, text, prose.markup("<i aria-hidden='true'>→</i><b dir='auto'>{}</b>", output) if output else "")
         for name, text, output in (
-            (say("original order"), found.own_text, found.own_output),
-            (say("shuffled"), found.text, found.output),
+            (say("original order"), shuffled.own_text, shuffled.own_output),
+            (say("shuffled"), shuffled.text, shuffled.output),
         )
     ]
     prose.html(
@@ -81,11 +81,11 @@ def _outputs(found: "ShuffledWords") -> None:
     )
 
 
-def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
+def _pattern(data: PositionsData, shuffled: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
     """Draw the pattern of the chosen head in one order."""
-    view, mask = data.view, found.mask[data.view.layer]
+    view, mask = data.view, shuffled.mask[data.view.layer]
     kind = ATTENTIONS[view.attention]
-    queries, keys = found.query_labels[which], found.key_labels[which]
+    queries, keys = shuffled.query_labels[which], shuffled.key_labels[which]
     order = say("original order") if which == 0 else say("shuffled")
     sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
@@ -104,15 +104,15 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
             [f"{place} {label}" for place, label in enumerate(keys)],
             "weight",
         ),
-        arrays=lambda: {"pattern": pattern, "mask": mask, "order": np.array(found.order)},
+        arrays=lambda: {"pattern": pattern, "mask": mask, "order": np.array(shuffled.order)},
     )
 
 
-def _follows(data: PositionsData, found: "ShuffledWords") -> None:
+def _follows(data: PositionsData, shuffled: "ShuffledWords") -> None:
     """Draw the number of every head."""
     view = data.view
     figure = head_grid(
-        found.follows,
+        shuffled.follows,
         title=say("Words (1) or positions (−1)"),
         what=say("follows"),
         limits=(-1.0, 1.0),
@@ -120,4 +120,4 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
         chosen=(view.layer, view.head),
         width=300,
     )
-    draw_heads(data, figure, name="follows", values=found.follows)
+    draw_heads(data, figure, name="follows", values=shuffled.follows)

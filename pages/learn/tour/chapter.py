@@ -147,7 +147,7 @@ def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:
 def _ways(place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
     """Draw the ways back and on."""
     before = all_lessons[place - 1] if place else None
-    behind = all_lessons[place + 1] if place + 1 < len(all_lessons) else None
+    following = all_lessons[place + 1] if place + 1 < len(all_lessons) else None
     with st.container(key="hl-tour-ways", horizontal=True, horizontal_alignment="distribute"):
         st.button(
             say("Back"),
@@ -159,14 +159,14 @@ def _ways(place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
             help=prose.plain(before.title) if before else None,
             shortcut="Shift+Left",
         )
-        if behind is not None:
+        if following is not None:
             st.button(
-                prose.plain(say("Next: {title}", title=behind.title)),
+                prose.plain(say("Next: {title}", title=following.title)),
                 key="tour-next",
                 icon=":material/arrow_forward:",
                 icon_position="right",
                 type="primary",
                 on_click=view_fields.go_to,
-                args=(behind.name,),
+                args=(following.name,),
                 shortcut="Shift+Right",
             )

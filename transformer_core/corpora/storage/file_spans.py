@@ -192,7 +192,7 @@ def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> Non
 
 
 def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield what was stored, many texts at a time: the spans [text, 2] and the hashes."""
+    """Yield the stored spans [text, 2] and hashes, many texts at a time."""
     notes.seek(0)
     while some := notes.read(24 * 2**16):
         spans = np.frombuffer(some, np.int64).reshape(-1, 3)

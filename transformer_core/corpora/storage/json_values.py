@@ -53,9 +53,9 @@ class _Reader:
         """Return the next character that is not white space; "" at the end."""
         sign = self.buffer[self.place : self.place + 1]
         while not sign or sign.isspace():
-            found = _NOT_WHITE.search(self.buffer, self.place)
-            self._go_to(found.start() if found else len(self.buffer))
-            if not found and not self._fill():
+            match = _NOT_WHITE.search(self.buffer, self.place)
+            self._go_to(match.start() if match else len(self.buffer))
+            if not match and not self._fill():
                 return ""
             sign = self.buffer[self.place : self.place + 1]
         return sign

@@ -67,7 +67,7 @@ def shape_in_words(value: object) -> str:
 
 
 def described(value: Value) -> str:
-    """Return what a value is, in a few characters."""
+    """Return a short description of a value."""
     if isinstance(value, np.ndarray):
         return shape_in_words(value)
     return "(…)" if isinstance(value, tuple) else repr(value)[:40]

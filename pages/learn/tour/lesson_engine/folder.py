@@ -29,8 +29,8 @@ def files_of(folder: Path, language: str) -> list[Path]:
     in_english = {path.name: path for path in sorted((folder / ENGLISH).glob("[!.]*.md"))}
     own = {path.name: path for path in sorted((folder / language).glob("[!.]*.md"))}
     plain = {path.name: path for path in sorted(folder.glob("[!.]*.md")) if path.name.lower() != "readme.md"}
-    found = plain | in_english | own
-    return [found[name] for name in sorted(found)][:MOST_LESSONS]
+    files = plain | in_english | own
+    return [files[name] for name in sorted(files)][:MOST_LESSONS]
 
 
 def not_read(folder: Path, language: str) -> list[str]:
@@ -62,12 +62,12 @@ def read_lessons(
         before: the prefix of the lessons' names in addresses, to tell folders apart.
         group: the heading of lessons that name none.
     """
-    found: list[Lesson | BrokenLesson] = []
+    lessons: list[Lesson | BrokenLesson] = []
     for path in files_of(folder, language):
         name = before + (_NOT_IN_NAMES.sub("-", _NUMBER.sub("", path.stem)) or path.stem)
         file = str(path.relative_to(root) if path.is_relative_to(root) else path)
-        found.append(_read(path, name=name, file=file, pages=pages, group=group))
-    return found
+        lessons.append(_read(path, name=name, file=file, pages=pages, group=group))
+    return lessons
 
 
 def _read(

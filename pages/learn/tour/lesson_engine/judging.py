@@ -25,7 +25,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
     """Return whether an answer is correct.
 
     Args:
-        question: what was asked.
+        question: the one to judge.
         evidence: the numbers that the correct answer is computed from.
         given: the text of a choice, a token, or a number as it was typed.
 
@@ -105,9 +105,9 @@ def needs_training(text: Prose) -> bool:
     return any(name in TRAINED for expression in result for name in quantities_in(expression))
 
 
-def _told(asked: Asked, evidence: Evidence) -> str:
-    with at_line(asked.line):
-        words = evidence.told(asked.source, asked.decimals)
+def _told(request: Asked, evidence: Evidence) -> str:
+    with at_line(request.line):
+        words = evidence.told(request.source, request.decimals)
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
 
 
@@ -126,17 +126,17 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
     return choice.text == (result if isinstance(result, str) else say_message(in_words(result)))
 
 
-def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
-    with at_line(asked.line):
-        return evidence.answer(asked.expression)
+def _result(request: Asked, evidence: Evidence) -> Values | str | bool:
+    with at_line(request.line):
+        return evidence.answer(request.expression)
 
 
-def _single(values: Values, asked: Asked) -> float:
-    with at_line(asked.line):
+def _single(values: Values, request: Asked) -> float:
+    with at_line(request.line):
         return values.number
 
 
-def _sides(asked: Asked, evidence: Evidence) -> str | Message:
-    """Return what both sides of a comparison came to, in words."""
-    sides = [in_words(evidence.answer(side)) for side in sides_of(asked.expression)]
+def _sides(request: Asked, evidence: Evidence) -> str | Message:
+    """Return the values of both sides of a comparison, as text."""
+    sides = [in_words(evidence.answer(side)) for side in sides_of(request.expression)]
     return Message(" (left is {left}, right is {right})", left=sides[0], right=sides[1]) if sides else ""

@@ -114,18 +114,18 @@ def _values(block: Block, reads: Mapping[str, Read], *, repeated: Collection[str
     Raises:
         LessonError: a key is unknown or appears twice, or a value cannot be read.
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for entry in block.entries:
         if entry.key not in reads:
             raise LessonError(
                 "unknown key “{key}”; known keys are {there}", key=entry.key, there=", ".join(reads), line=entry.line
             )
-        if entry.key in found and entry.key not in repeated:
+        if entry.key in fields and entry.key not in repeated:
             raise LessonError("“{key}” appears twice", key=entry.key, line=entry.line)
         if not entry.value:
             continue
-        found[entry.key] = _value(entry, reads[entry.key])
-    return found
+        fields[entry.key] = _value(entry, reads[entry.key])
+    return fields
 
 
 def _value(entry: Entry, read: Read) -> Any:

@@ -128,6 +128,6 @@ def _padded(model_run: ModelRun, model: Transformer, tokenizer: Tokenizer, n: in
 
 
 def _swapped(name: str, value: np.ndarray) -> np.ndarray:
-    """Return a square pattern with its axes swapped, as who draws it wrongly sees it; all else as it is."""
+    """Return a square pattern with its axes swapped, as a wrong drawing would show it; everything else unchanged."""
     is_square = value.ndim == 3 and value.shape[-1] == value.shape[-2]
     return value.swapaxes(-1, -2) if name.endswith("hook_pattern") and is_square else value

@@ -83,9 +83,9 @@ def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
     return Searched(words=_words(run, tree, best.parent, best.token), log_prob=best.total, levels=levels)
 
 
-def _words(run: Run, tree: DecodingTree, behind: DecodingStep, token: int) -> str:
+def _words(run: Run, tree: DecodingTree, last: DecodingStep, token: int) -> str:
     """Return the generated text up to a token, after the prompt."""
-    path = [step.token for step in behind.path()]
+    path = [step.token for step in last.path()]
     n_given = tree.start.position + 1
     tokenizer = run.tokenizer.target
     whole, given = tokenizer.decode([*path, token]), tokenizer.decode(path[:n_given])

@@ -87,8 +87,8 @@ export function explain(view) {
   // The line above the tree.
   const { legend, data } = view;
   const kinds = new Set(data.nodes.map(({ kind }) => kind));
-  const said = Object.entries(LEGEND).filter(([kind]) => kinds.has(kind));
-  const lines = [say("bold line: {path}", { path: data.path }), ...said.map(([, words]) => words)].join("; ");
+  const texts = Object.entries(LEGEND).filter(([kind]) => kinds.has(kind));
+  const lines = [say("bold line: {path}", { path: data.path }), ...texts.map(([, words]) => words)].join("; ");
   const words = say("{lines}. Click a token to go to its step, or use the arrow keys.", { lines });
   if (view.explained === words) return;
   view.explained = words;

@@ -193,9 +193,9 @@ function showRow(view, row, said, isApart) {
   button.dataset.token = token;
   button.style.setProperty("--own", own);
   button.style.setProperty("--now", now);
-  const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: fixed(said.log_prob, 2) };
+  const values = { label: said.label, rank: digits.rank, p: exactly(own), nats: fixed(said.log_prob, 2) };
   row.words = [
-    say("'{label}', rank {rank}: raw {p} ({nats} nats)", told),
+    say("'{label}', rank {rank}: raw {p} ({nats} nats)", values),
     isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
     ...(isNext ? [say("chosen next")] : []),
   ].join(", ");

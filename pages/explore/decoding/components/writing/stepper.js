@@ -172,10 +172,10 @@ function showStepper(view) {
   setDisabled(buttons.end, over);
   const open = header.ended === null ? say(" so far") : "";
   view.count.textContent = sayNumber(nWritten, "{place} of {n} token{open}", "{place} of {n} tokens{open}", { place, open });
-  const said = over && place === nWritten ? header.ended : "";
-  if (view.says.textContent !== said) {
-    view.says.textContent = said;
-    announce(said);
+  const text = over && place === nWritten ? header.ended : "";
+  if (view.says.textContent !== text) {
+    view.says.textContent = text;
+    announce(text);
   }
   view.busy.hidden = !view.asked;
 }

@@ -133,8 +133,8 @@ function nameAll(view) {
     tokens[side].forEach(({ button }, index) => {
       const ofHead = (name) => (names.length > 1 ? `${name}: ` : "");
       const words = names.map((name, head) => ofHead(name) + strongest(view, side, index, head));
-      const told = { name: nameOf(view, side, index), strongest: words.join("; ") };
-      button.setAttribute("aria-label", say("{name}. Strongest: {strongest}", told));
+      const values = { name: nameOf(view, side, index), strongest: words.join("; ") };
+      button.setAttribute("aria-label", say("{name}. Strongest: {strongest}", values));
     });
   }
 }

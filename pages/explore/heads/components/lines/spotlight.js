@@ -41,7 +41,7 @@ export function findStrongest({ header, weights, nQueries, nKeys }) {
   const n = header.names.length > 1 ? 1 : N_NAMED;
   const least = LEAST * TOP;
   const lists = (size) => header.names.map(() => Array.from({ length: size }, () => []));
-  const found = { query: lists(nQueries), key: lists(nKeys) };
+  const notes = { query: lists(nQueries), key: lists(nKeys) };
   const note = (list, weight, other) => {
     if (list.length === n && list[n - 1].weight >= weight) return;
     const place = list.findIndex((it) => it.weight < weight);
@@ -54,12 +54,12 @@ export function findStrongest({ header, weights, nQueries, nKeys }) {
       for (let key = 0; key < nKeys; key++, place++) {
         const weight = weights[place];
         if (weight < least || weight === FORBIDDEN) continue;
-        note(found.query[head][query], weight, key);
-        note(found.key[head][key], weight, query);
+        note(notes.query[head][query], weight, key);
+        note(notes.key[head][key], weight, query);
       }
     }
   });
-  return found;
+  return notes;
 }
 
 export function strongest(view, side, index, head) {
@@ -113,9 +113,9 @@ function showWeights({ header, nWritten }, token, weights) {
 
 function number(weight, hue, isColored) {
   const isSmall = weight === FORBIDDEN || weight < LEAST * TOP;
-  const made = element("span", "number", isSmall ? "" : inDigits(weight));
-  if (isColored) made.style.setProperty("--hue", hue);
-  return made;
+  const node = element("span", "number", isSmall ? "" : inDigits(weight));
+  if (isColored) node.style.setProperty("--hue", hue);
+  return node;
 }
 
 export function explain(view, place) {
@@ -137,7 +137,7 @@ export function explain(view, place) {
 }
 
 export function swatch(hue) {
-  const made = element("i", "swatch");
-  made.style.background = hue;
-  return made;
+  const node = element("i", "swatch");
+  node.style.background = hue;
+  return node;
 }

@@ -138,7 +138,7 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     return results
 
 
-def _sent(plan: Blueprint, box: Box, said: BoxLabel) -> dict[str, Any]:
+def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
     """Return a box as the component reads it."""
     hue = _HUES.get(box.kind, "normalization")
     if box.kind == "attention":
@@ -147,9 +147,9 @@ def _sent(plan: Blueprint, box: Box, said: BoxLabel) -> dict[str, Any]:
         "name": _starred(box),
         "kind": box.kind,
         "stack": box.stack,
-        "title": said.title,
-        "sub": said.sub,
-        "tip": [*said.tip],
+        "title": label.title,
+        "sub": label.sub,
+        "tip": [*label.tip],
         "hue": hue.replace(" ", "-"),
         "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # drawn behind the first
         "mask": _mask(plan, box) if box.kind == "attention" else "",

@@ -36,9 +36,9 @@ export function drawArrows(view) {
   if (trunk) all.unshift(trunk);
   layersOf[2].replaceChildren(...all.map(arrowGroup));
   const dots = all.filter(({ way }) => way.dot).map(({ way: { dot } }) => {
-    const made = svg("circle", { class: "dot" });
-    set(made, { cx: dot[0], cy: dot[1], r: 2.6 });
-    return made;
+    const node = svg("circle", { class: "dot" });
+    set(node, { cx: dot[0], cy: dot[1], r: 2.6 });
+    return node;
   });
   layersOf[2].append(...dots);
 }
@@ -51,10 +51,10 @@ function through(view, frame) {
   const edge = (part) => plan.edges.get(`${name}.${part}`);
   const last = plan.items.get(stack.inside.at(-1).name);
   const [x, top] = [last.x, frame.y - frame.height / 2];
-  const found = [];
+  const ways = [];
   const add = (start, end, from, to, hasHead = true) => {
     const d = `M${x} ${from}V${to}`;
-    found.push({ start, end, flow: "stream", way: { d, heads: hasHead ? [[x, to, "up"]] : [] } });
+    ways.push({ start, end, flow: "stream", way: { d, heads: hasHead ? [[x, to, "up"]] : [] } });
   };
   const first = stack.inside[0].name;
   const before = stack.before.filter(({ kind }) => ["embedding", "sum", "norm"].includes(kind)).at(-1);
@@ -75,15 +75,15 @@ function through(view, frame) {
     add(last.box.name, `${name}.out`, topOf(last), top, false);
   }
   const embed = plan.items.get(stack.before[0].name);
-  found.push({ start: "", end: embed.box.name, flow: "stream", way: straight(x, bottomOf(embed) + 20, bottomOf(embed)) });
+  ways.push({ start: "", end: embed.box.name, flow: "stream", way: straight(x, bottomOf(embed) + 20, bottomOf(embed)) });
   if (stack === data.stacks.at(-1)) {
     const end = plan.items.get((data.head.at(-1) ?? stack.after.at(-1))?.name); // none: the layers are all there is
     const from = end ? topOf(end) : hasAbove ? topOf(edge("top")) : topOf(last);
     const start = end?.box.name ?? (hasAbove ? `${name}.top` : last.box.name);
     const border = end || hasAbove ? from : top; // with nothing after the layers, the arrow begins inside the open one and leaves its frame
-    found.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, border - 20) });
+    ways.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, border - 20) });
   }
-  return found;
+  return ways;
 }
 
 function memoryArrow(view) {
@@ -106,23 +106,23 @@ function memoryArrow(view) {
 }
 
 function arrowGroup({ start, end, flow, way }) {
-  const made = svg("g", { class: `arrow ${flow}` });
-  Object.assign(made.dataset, { start, end });
+  const node = svg("g", { class: `arrow ${flow}` });
+  Object.assign(node.dataset, { start, end });
   const line = svg("path", { class: "line" });
   line.setAttribute("d", way.d);
-  made.append(line);
+  node.append(line);
   for (const [x, y, direction] of way.heads) {
     const head = svg("polygon", { class: "head" });
     head.setAttribute("points", HEADS[direction]);
     head.setAttribute("transform", `translate(${x} ${y})`);
-    made.append(head);
+    node.append(head);
   }
   if (way.letter) {
     const letter = svg("text", { class: "letter" });
     letter.textContent = { query: "Q", key: "K", value: "V" }[flow];
     set(letter, { x: way.letter[0], y: way.letter[1] });
     letter.setAttribute("text-anchor", way.letter[2]);
-    made.append(letter);
+    node.append(letter);
   }
-  return made;
+  return node;
 }

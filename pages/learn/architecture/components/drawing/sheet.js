@@ -44,9 +44,9 @@ function drawFrames(view, former) {
   for (const frame of view.plan.frames) {
     const key = `${frame.stack}.*`;
     const group = groupOf(view, former, key, 0, () => {
-      const made = svg("g", { class: "node frame" });
-      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), " ", svg("text", { class: "times" }));
-      return made;
+      const node = svg("g", { class: "node frame" });
+      node.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), " ", svg("text", { class: "times" }));
+      return node;
     });
     const { left, right } = frame.frame;
     const [ground, layer, times] = group.children;
@@ -67,9 +67,9 @@ function drawPlates(view, former) {
   for (const plate of view.plan.plates) {
     const key = `plate ${plate.stack} ${plate.layer}`;
     const group = groupOf(view, former, key, 1, () => {
-      const made = svg("g", { class: "node plate" });
-      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }));
-      return made;
+      const node = svg("g", { class: "node plate" });
+      node.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }));
+      return node;
     });
     const [ground, layer] = group.children;
     const { left, right } = plate.frame;
@@ -95,13 +95,13 @@ function drawBoxes(view, former) {
 }
 
 function makeBox({ box, round }) {
-  const made = svg("g", { class: `node box ${box.kind}` });
+  const node = svg("g", { class: `node box ${box.kind}` });
   /** @type {(Node | string)[]} */
   const parts = round ? [svg("circle", { class: "ground" }), svg("path", { class: "plus" })] : [svg("rect", { class: "ground" }), svg("text", { class: "title" }), " ", svg("text", { class: "sub" })];
   for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", { class: "head" }));
   if (box.mask) parts.push(maskOf(box.mask));
-  made.append(...parts);
-  return made;
+  node.append(...parts);
+  return node;
 }
 
 function fillBox(group, { box, width, height, round }) {
@@ -136,13 +136,13 @@ function fitText(text, room, size) {
 
 function maskOf(cells) {
   // A small picture of who may look at whom: rows are queries.
-  const made = svg("g", { class: "mask" });
+  const node = svg("g", { class: "mask" });
   [...cells].forEach((cell, i) => {
     const one = svg("rect", { class: cell === "1" ? "may" : "may not" });
     set(one, { x: 72 + 5 * (i % 4), y: -10 + 5 * Math.floor(i / 4), width: 4, height: 4, rx: 0.8 });
-    made.append(one);
+    node.append(one);
   });
-  return made;
+  return node;
 }
 
 function describe(view, group, box, { layer }) {
@@ -159,12 +159,12 @@ function describe(view, group, box, { layer }) {
 
 function drawLabels(view) {
   const { plan, layersOf } = view;
-  const made = plan.labels.map(({ x, y, text, kind, anchor }) => {
+  const node = plan.labels.map(({ x, y, text, kind, anchor }) => {
     const label = svg("text", { class: `label ${kind}` });
     set(label, { x, y });
     label.setAttribute("text-anchor", anchor ?? "middle");
     label.textContent = text;
     return label;
   });
-  layersOf[4].replaceChildren(...made);
+  layersOf[4].replaceChildren(...node);
 }

@@ -58,11 +58,11 @@ export function drawCells(context, grid, paintCell, word) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let cell = 0; cell < rows * columns; cell++) {
-    const said = word(cell, pitch);
-    if (!said) continue;
-    context.fillStyle = said.color;
+    const label = word(cell, pitch);
+    if (!label) continue;
+    context.fillStyle = label.color;
     const [row, column] = [Math.floor(cell / columns), cell % columns];
-    context.fillText(said.text, left + (column + 0.5) * pitch - gap / 2, top + (row + 0.5) * pitch);
+    context.fillText(label.text, left + (column + 0.5) * pitch - gap / 2, top + (row + 0.5) * pitch);
   }
 }
 

@@ -27,9 +27,9 @@ function flowsOf(lanes, memory, targets) {
   const ends = targets.map(inside).filter(({ x }) => x > 0 && x < origin.width);
   if (from.x < 0 || from.x > origin.width || !ends.length) return [];
   const line = from.bottom + 12;
-  const made = [svg("path", { class: "flow", d: wayOf(from.x, from.bottom, line, ends) })];
-  for (const { x, top } of ends) made.push(set(svg("path", { class: "flow-head" }), { d: `M${x} ${top + 1}l-3.5 -7h7z` }));
-  return made;
+  const nodes = [svg("path", { class: "flow", d: wayOf(from.x, from.bottom, line, ends) })];
+  for (const { x, top } of ends) nodes.push(set(svg("path", { class: "flow-head" }), { d: `M${x} ${top + 1}l-3.5 -7h7z` }));
+  return nodes;
 }
 
 /** Down from the memory, along a line between the lanes, and down to each attention. */

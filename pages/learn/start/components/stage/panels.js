@@ -17,7 +17,7 @@ export function makeLanes(view) {
   const room = roomOf(view);
   box.style.setProperty("--tokens", `${tokensWidth(room.width)}px`);
   box.classList.toggle("narrow", room.width < NARROW);
-  const made = header.lanes.map((lane) => {
+  const nodes = header.lanes.map((lane) => {
     const section = element("section", "lane");
     section.dataset.stack = lane.stack;
     section.setAttribute("aria-label", lane.title);
@@ -29,7 +29,7 @@ export function makeLanes(view) {
     section.append(strip);
     return section;
   });
-  box.replaceChildren(...made);
+  box.replaceChildren(...nodes);
   drawFlows(view);
 }
 

@@ -18,8 +18,8 @@ export function strongestKey({ quantities, query }) {
 
 export function describe(view) {
   const { title } = view.header.stages[view.stage];
-  const told = { title, query: tokenOf(view, "query", view.query), key: tokenOf(view, "key", view.key) };
-  view.canvas.setAttribute("aria-label", say("Stage {title}: query {query}, key {key}", told));
+  const payload = { title, query: tokenOf(view, "query", view.query), key: tokenOf(view, "key", view.key) };
+  view.canvas.setAttribute("aria-label", say("Stage {title}: query {query}, key {key}", payload));
 }
 
 export function chooseQuery(view, query) {

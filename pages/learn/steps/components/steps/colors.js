@@ -60,9 +60,9 @@ export function inkOf(palette, quantity, value) {
 export function pictureOf(palette, quantity, isUpright) {
   // The whole quantity as a picture: a row of numbers is a row of pixels, or upright a column of them.
   const name = `${palette.theme}.${isUpright}`;
-  let made = pictures.get(quantity.values);
-  if (!made) pictures.set(quantity.values, (made = {}));
-  if (made[name]) return made[name];
+  let node = pictures.get(quantity.values);
+  if (!node) pictures.set(quantity.values, (node = {}));
+  if (node[name]) return node[name];
   const { n, width, values } = quantity;
   const canvas = document.createElement("canvas");
   Object.assign(canvas, isUpright ? { width: n, height: width } : { width, height: n });
@@ -75,5 +75,5 @@ export function pictureOf(palette, quantity, isUpright) {
     }
   }
   context.putImageData(image, 0, 0);
-  return (made[name] = canvas);
+  return (node[name] = canvas);
 }

@@ -5,8 +5,8 @@ const TAGS = new Set(["mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "msubsu
 
 export function makeMath([tag, content]) {
   if (!TAGS.has(tag)) return document.createTextNode("");
-  const made = document.createElementNS(MATH, tag);
-  if (typeof content === "string") made.textContent = content;
-  else made.append(...content.map(makeMath));
-  return made;
+  const node = document.createElementNS(MATH, tag);
+  if (typeof content === "string") node.textContent = content;
+  else node.append(...content.map(makeMath));
+  return node;
 }

@@ -39,8 +39,8 @@ function lensRow(view, quantity) {
   const cells = element("div", quantity.columns === "key" ? "cells of-keys" : "cells");
   const columns = columnsOf(quantity, row);
   if (columns.length < quantity.width) {
-    const told = { n: columns.length, all: thousands(quantity.width) };
-    head.append(element("span", "what", columns.length === LARGEST ? say("largest {n} of {all}", told) : say("{n} of {all} are not 0", told)));
+    const values = { n: columns.length, all: thousands(quantity.width) };
+    head.append(element("span", "what", columns.length === LARGEST ? say("largest {n} of {all}", values) : say("{n} of {all} are not 0", values)));
   }
   for (const column of columns) {
     const value = valueAt(quantity, row, column);

@@ -15,9 +15,9 @@ export function readSteps(data) {
   const numbers = new Float32Array(rest.slice().buffer);
   let start = 0;
   const quantities = new Map();
-  for (const told of header.quantities) {
-    const [n, width] = told.shape;
-    quantities.set(told.name, { ...told, n, width, values: numbers.subarray(start, (start += n * width)) });
+  for (const matrix of header.quantities) {
+    const [n, width] = matrix.shape;
+    quantities.set(matrix.name, { ...matrix, n, width, values: numbers.subarray(start, (start += n * width)) });
   }
   for (const quantity of quantities.values()) quantity.most = largest(quantity.values);
   return { header, quantities };

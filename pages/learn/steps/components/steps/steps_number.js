@@ -42,11 +42,11 @@ function mathOf(tree, display) {
 }
 
 function constant([symbol, given]) {
-  const made = element("span", "constant");
+  const node = element("span", "constant");
   const number = Number(given);
   const whole = String(number); // such as 32, or 0.00001
-  made.append(mathOf(symbol, "inline"), ` = ${whole.length < 9 ? whole.replace("-", "−") : exact(number)}`);
-  return made;
+  node.append(mathOf(symbol, "inline"), ` = ${whole.length < 9 ? whole.replace("-", "−") : exact(number)}`);
+  return node;
 }
 
 function termsOf(data) {
@@ -57,38 +57,38 @@ function termsOf(data) {
   const isLong = terms.length > ALL;
   const sorted = isLong ? [...terms].sort((one, other) => size(other) - size(one)) : terms;
   const make = (term) => {
-    const made = element("span", "term");
-    made.style.setProperty("--share", `${(100 * size(term)) / most}%`);
-    made.classList.toggle("below", Number(term.value) < 0);
+    const node = element("span", "term");
+    node.style.setProperty("--share", `${(100 * size(term)) / most}%`);
+    node.classList.toggle("below", Number(term.value) < 0);
     const product = element("span", "product");
     product.append(factor(term.a, factors[0]));
     if (term.b !== null) product.append(" · ", factor(term.b, factors[1]));
-    made.append(element("bdi", "label", term.label), product);
-    made.append(element("b", "sum", term.b === null ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
-    return made;
+    node.append(element("bdi", "label", term.label), product);
+    node.append(element("b", "sum", term.b === null ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
+    return node;
   };
   const nAtOnce = Math.min(AT_ONCE, Math.max(1, terms.filter(({ value }) => Number(value) !== 0).length));
   box.append(...(isLong ? sorted.slice(0, nAtOnce) : sorted).map(make));
   if (!isLong) return box;
   const rest = sorted.slice(nAtOnce);
   const together = rest.reduce((sum, { value }) => sum + Number(value), 0);
-  const told = { n: thousands(rest.length), sum: short(together) };
-  const more = element("button", "more", say("and {n} more, sum {sum}", told));
+  const values = { n: thousands(rest.length), sum: short(together) };
+  const more = element("button", "more", say("and {n} more, sum {sum}", values));
   more.type = "button";
   more.addEventListener("click", () => {
-    const made = rest.map(make);
-    more.replaceWith(...made);
-    made[0].tabIndex = -1;
-    made[0].focus({ preventScroll: true });
+    const node = rest.map(make);
+    more.replaceWith(...node);
+    node[0].tabIndex = -1;
+    node[0].focus({ preventScroll: true });
   });
   box.append(more);
   return box;
 }
 
 function factor(number, of) {
-  const made = element("span", "factor", short(number));
-  if (of?.hue) made.style.setProperty("--hue", of.hue);
-  return made;
+  const node = element("span", "factor", short(number));
+  if (of?.hue) node.style.setProperty("--hue", of.hue);
+  return node;
 }
 
 function checks({ value, recomputed, difference, torch, torchName }) {
