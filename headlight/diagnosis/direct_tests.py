@@ -182,7 +182,7 @@ def _ignores_source(case: Case) -> Finding | None:
         kind="ignores_source",
         title=Message("Output ignores the source"),
         evidence=Message(
-            "Held-out loss is {loss}; replacing the source by that of another pair changes it by only {gain}.",
+            "Held-out loss is {loss}; replacing the source with that of another pair changes it by only {gain}.",
             loss=nats(loss),
             gain=nats(max(gain, 0.0)),
         ),
