@@ -6,6 +6,7 @@ from headlight.analysis.masks.presets import MOST_PADDING
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
+from pages.learn.masks.words import WORDS
 from transformer_core.language import say
 
 
@@ -24,9 +25,9 @@ def show(data: MasksData) -> None:
         )
         if preset.size is not None:
             view_fields.SIZE.selectbox(
-                say(preset.size_name),
+                say(WORDS[preset.name].size),
                 range(1, view_fields.MOST_SIZE + 1),
-                name=lambda n: say("{name}: {n}", name=say(preset.size_name), n=n),
+                name=lambda n: say("{name}: {n}", name=say(WORDS[preset.name].size), n=n),
                 shown=data.size,
                 label_visibility="collapsed",
                 width=150,

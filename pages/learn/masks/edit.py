@@ -11,6 +11,7 @@ from pages.learn.masks import controls, view_fields
 from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
 from pages.learn.masks.data import MasksData, ends
+from pages.learn.masks.words import WORDS
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
@@ -91,11 +92,11 @@ def _gallery(data: MasksData) -> None:
     items = [
         Miniature(
             name=name,
-            title=say(preset.title),
+            title=say(WORDS[name].title),
             cells=masks[name],
             words={
                 "group": say("Common mistakes") if preset.is_mistake else say("Masks"),
-                "help": say(preset.what),
+                "help": say(WORDS[name].what),
             },
         )
         for name, preset in presets_of(data.card.config).items()
@@ -110,9 +111,9 @@ def _gallery(data: MasksData) -> None:
 
 def _about(data: MasksData) -> None:
     """Say what the preset is for; of a mistake, what one sees go wrong."""
-    preset = data.preset
-    wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(preset.sees)) if preset.is_mistake else ""
-    prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(preset.title), say(preset.what), wrong)
+    words = WORDS[data.preset.name]
+    wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(words.sees)) if words.sees else ""
+    prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(words.title), say(words.what), wrong)
 
 
 def _moved(data: MasksData) -> None:
@@ -120,7 +121,7 @@ def _moved(data: MasksData) -> None:
     chosen = view_fields.moved_from()
     if chosen is not None:
         shown, chosen = (say(ATTENTIONS[name].inline) for name in (data.view.attention, chosen))
-        prose.note(say(MOVED, preset=say(data.preset.title), shown=shown, chosen=chosen))
+        prose.note(say(MOVED, preset=say(WORDS[data.preset.name].title), shown=shown, chosen=chosen))
 
 
 def _matrix(data: MasksData, *, is_seen: bool = True) -> None:

@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.masks.presets import PRESETS
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 from headlight.figures.labels import isolate
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
+from pages.learn.masks.words import WORDS
 from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
@@ -179,7 +179,7 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
         return (
             say("Without a causal mask") if data.card.config.has_decoder else say("With a causal mask, for comparison")
         )
-    name = say(PRESETS[other.preset].title)
+    name = say(WORDS[other.preset].title)
     if other.turned:
         return say("With the edited mask: {preset}, modified", preset=name)
     return say("With the edited mask: {preset}", preset=name)
