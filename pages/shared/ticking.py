@@ -1,19 +1,23 @@
-"""A fragment that draws itself again from time to time, as long as something in it is still being made.
+"""A fragment that redraws itself while something in it is still being made, and slow parts that redraw less often.
 
 Streamlit loses messages of a fragment that lies in another one, so no part of a page has its own clock: the
 fragment of the page has one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import ParamSpec
+from time import perf_counter
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
 from pages.shared.view.fields import Kept
 
 P = ParamSpec("P")
+Value = TypeVar("Value")
 _PERIOD = Kept("page-looks-again-after")  # s; None: nothing is awaited
+_SHARE = 1 / 16  # of the time that one slow part may take: the machine is there for the training
+_LONGEST = 4.0  # seconds that a result is reused at most: the first time takes longer than others
 
 
 def fragment(draw: Callable[P, None]) -> Callable[P, None]:
@@ -38,3 +42,23 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
 def look_again(*, after: float) -> None:
     """Have the fragment drawn again after this many seconds: what is drawn now is not finished."""
     _PERIOD.set(min(after, _PERIOD.value or after))
+
+
+def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
+    """Return `make()`, or its recent result: the longer it takes, the less often it is called.
+
+    Args:
+        key: of the result in the session.
+        source: the user's choices that the result depends on; when it changes, the result is not reused.
+        make: computes the result; if it raises, nothing is kept.
+    """
+    kept = Kept(key, (None, None, 0.0))  # source, result, and until when it is reused, on the clock of `perf_counter`
+    start = perf_counter()
+    last_source, value, until = kept.value
+    if last_source == source and start < until:
+        recent: Value = value
+        return recent
+    value = make()
+    end = perf_counter()
+    kept.set((source, value, end + min(_LONGEST, (end - start) / _SHARE)))
+    return value

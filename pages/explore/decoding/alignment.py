@@ -36,7 +36,7 @@ class Alignment:
     n_shown: int  # rows that there are by now
     weights: Expression  # of all tokens of the branch
     links: Expression  # cells that the attention decides for
-    found: Expression | None  # the pair of the corpus
+    pair: Expression | None  # the pair of the corpus
     known: Expression | None  # its true alignment
     trouble: HeadlightError | None  # why it is not known whether there is one
 
@@ -126,7 +126,7 @@ def _recipe(data: DecodingData) -> Alignment:
         known = None if value_of(known) is None else known
     links = call(hard_alignment, weights) if known is None else known.cells(known.links_of(weights))
     links = named("links", links)
-    return Alignment(n_shown=n_shown, weights=weights, links=links, found=result, known=known, trouble=trouble)
+    return Alignment(n_shown=n_shown, weights=weights, links=links, pair=result, known=known, trouble=trouble)
 
 
 def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]:
@@ -165,7 +165,7 @@ def _verdict(alignment: Alignment) -> str:
     result: FoundPair | None
     known: KnownAlignment | None
     score: AlignmentScore | None
-    result, known, score = value_of((alignment.found, alignment.known, alignment.score))
+    result, known, score = value_of((alignment.pair, alignment.known, alignment.score))
     if result is None or known is None:
         return say(
             "A dot marks the maximum weight of each row. A gold alignment exists only for the exact sentences of "

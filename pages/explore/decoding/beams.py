@@ -8,9 +8,9 @@ import streamlit as st
 from headlight.figures import isolate
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
-from pages.explore.decoding.data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
-from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
+from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, signed
 from pages.explore.decoding.recipes import session_of, tokens_of
+from pages.explore.decoding.tree import given_nodes, numbers
 from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, literal, named, through, value_of
@@ -62,7 +62,7 @@ def show(data: DecodingData) -> None:
         ends=[
             BranchEnd(
                 id=node,
-                text=text_of(data, result.paths[node]),
+                text=data.text_of(result.paths[node]),
                 total=total,
                 n_tokens=len(result.paths[node]),
                 score=score,
@@ -138,7 +138,7 @@ def _search(data: DecodingData) -> Search:
     best = tuple(step.token for step in tree.best.written())
     on_path = {*numbers(nodes[-1].id, best)}
     for level in tree.levels:
-        alternatives = {parent: _alternatives(data, parent) for parent in {one.parent for one in level}}
+        alternatives = {parent: data.alternatives(parent.prediction) for parent in {one.parent for one in level}}
         ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
         straight: dict[DecodingStep, BeamCandidate] = {}  # what continues in the line of each beam
         for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
@@ -187,35 +187,28 @@ def _node(
     )
 
 
-def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
-    """Return the most probable tokens after a step."""
-    assert step.prediction is not None, "the search has read it"
-    result = step.prediction.candidates(N_ALTERNATIVES)
-    return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in result)
-
-
-def _open(found: Search) -> None:
+def _open(search: Search) -> None:
     """A token was clicked: its step is selected; one that was dropped begins a branch."""
     node = sent_node(KEY)
-    if node in found.paths:
-        path = found.paths[node]
-        view_fields.open_path(path, forced=[len(path) - 1] if node in found.dropped else ())
+    if node in search.paths:
+        path = search.paths[node]
+        view_fields.open_path(path, forced=[len(path) - 1] if node in search.dropped else ())
 
 
-def _in_words(data: DecodingData, found: Search) -> str:
+def _in_words(data: DecodingData, search: Search) -> str:
     """Say what was found, and what always taking the most probable token gives instead."""
-    best_total, best_score = next(end for node, end in found.ends.items() if found.paths[node] == found.best)
+    best_total, best_score = next(end for node, end in search.ends.items() if search.paths[node] == search.best)
     assert best_score is not None, "it was searched for"
     text = say(
         "“{text}” ({total} nats, score {score})",
-        text=isolate(text_of(data, found.best)),
+        text=isolate(data.text_of(search.best)),
         total=signed(best_total),
         score=signed(best_score),
     )
-    tokens, total = found.greedy
-    if tokens == found.best:
+    tokens, total = search.greedy
+    if tokens == search.best:
         return say("Beam search and greedy decoding both find {text}.", text=text)
-    other = say("“{text}” ({total} nats)", text=isolate(text_of(data, tokens)), total=signed(total))
+    other = say("“{text}” ({total} nats)", text=isolate(data.text_of(tokens)), total=signed(total))
     return say(
         "Beam search finds {text}; greedy decoding finds {other}.",
         text=text,

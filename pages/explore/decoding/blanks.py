@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.explore.decoding import blanks_data, blanks_figures
 from pages.explore.decoding.blanks_data import BlanksData, ask, go_back, start_again
+from pages.explore.decoding.data import signed
 from pages.shared import code_expander, prose
 from pages.shared.answer import probability
 from pages.shared.glossary.links import definitions
@@ -16,7 +17,7 @@ from pages.shared.sources import Source
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, NotFiniteError, mark
-from transformer_core.language import localized, say
+from transformer_core.language import say
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
@@ -173,4 +174,4 @@ def _told(data: BlanksData, chosen: "Candidate") -> prose.Markup:
 
 
 def _nats(log_prob: float) -> str:
-    return f"{localized(log_prob, '.2f')} nats".replace("-", "−")
+    return f"{signed(log_prob)} nats"

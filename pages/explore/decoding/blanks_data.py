@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.recipes import FILLED, BlanksRecipe
 from pages.shared import cache, models, prose
@@ -85,7 +84,7 @@ class BlanksData:
     @property
     def aim(self) -> "Aim":
         """The selected attention: of a head, or a mean."""
-        return decoding_aim.current(self.card.config.n_encoder_layers)
+        return view_fields.aim(self.card.config.n_encoder_layers)
 
 
 def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:

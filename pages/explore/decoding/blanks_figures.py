@@ -11,8 +11,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid, row_bars
 from headlight.figures.bars.blank_bars import blank_bars
-from pages.explore.decoding import aim as decoding_aim
-from pages.explore.decoding import blanks_data
+from pages.explore.decoding import blanks_data, view_fields
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
 from pages.shared import prose
 from pages.shared.answer import probability
@@ -115,7 +114,7 @@ def one_blank(data: BlanksData) -> None:
             placeholder=say("Choose or type"),
             accept_new_options=True,
         )
-        decoding_aim.choose(data.card.config.n_encoder_layers, data.card.config.n_heads)
+        view_fields.choose_aim(data.card.config.n_encoder_layers, data.card.config.n_heads)
     _looks(data, blank)
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
+from pages.explore.decoding.components.writing import Token
 from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
 from pages.shared import cache, models
+from pages.shared.heads import head_in_words
+from pages.shared.lines import output_in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.sources import Source
@@ -16,7 +17,7 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import TextError
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,19 +33,6 @@ FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are wr
 AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
 N_ALTERNATIVES = 5
 N_PRINTED = 12  # candidates that the code prints
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TokenFacts:
-    """What there is to say of a token."""
-
-    label: str
-    probability: float | None  # None for what was given before there was anything to say
-    rank: int | None  # 0: the most probable
-    log_prob: float  # nats
-    entropy: float | None  # nats, of the decision
-    alternatives: tuple[tuple[str, float], ...]  # the most probable tokens at that place, with their probabilities
-    kind: str  # "given", "written", or "forced": chosen by a person
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -213,36 +201,33 @@ class DecodingData:
         labels: list[str] = value_of(self.labels_recipe)
         return labels
 
-    def said(self, steps: "Sequence[DecodingStep]") -> list[TokenFacts]:
-        """Return the descriptions of consecutive tokens."""
-        forced = set(view_fields.BRANCHES.value[view_fields.BRANCH.value].forced)
-        start = self.tree.start.position
+    def tokens(self, steps: "Sequence[DecodingStep]") -> list[Token]:
+        """Return consecutive tokens, each with what the model predicted in its place."""
         return [
-            self._said(step, label, is_forced=step.position - start - 1 in forced)
+            Token(
+                label=label,
+                kind="given" if step.is_given else "written",
+                log_prob=None if step.chosen is None else step.log_prob,
+                rank=None if step.chosen is None else step.chosen.rank,
+                entropy=None if step.decision is None else step.decision.entropy,
+                alternatives=self.alternatives(step.decision),
+            )
             for step, label in zip(steps, self.labels(steps), strict=True)
         ]
 
-    def _said(self, step: "DecodingStep", label: str, *, is_forced: bool) -> TokenFacts:
-        decision, chosen = step.decision, step.chosen
-        kind = "given" if step.is_given else "forced" if is_forced else "written"
-        alternatives: tuple[tuple[str, float], ...] = ()
-        if decision is not None:
-            result = decision.candidates(N_ALTERNATIVES)
-            alternatives = tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in result)
-        return TokenFacts(
-            label=label,
-            probability=None if chosen is None else chosen.probability,
-            rank=None if chosen is None else chosen.rank,
-            log_prob=step.log_prob,
-            entropy=None if decision is None else decision.entropy,
-            alternatives=alternatives,
-            kind=kind,
-        )
+    def alternatives(self, prediction: "NextTokenPrediction | None") -> tuple[tuple[str, float], ...]:
+        """Return the labels and probabilities of the most probable tokens; none without a prediction."""
+        best = () if prediction is None else prediction.candidates(N_ALTERNATIVES)
+        return tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in best)
+
+    def text_of(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens of the output, in one line."""
+        return output_in_a_line(self.tokenizer.decode(tokens)) or say("(empty)")
 
     @cached_property
     def aim(self) -> "Aim":
         """The selected attention: of a head, or a mean."""
-        return decoding_aim.current(self.card.config.n_decoder_layers)
+        return view_fields.aim(self.card.config.n_decoder_layers)
 
     def kinds(self) -> "tuple[AttentionKind, ...]":
         """Return the attentions of the decoder."""
@@ -250,12 +235,7 @@ class DecodingData:
 
     def who(self, kind: "AttentionKind") -> str:
         """Return whose attention it is, as titles call it."""
-        name, aim = say(ATTENTIONS[kind].inline), self.aim
-        if aim.mean == "all":
-            return say("{attention}, mean over all heads", attention=name)
-        if aim.mean:
-            return say("{attention} L{layer}, mean over heads", attention=name, layer=aim.layer)
-        return say("{attention} L{layer}.H{head}", attention=name, layer=aim.layer, head=aim.head)
+        return head_in_words(kind, self.aim.layer, self.aim.head, self.aim.mean)
 
     def weights(self, kind: "AttentionKind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
         """Return the attention at a step, or at this one, for the next token; None if there is none."""
@@ -297,3 +277,8 @@ def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "Decodi
 
 def _entropy(step: "DecodingStep") -> float:
     return 0.0 if step.prediction is None else step.prediction.entropy
+
+
+def signed(nats: float) -> str:
+    """Return a log-probability for reading; what rounds to zero has no sign."""
+    return localized(round(nats, 2) + 0.0, ".2f").replace("-", "−")

@@ -4,10 +4,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore.decoding import aim, alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
+from pages.explore.decoding import alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
 from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.data import DecodingData
-from pages.explore.decoding.nodes import text_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
@@ -84,7 +83,7 @@ def decoding() -> None:
         part.show(data)
     _look_for(data)
     with st.popover(say("Show as plain text"), type="tertiary", icon=":material/notes:"):
-        st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
+        st.code(data.text_of([step.token for step in data.branch]), language=None, wrap_lines=True)
     code_expander.code(lambda: script(*data.printed, *part.code(data)))
     state.publish()
 
@@ -105,7 +104,7 @@ def _part(data: DecodingData) -> str:
     part: str = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
         view_fields.PART.segmented(say("Show"), parts, name=lambda name: say(PARTS[name][0]), shown=part)
-        aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
+        view_fields.choose_aim(data.card.config.n_decoder_layers, data.card.config.n_heads)
     return part
 
 

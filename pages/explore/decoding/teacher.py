@@ -7,8 +7,7 @@ import streamlit as st
 
 from headlight.figures import isolate
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.data import DecodingData
-from pages.explore.decoding.nodes import signed
+from pages.explore.decoding.data import DecodingData, signed
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared import answer, models, prose
 from pages.shared.glossary.links import definitions

@@ -1,8 +1,9 @@
 """All branches of a text that is being written, in one tree."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,7 +12,6 @@ from headlight.figures import isolate
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from pages.explore.decoding.data import DecodingData
-from pages.explore.decoding.nodes import given_nodes, numbers, text_of
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 KEY = "decoding-branch-tree"
 N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with
+_NO_TOKEN = 0  # what the first given token comes after
+_N_NUMBERS = 2**53  # that a browser keeps all digits of
 
 
 def show(data: DecodingData) -> None:
@@ -55,7 +57,7 @@ def _tree(data: DecodingData) -> None:
     ends = [
         BranchEnd(
             id=id_of[branch[-1]],
-            text=_text(data, branch),
+            text=data.text_of([step.token for step in branch]),
             total=branch[-1].total_log_prob,
             n_tokens=len(branch),
         )
@@ -110,6 +112,27 @@ def _table(data: DecodingData) -> None:
     )
 
 
+def numbers(start: int, tokens: Iterable[int]) -> list[int]:
+    """Return a node's number, and those of the nodes that tokens lead to from there; the same in every run."""
+    return [*accumulate(tokens, lambda parent, token: hash((parent, token)) % _N_NUMBERS, initial=start)]
+
+
+def given_nodes(data: DecodingData) -> list[Node]:
+    """Return a node for each token that was given."""
+    ids = numbers(_NO_TOKEN, [step.token for step in data.given])
+    return [
+        Node(
+            id=ids[place + 1],
+            parent=ids[place] if place else None,
+            position=step.position,
+            label=label,
+            kind="given",
+            on_path=True,
+        )
+        for place, (step, label) in enumerate(zip(data.given, data.labels(data.given), strict=True))
+    ]
+
+
 def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
     """Return each token of all branches once, and the step of each."""
     nodes = given_nodes(data)
@@ -119,17 +142,17 @@ def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
     for branch, led in zip(data.branches, view_fields.BRANCHES.value, strict=True):
         ids = numbers(start, [step.token for step in branch])
         n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
-        new = zip(branch[n_known:], data.said(branch[n_known:]), strict=True)
-        for place, (step, message) in enumerate(new, n_known):
+        new = zip(branch[n_known:], data.tokens(branch[n_known:]), strict=True)
+        for place, (step, token) in enumerate(new, n_known):
             kind: Kind = "forced" if place in led.forced else "written"
             node = Node(
                 id=ids[place + 1],
                 parent=ids[place],
                 position=step.position,
-                label=message.label,
-                log_prob=message.log_prob,
-                rank=message.rank,
-                alternatives=message.alternatives,
+                label=token.label,
+                log_prob=token.log_prob,
+                rank=token.rank,
+                alternatives=token.alternatives,
                 kind="ended" if data.tree.has_ended(step) else kind,
                 on_path=ids[place + 1] in on_path,
             )
@@ -145,18 +168,14 @@ def _open(steps: "dict[int, DecodingStep]") -> None:
         view_fields.open_path([one.token for one in step.written()])
 
 
-def _text(data: DecodingData, branch: "Sequence[DecodingStep]") -> str:
-    return text_of(data, [step.token for step in branch])
-
-
 def _ends(data: DecodingData) -> list[str]:
     """Return the text of each branch, from shortly before the first difference on."""
-    texts = [_text(data, branch) for branch in data.branches]
+    tokens = [[step.token for step in branch] for branch in data.branches]
+    texts = [*map(data.text_of, tokens)]
     if len(texts) == 1:
         return texts
-    tokens = [[step.token for step in branch] for branch in data.branches]
     n_alike = next((n for n, column in enumerate(zip(*tokens, strict=False)) if len({*column}) > 1), 0)
-    beginning = text_of(data, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
+    beginning = data.text_of(tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
     if not beginning or not all(text.startswith(beginning) for text in texts):
         return texts
     return [f"… {text[len(beginning) :].removeprefix(' ')}" for text in texts]

@@ -8,13 +8,19 @@ a step says all that makes it.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pages.components.sampling.fields import sampling_fields, sampling_of
+import streamlit as st
+
+from pages.components.sampling import sampling_fields, sampling_of
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
+from transformer_core.errors import mark
 from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.attention_rows import Aim
 
 PAGE = "decoding"
 MOST_BRANCHES = 12
@@ -25,6 +31,7 @@ _OF = Kept("decoding-of")  # what they are branches of
 _MADE_ROOM = Kept("decoding-made-room", False)
 _PATHS = Kept("decoding-paths", ())  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
+MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of all heads")}
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ BRANCH = Field(PAGE, "branch", 0, number)  # the selected one
 SAMPLING = sampling_fields(PAGE)
 REPETITION, SEED = SAMPLING["repetition_penalty"], SAMPLING["seed"]
 
-MEAN = Field(PAGE, "mean", "layer", one_of("", "layer", "all"))  # of heads; "": the chosen one alone
+MEAN = Field(PAGE, "mean", "layer", one_of(*MEANS))  # of heads; "": the chosen one alone
 PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams", "cache", "led"))
 N_BEAMS = Field(PAGE, "beams", 4, number)
 PENALTY = Field(PAGE, "penalty", 0.6, decimal(0, 5), plain)  # alpha
@@ -199,3 +206,20 @@ def without(branch: int) -> None:
     if 0 < branch < len(BRANCHES.value):
         BRANCHES.set(tuple(one for place, one in enumerate(BRANCHES.value) if place != branch))
         BRANCH.set(0)
+
+
+def aim(n_layers: int) -> "Aim":
+    """Return the head, or the mean of heads, whose attention is shown, in a stack of this many layers."""
+    from transformer_core.decoding.attention_rows import Aim
+
+    view = state.current()
+    return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=MEAN.value)
+
+
+def choose_aim(n_layers: int, n_heads: int) -> None:
+    """Draw the choice of the head, or of the mean of heads, whose attention is shown."""
+    shown = aim(n_layers)
+    with st.popover(say("Select heads"), type="tertiary"):
+        MEAN.selectbox(say("Attention of"), [*MEANS], name=lambda mean: say(MEANS[mean]))
+        state.LAYER.selectbox(say("Layer"), range(n_layers), shown=shown.layer, disabled=shown.mean == "all")
+        state.HEAD.selectbox(say("Head"), range(n_heads), disabled=bool(shown.mean))

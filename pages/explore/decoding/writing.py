@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.writing import Looked, Token, sent_at, writing
-from pages.explore.decoding.data import DecodingData, TokenFacts
+from pages.explore.decoding.data import DecodingData
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
@@ -62,8 +62,7 @@ def _tokens(data: DecodingData) -> list[Token]:
     steps = (*data.given, *data.branch)
     n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
     fresh = steps[n_known:]
-    for step, message in zip(fresh, data.said(fresh), strict=True):
-        _TOKENS[step] = _token(message)
+    _TOKENS.update(zip(fresh, data.tokens(fresh), strict=True))
     forced = {len(data.given) + place for place in view_fields.BRANCHES.value[view_fields.BRANCH.value].forced}
     tokens = []
     for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
@@ -72,15 +71,3 @@ def _tokens(data: DecodingData) -> list[Token]:
             token = replace(token, label=label)
         tokens.append(replace(token, kind="forced") if place in forced else token)
     return tokens
-
-
-def _token(said: TokenFacts) -> Token:
-    """Return the description of a token for the component."""
-    return Token(
-        label=said.label,
-        kind="given" if said.kind == "given" else "written",
-        log_prob=None if said.probability is None else said.log_prob,
-        rank=said.rank,
-        entropy=said.entropy,
-        alternatives=said.alternatives,
-    )

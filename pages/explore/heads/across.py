@@ -7,13 +7,12 @@ import streamlit as st
 
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.figures import TokenGrid, attention_heatmap
-from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
-from pages.shared import cache, export, prose
+from pages.shared import cache, prose
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
-from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -86,8 +85,8 @@ def _draw(data: HeadsData, method: "Method") -> None:
     prose.paragraph(about, definitions("attention-rollout", "attention-flow"))
 
 
-def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
-    """Draw a part; `made`: the same as code."""
+def _part(data: HeadsData, method: str, part: "Part", expression: Expression) -> None:
+    """Draw a part; `expression` is its recipe."""
     names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
     title = say("{method}: {side} → {of}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
@@ -98,20 +97,15 @@ def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
         query_name=say("final states ({of})", of=names[part.of]),
         key_name=say("inputs ({of})", of=names[part.side]),
     )
-    drawn = call(attention_heatmap, made.values.astype(np.float32), grid, title=title, mask=made.mask)
-    figure = named("figure", drawn)
-    name = f"{data.view.model}-{method}-{part.of}-{part.side}"
     table = (part.values.astype(np.float32), queries, keys, part.mask)
-    figures.live_figure(
-        value_of(figure),
-        name=name,
-        files=lambda: export.files(
-            name=name,
-            csv=lambda: pattern_csv(*table),
-            arrays=lambda: pattern_arrays(*table),
-            code=export.script(figure, Print(made.values, "[query, key]"), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        ),
+    draw(
+        call(attention_heatmap, expression.values.astype(np.float32), grid, title=title, mask=expression.mask),
+        Print(expression.values, "[query, key]"),
+        title=title,
+        name=f"{data.view.model}-{method}-{part.of}-{part.side}",
         key=f"heads-across-{part.of}-{part.side}",
+        csv=lambda: pattern_csv(*table),
+        arrays=lambda: pattern_arrays(*table),
+        model=data.card.path,
+        height=None,
     )

@@ -8,6 +8,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
+from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
@@ -26,6 +27,23 @@ NAMES = {  # of queries and keys, by architecture and by where they come from
     ("encoder_decoder", "target"): mark("decoder input"),
     ("decoder_only", "target"): mark("text"),
     ("encoder_only", "source"): mark("text"),
+}
+MEASURE_TERMS = {  # where each measure is defined
+    "entropy": "attention-entropy",
+    "distance": "attention-distance",
+    "diagonality": "diagonality",
+    "first": "first-token-attention",
+    "special": "special-token-attention",
+    "previous": "previous-token-score",
+    "induction": "induction-score",
+}
+QUANTITY_TERMS = {"scores": "attention-score", "written": "norm-weighted-attention"}
+ATTENTION_TERMS = {  # that are worth looking for, by architecture and attention
+    ("encoder_decoder", "encoder"): ("self-attention", "previous-token-score"),
+    ("encoder_decoder", "decoder"): ("self-attention", "causal-mask"),
+    ("encoder_decoder", "cross"): ("cross-attention",),
+    ("decoder_only", "decoder"): ("previous-token-score", "attention-sink", "induction-head", "causal-mask"),
+    ("encoder_only", "encoder"): ("self-attention", "attention-sink"),
 }
 
 
@@ -110,15 +128,12 @@ class HeadsData:
     @property
     def who(self) -> str:
         """The chosen head or heads, as titles call them."""
-        attention = say(ATTENTIONS[self.view.attention].inline)
-        if view_fields.MEAN.value == "all":
-            return say("{attention}, mean over all heads", attention=attention)
-        if view_fields.MEAN.value == "layer":
-            return say("{attention} L{layer}, mean over heads", attention=attention, layer=self.view.layer)
-        if len(self.spec.heads) > 1:
+        view, mean = self.view, view_fields.MEAN.value
+        if len(self.spec.heads) > 1 and not mean:
+            attention = say(ATTENTIONS[view.attention].inline)
             heads = ", ".join(f"L{s.layer}.H{s.head}" for s in self.spec.heads)
             return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)
-        return say("{attention} L{layer}.H{head}", attention=attention, layer=self.view.layer, head=self.view.head)
+        return head_in_words(view.attention, view.layer, view.head, mean)
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
@@ -175,3 +190,11 @@ def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
 def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]:
     """Return the chosen query and key as places in a picture."""
     return shown.queries.place(view_fields.QUERY.value), shown.keys.place(view_fields.KEY.value)
+
+
+def terms_of(data: HeadsData) -> list[str]:
+    """Return the names of the terms that the page uses in its current state, in the glossary."""
+    chosen = [MEASURE_TERMS[name] for name in (view_fields.TINT.value,) if name]
+    chosen += [QUANTITY_TERMS.get(data.spec.quantity, "attention-pattern")]
+    chosen += ["attention-sink"] if "sinks" in view_fields.HIDDEN.value else []
+    return [*dict.fromkeys([*chosen, *ATTENTION_TERMS[data.model_run.architecture, data.view.attention]])]

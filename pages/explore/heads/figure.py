@@ -13,15 +13,14 @@ from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bipartite import bipartite_lines
-from headlight.figures.heatmaps.attention import heatmap_frame
-from headlight.figures.heatmaps.cells import FORBIDDEN
-from headlight.figures.hues import NOT_FINITE, category_hues
+from headlight.figures.hues import category_hues
 from headlight.figures.quantities import QUANTITIES
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
+from pages.shared.heads import preview
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError
@@ -91,27 +90,15 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
 
 def _preview(data: HeadsData) -> Mapping[str, Any] | None:
     """Return the data for drawing another head as soon as it is clicked; None if no single head is drawn."""
-    spec, view = data.spec, data.view
+    spec, view, labels = data.spec, data.view, data.model_run.labels
     if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
-    return {
-        "attention": view.attention,
-        "layer": view.layer,
-        "head": view.head,
-        "name": say(QUANTITIES["pattern"].trace),
-        "forbidden": say(FORBIDDEN),
-        "notFinite": [[0, NOT_FINITE], [1, NOT_FINITE]],
-        "frames": {name: {"layout": _frame(data, name)} for name in data.model_run.attention_maps},
+    grids = {
+        name: TokenGrid(*labels(name), generated_from=data.generated_from, **data.axis_names_of(name))
+        for name in data.model_run.attention_maps
     }
-
-
-def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
-    """Return the layout of the heatmaps of an attention, without a head."""
-    name = say(ATTENTIONS[attention].inline)
-    who = say("{attention} L{layer}.H{head}", attention=name, layer="{layer}", head="{head}")
-    title = f"{say(QUANTITIES['pattern'].title)}: {who}"
-    labels, names = data.model_run.labels(attention), data.axis_names_of(attention)
-    return heatmap_frame(TokenGrid(*labels, generated_from=data.generated_from, **names), title=title)
+    title = say(QUANTITIES["pattern"].title)
+    return preview((view.attention, view.layer, view.head), grids, lambda who: f"{title}: {who}")
 
 
 def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
@@ -122,6 +109,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     weights = replace(data.spec, quantity="pattern")  # lines have no other quantity
     specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
     each = [data.picture_of(spec) for spec in specs]
+    patterns = [picture.values.astype(np.float32) for picture in each]
     names = [f"L{share.layer}.H{share.head}" for share in shares] or [data.who]
     query, key = marked(data, shown)
     attention = say(ATTENTIONS[data.view.attention].inline)
@@ -129,7 +117,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     title = say("Attention as lines: {who}", who=who)
     prose.html("<p class='hl-figure-title'>{}</p>", title)
     lines.attention_lines(
-        patterns=[picture.values.astype(np.float32) for picture in each],
+        patterns=patterns,
         masks=[picture.mask for picture in each],
         query_tokens=each[0].queries.labels,
         key_tokens=each[0].keys.labels,
@@ -156,18 +144,10 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
                 marked=(query, key),
                 **data.axis_names,
             )
-            patterns = [picture.values.astype(np.float32) for picture in each]
             figure = bipartite_lines(patterns, grid, names=names if shares else (), title=title)
-            name = data.file_name("lines")
+            saved = {"name": data.file_name("lines"), "files": lambda: files(data, shown)}
             with st.container(width=STILL_WIDTH):
-                figures.live_figure(
-                    figure,
-                    name=name,
-                    key="heads-still",
-                    files=lambda: files(data, shown),
-                    height=460,
-                    opens=True,
-                )
+                figures.live_figure(figure, **saved, key="heads-still", height=460, opens=True)
 
 
 def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:

@@ -1,7 +1,6 @@
 """Heads: what does every head attend to in my text?"""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,17 +14,13 @@ from pages.components.overview import Measure, Pictures, PinnedHead, head_overvi
 from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
-from pages.explore.heads.data import HeadsData
-from pages.explore.heads.terms import terms_of
+from pages.explore.heads.data import HeadsData, terms_of
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
-
-if TYPE_CHECKING:
-    pass
 
 LEAD = mark(
     "The attention patterns of all heads on your text: rows are query tokens, columns are key tokens. Click a head "

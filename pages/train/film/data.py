@@ -58,12 +58,6 @@ class SnapshotData:
         return "-".join([self.run.name, *more, attention, f"layer{layer}", f"head{head}"])
 
 
-def head_in_words(attention: str, layer: int | str, head: int | str) -> str:
-    """Return a head as titles of figures call it."""
-    name = say(ATTENTIONS[attention].inline)
-    return say("{attention} L{layer}.H{head}", attention=name, layer=layer, head=head)
-
-
 def far_in_words(run: Run) -> str:
     """Return how far a training is."""
     return say("step {step:,} of {n:,}", step=run.step, n=run.n_steps) if run.n_steps else say("starting")

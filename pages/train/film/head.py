@@ -4,20 +4,17 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import TokenGrid, attention_heatmap, isolate
-from headlight.figures.heatmaps.attention import heatmap_frame
-from headlight.figures.heatmaps.cells import FORBIDDEN
-from headlight.figures.hues import NOT_FINITE
-from headlight.figures.quantities import QUANTITIES
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
+from pages.shared.heads import head_in_words, preview
 from pages.shared.lines import output_in_a_line
+from pages.shared.recipe import Print, named, script
 from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
 from pages.train.film import recipes
-from pages.train.film.data import SnapshotData, head_in_words
+from pages.train.film.data import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import localized, say
 
@@ -38,43 +35,6 @@ LOOK_FOR = mark(
     "press play. At first all patterns look alike, nearly uniform. Then some heads sharpen within a few snapshots, "
     "and the loss falls with them. A diamond over the slider marks where a head specialized."
 )
-CODE = """\
-from pathlib import Path
-
-import torch
-
-import transformer_core as tc
-from transformer_core.training.run.film import Film
-
-film = Film(Path({path!r}))
-last, tokenizer = film.load({last})  # all other snapshots are teacher-forced on its output
-model, _ = film.load({step})
-ids = tokenizer.encode_for({text!r}, {architecture!r})
-{left_out}{tokens}
-site = {site!r}
-with torch.inference_mode(), tc.capture(model, site) as acts:
-    model({inputs})
-pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer} after step {step}
-print(pattern)
-"""
-TOKENS = {
-    "encoder_decoder": """\
-src = torch.tensor([ids])
-tokens = tc.greedy_decode(last, src, max_new_tokens={n_new}).tokens  # what the last snapshot writes
-""",
-    "typed": """\
-src = torch.tensor([ids])
-ids = tokenizer.target.encode_for({target!r}, {architecture!r})
-{target_left_out}tokens = torch.tensor([[model.config.bos_id, *ids]])
-""",
-    "decoder_only": """\
-tokens = tc.greedy_decode(last, torch.tensor([ids]), max_new_tokens={n_new}).tokens[:, :{n_tokens}]  # and the prompt
-""",
-    "encoder_only": """\
-tokens = torch.tensor([ids])
-""",
-}
-INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "encoder_only": "tokens"}
 
 
 def heatmap(data: SnapshotData) -> None:
@@ -95,23 +55,8 @@ def heatmap(data: SnapshotData) -> None:
 
 def _preview(data: SnapshotData) -> dict[str, Any]:
     """Return the data for drawing other snapshots while the film is played, and other heads when clicked."""
-    attention, layer, head = data.head
-    return {
-        "attention": attention,
-        "layer": layer,
-        "head": head,
-        "step": data.step,
-        "name": say(QUANTITIES["pattern"].trace),
-        "forbidden": say(FORBIDDEN),
-        "notFinite": [[0, NOT_FINITE], [1, NOT_FINITE]],
-        "frames": {name: {"layout": _frame(data, name)} for name in data.read.reading.patterns},
-    }
-
-
-def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
-    """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
-    title = say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}"))
-    return heatmap_frame(TokenGrid(**data.axes_of(attention)), title=title)
+    grids = {name: TokenGrid(**data.axes_of(name)) for name in data.read.reading.patterns}
+    return preview(data.head, grids, lambda head: say(TITLE, step="{step}", head=head)) | {"step": data.step}
 
 
 def says(data: SnapshotData) -> None:
@@ -174,34 +119,9 @@ def look_for(data: SnapshotData) -> None:
 
 def code(data: SnapshotData) -> str:
     """Return the lines that compute the chosen pattern at the chosen snapshot."""
-    reading, view = data.read.reading, data.view
-    fixed = reading.fixed
-    architecture = fixed.architecture
-    is_typed = bool(view.target) and architecture == "encoder_decoder"
-    tokens = TOKENS["typed" if is_typed else architecture].format(
-        n_new=len(fixed.expected),
-        n_tokens=len(fixed.target),
-        target=view.target,
-        architecture=architecture,
-        target_left_out=_left_out(fixed.target_left_out),
-    )
-    return CODE.format(
-        path=str(data.run.path),
-        last=int(reading.steps[-1]),
-        step=data.step,
-        text=view.text,
-        architecture=architecture,
-        left_out=_left_out(fixed.left_out),
-        tokens=tokens,
-        site=ATTENTIONS[view.attention].site(view.layer),
-        inputs=INPUTS[architecture],
-        head=view.head,
-        layer=view.layer,
-    )
-
-
-def _left_out(places: range) -> str:
-    return f"del ids[{places.start}:{places.stop}]  # as much as is read here\n" if places else ""
+    attention, layer, head = data.head
+    pattern = recipes.snapshot(data, data.step, "snapshot").patterns[attention][layer, head]
+    return script(Print(named("pattern", pattern), "[query, key]"))
 
 
 def _short(text: str) -> str:

@@ -8,12 +8,12 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.shared import prose, runs
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import head_in_words
 from pages.shared.recipe import call, named
-from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
+from pages.shared.run_figures import curve_files, records_of, weights_of
 from pages.shared.runs import Run
 from pages.shared.view import run_state
-from pages.train.film.data import SnapshotData, head_in_words
-from pages.train.train.words import MEASURES, UNIT, UNITS
+from pages.train.film.data import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import localized, say, say_message
 
@@ -21,19 +21,7 @@ NARROWEST = 350  # px: the column of the loss, where the window is as narrow as 
 
 if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve
-    from headlight.analysis.training.head_history import Appearance, HeadHistory
-
-
-def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
-    """Return the measurements of the heads, and when they specialised; none if they cannot be read."""
-    from headlight.analysis.training.head_history import HeadHistory, appearances
-
-    try:
-        history = HeadHistory.from_records(runs.head_records(run))
-    except HeadlightError as error:
-        prose.caption(say("The head measurements cannot be read: {error}.", error=error))
-        return None, []
-    return (history, appearances(history)) if history.heads else (None, [])
+    from headlight.analysis.training.head_history import Appearance
 
 
 def losses(run: Run) -> "dict[str, Curve]":
@@ -62,7 +50,7 @@ def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float
     return result
 
 
-def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
     from headlight.analysis.training.curves import curves_of
     from headlight.figures import training_curves
@@ -71,7 +59,7 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     curves = losses(data.run)
     figure = training_curves(
         curves,
-        appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
+        appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in appearances],
         snapshot=data.step,
         n_steps=data.run.n_steps,
         width=NARROWEST,
@@ -90,62 +78,18 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     )
 
 
-def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
-    """Draw one measure of every head over the steps, with the chosen snapshot and head."""
-    from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
-    from headlight.figures import heads_over_time as figure_of
-
-    prose.subheading(say("Heads over time"), say("one line per head, measured on held-out texts"))
-    measures = [measure for measure in MEASURES if history.by_attention(measure)]
-    if not measures:
-        return
-    measure = st.segmented_control(
-        say("Measure"),
-        measures,
-        default=max(measures, key=[appearance.measure for appearance in found].count),
-        required=True,
-        format_func=lambda name: say(MEASURES[name]),
-        key="film-measure",
-        label_visibility="collapsed",
-    )
-    is_habit = measure in HABITS
-    figure = figure_of(
-        history.steps,
-        history.by_attention(measure),
-        chances=history.by_attention(measure, "chance") if is_habit else None,
-        unit=UNITS.get(measure, UNIT),
-        threshold=LEAST_SHARE if is_habit else None,
-        chosen=data.head,
-        appearances=[
-            ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
-            for a in found
-            if a.measure == measure
-        ],
-        snapshot=data.step,
-        n_steps=data.run.n_steps,
-    )
-    name = f"{data.run.name}-heads-{measure}"
-    live_figure(
-        figure,
-        name=name,
-        files=head_files(history, measure, data.run.path, name=name, view=run_state.in_words),
-        key=run_state.FILM_HEADS,
-        height=figure.layout.height,
-    )
-
-
-def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
     from headlight.analysis.training.head_history import rule
 
-    prose.subheading(say("Head emergence"), say("{n} times", n=len(found)) if found else "")
+    prose.subheading(say("Head emergence"), say("{n} times", n=len(events)) if events else "")
     terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")
     prose.small(say_message(rule()), terms)
-    if not found:
+    if not events:
         prose.paragraph(say("No head of this training specialized in one of these roles."))
         return
     with st.container(key="hl-film-appearances", gap=None):
-        for i, appearance in enumerate(found):
+        for i, appearance in enumerate(events):
             st.button(
                 f"**{prose.plain(_when(appearance))}** {prose.plain(_what(appearance))}",
                 key=f"film-appearance-{i}",
@@ -156,10 +100,10 @@ def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
             )
 
 
-def marks(film_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
+def marks(film_steps: Sequence[int], events: "Sequence[Appearance]") -> list[tuple[int, str]]:
     """Return the places of the snapshots at which heads took up habits, each with its sentences."""
     by_place: dict[int, list[str]] = {}
-    for appearance in found:
+    for appearance in events:
         place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))
         by_place.setdefault(place, []).append(say_message(appearance.in_words()))
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]

@@ -56,15 +56,15 @@ def page() -> None:
     _facts(run, snapshots)
 
 
-def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
+def _run(runs: Mapping[str, Run], notes: list[str]) -> Run | None:
     """Return the wanted run; without one, the newest with a film; none where there are no runs."""
     wanted = run_state.current().run
-    if wanted in found:
-        return found[wanted]
-    if not found:
+    if wanted in runs:
+        return runs[wanted]
+    if not runs:
         return None
     nearest = next(
-        (run for run in found.values() if len(run_readings.film(run).snapshots()) > 1), next(iter(found.values()))
+        (run for run in runs.values() if len(run_readings.film(run).snapshots()) > 1), next(iter(runs.values()))
     )
     if wanted:
         notes.append(
@@ -79,13 +79,13 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
     return nearest
 
 
-def _choose(found: Mapping[str, Run], run: Run) -> None:
+def _choose(runs: Mapping[str, Run], run: Run) -> None:
     CHOSEN_RUN.selectbox(
         say("Training"),
-        [*found],
-        name=lambda name: found[name].title,
+        [*runs],
+        name=lambda name: runs[name].title,
         shown=run.name,
-        take=lambda name: run_state.on_run(name, [*found]),
+        take=lambda name: run_state.on_run(name, [*runs]),
         label_visibility="collapsed",
     )
 

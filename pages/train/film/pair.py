@@ -6,11 +6,12 @@ import streamlit as st
 
 from headlight.figures import attention_heatmap, difference_heatmap
 from pages.shared import prose
+from pages.shared.heads import head_in_words
 from pages.shared.run_figures import weights_of
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import recipes
-from pages.train.film.data import SnapshotData, head_in_words
+from pages.train.film.data import SnapshotData
 from transformer_core.language import say
 
 _OTHER_STEP = Kept("film-other-step")

@@ -105,7 +105,7 @@ def draw(
     )
 
 
-def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], found: Any) -> Expression:
+def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], result: Any) -> Expression:
     """Return the matching of the heads of two snapshots on some texts.
 
     Args:
@@ -113,7 +113,7 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], fo
         other: the other training.
         step: of its snapshot.
         texts: beside the one that is shown.
-        found: the same, which is not computed again.
+        result: the same, which is not computed again.
     """
     from headlight.analysis.heads.matching import match_heads
     from headlight.analysis.training.film_reading import read_snapshots
@@ -122,15 +122,15 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], fo
     attention = data.view.attention
 
     def read(name: str, of: Expression, at: int) -> Expression:
-        found: Expression = named(
+        reading: Expression = named(
             name, each("text", fixed, lambda text: call(next, call(read_snapshots, of, [at], text)))
         )
-        return found
+        return reading
 
     ours, theirs = read("ours", film(data.run), data.step), read("theirs", film(other, "other_film"), step)
     patterns = (each("one", side, lambda one: one.patterns[attention]) for side in (ours, theirs))
     masks = each("one", ours, lambda one: one.masks[attention].any(axis=0))
-    recipe: Expression = named("matching", _known(call(match_heads, *patterns, masks=masks), found))
+    recipe: Expression = named("matching", _known(call(match_heads, *patterns, masks=masks), result))
     return recipe
 
 

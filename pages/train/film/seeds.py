@@ -36,18 +36,18 @@ MEAN_SIMILARITY = mark(
 )
 
 
-def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run]:
+def comparable(run: Run, runs: Mapping[str, Run], wanted: str) -> dict[str, Run]:
     """Return the other runs whose heads can be matched with those of a run, or could be once their film begins.
 
     Args:
         run: the selected one.
-        found: all runs.
+        runs: all runs.
         wanted: one that was begun from here; it counts before its folder says what it is.
     """
     from headlight.analysis.training.film_reading import reads_like
 
     film, others = run_readings.film(run), {}
-    for name, other in found.items():
+    for name, other in runs.items():
         if name == run.name or name.isdecimal():  # the address could not tell such a name from a step
             continue
         try:

@@ -12,6 +12,7 @@ from pages.shared import code_expander, prose, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train import heads_over_time
 from pages.train.film import film_readings, learning, pair, seeds
 from pages.train.film import head as film_head
 from pages.train.film.data import SnapshotData
@@ -21,7 +22,7 @@ from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.language import localized, say, say_message
 
 if TYPE_CHECKING:
-    from headlight.analysis.training.head_history import Appearance
+    from headlight.analysis.training.head_history import Appearance, HeadHistory
 
 TEXTS = {
     "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),
@@ -78,9 +79,14 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
         with remarks:
             prose.note(" ".join(text))
     data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
-    history, result = learning.history_of(run)
+    history: HeadHistory | None = None
+    events: list[Appearance] = []
+    try:
+        history, events = heads_over_time.history_of(run)
+    except HeadlightError as error:
+        prose.caption(say("The head measurements cannot be read: {error}.", error=error))
     film_head.teacher_forcing(data)
-    _stage(data, result)
+    _stage(data, events)
     with right:  # late: it loads the model of this snapshot
         film_head.says(data)
     film_head.look_for(data)
@@ -89,10 +95,19 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
         left, right = st.columns([7, 5], gap="medium")
     with left:
         if history is not None:
-            learning.heads_over_time(data, history, result)
+            heads_over_time.draw(
+                run,
+                history,
+                events,
+                page="film",
+                about=say("one line per head, measured on held-out texts"),
+                key=run_state.FILM_HEADS,
+                chosen=data.head,
+                snapshot=data.step,
+            )
     with right:
-        learning.loss(data, result)
-        learning.appearances(data, result)
+        learning.loss(data, events)
+        learning.appearances(data, events)
     _compare(data)
 
 
@@ -164,18 +179,18 @@ def _place(read: FilmRead) -> int:
     return place
 
 
-def _stage(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+def _stage(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     """Draw all heads with the player, and the chosen one."""
     many = data.read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
     with st.container(key="hl-film-stage"):
         left, right = st.columns([6, 7] if many else [5, 7], gap="medium")
     with left, st.container(key="hl-film-overview"):
-        _overview(data, found)
+        _overview(data, events)
     with right, st.container(key="hl-film-heatmap"):
         film_head.heatmap(data)
 
 
-def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     reading = data.read.reading
     groups, levels, strongest = film_readings.pictures(data.read)
     steps = [int(step) for step in reading.steps]
@@ -191,7 +206,7 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
             strongest=strongest,
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
             lines=learning.lines(data),
-            marks=learning.marks(steps, found),
+            marks=learning.marks(steps, events),
             on_snapshot=run_state.on_snapshot,
         ),
     )

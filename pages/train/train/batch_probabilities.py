@@ -101,11 +101,11 @@ def _models(
     return results
 
 
-def _fits(config: ModelConfig, stats: "CorpusStats", asked: ModelConfig) -> bool:
+def _fits(config: ModelConfig, stats: "CorpusStats", config_of_request: ModelConfig) -> bool:
     return (
-        config.architecture == asked.architecture
+        config.architecture == config_of_request.architecture
         and config.vocab_size == stats.vocab_size
-        and config.max_seq_len >= asked.max_seq_len
+        and config.max_seq_len >= config_of_request.max_seq_len
         and config.unembed
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from os.path import isdir
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pandas as pd
 import streamlit as st
@@ -12,14 +12,17 @@ from pages.shared import models, owners, prose
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
-from pages.train.train import own_columns, own_texts
+from pages.train.train import own_texts
 from pages.train.train.own_texts import OwnText
+from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
 OWN = Kept("train-own")  # the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as in the file"), "lines": mark("one text per line"), "stream": mark("one running text")}
+_ROWS = {"pairs": mark("Source and target"), "texts": mark("One text")}
+_N_ROWS = 3  # of a table, shown where the columns cannot be guessed
 Given = Sequence[tuple[BinaryIO | bytes, str]]
 """Open files, or what was typed, and what each is called."""
 
@@ -163,7 +166,7 @@ def _are_pairs(text: str) -> bool:
 def _read(key: str, text: OwnText) -> Choice | None:
     """Choose how a text is read; None while the tokenizer or the columns are not named."""
     try:
-        columns = own_columns.choose(key, text)
+        columns = _choose_columns(key, text)
     except HeadlightError as error:
         prose.warning(say("This cannot be trained on: {error}.", error=error))
         return None
@@ -204,6 +207,63 @@ def _read(key: str, text: OwnText) -> Choice | None:
         if division != "auto":
             reading["division"] = division
     return Choice(name="own", corpus=text.corpus, is_pairs=is_pairs, run_name=Path(text.name).stem, reading=reading)
+
+
+def _choose_columns(key: str, text: OwnText) -> tuple[dict[str, Any], bool, bool] | None:
+    """Choose the fields of `CorpusReading`; return them, whether the text has pairs, and whether it is a table.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
+    from transformer_core.corpora.storage.files import table_at
+    from transformer_core.corpora.storage.tables import first_rows
+
+    guessed = table_at(text.path)
+    if guessed is None:
+        return {}, False, False
+    reading: dict[str, Any] = {"skip_bad_lines": True} if text.skips_bad_lines else {}
+    if guessed.can_have_header:
+        has_header = st.checkbox(
+            say("The first line has the names of the columns"),
+            value=guessed.has_header,
+            key=f"train-header-{key}",
+            persist_state="session",
+        )
+        if has_header != guessed.has_header:
+            reading["header"] = "yes" if has_header else "no"
+            guessed = table_at(text.path, CorpusReading(header=reading["header"])) or guessed
+    if not guessed.is_chosen:
+        prose.caption(say("Choose the columns to train on. The first rows:"))
+        shown = pd.DataFrame(first_rows(guessed, _N_ROWS), columns=[*guessed.columns])
+        st.dataframe(shown, hide_index=True)
+    kind = st.segmented_control(
+        say("Each row has"),
+        [*_ROWS],
+        format_func=lambda name: say(_ROWS[name]),
+        default="texts" if guessed.text or len(guessed.columns) < 2 else "pairs",
+        required=True,
+        key=f"train-row-{key}",
+        persist_state="session",
+    )
+    sides = {"text_column": (say("Text"), guessed.text)}
+    if kind == "pairs":
+        sides = {"source_column": (say("Source"), guessed.source), "target_column": (say("Target"), guessed.target)}
+    chosen: dict[str, Any] = {}
+    for place, (name, (label, usual)) in zip(st.columns(2), sides.items(), strict=False):
+        options = list(dict.fromkeys([*filter(None, [usual]), *guessed.columns]))
+        chosen[name] = place.selectbox(
+            label,
+            options,
+            index=0 if usual else None,
+            placeholder=say("Choose a column"),
+            key=f"train-{name}-{guessed.has_header}-{key}",
+            persist_state="session",
+        )
+    if not all(chosen.values()):
+        return None
+    if any(chosen[name] != usual for name, (_, usual) in sides.items()):
+        reading |= chosen
+    return reading, kind == "pairs", True
 
 
 def _offer_to_delete(text: OwnText) -> None:

@@ -50,9 +50,9 @@ def page() -> None:
         setup.page()
 
 
-def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
+def _come_back(all_runs: dict[str, runs.Run], ended: Sequence[str]) -> None:
     """Open what is being trained, or else what ended since the last visit."""
-    candidates = [run for run in found.values() if run.is_at_work or run.name in ended]
+    candidates = [run for run in all_runs.values() if run.is_at_work or run.name in ended]
     if not candidates:
         return
     opened, *others = [run for run in candidates if run.is_at_work] or candidates
@@ -64,16 +64,18 @@ def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
         run_state.NOTE.set(say("Also in this list: {trainings}.", trainings=titles))
 
 
-def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
+def _offer(all_runs: dict[str, runs.Run], ended: list[str]) -> None:
     """Offer to open what ended since the last visit, and was not opened yet."""
     chosen = run_state.current().run
-    ended[:] = [name for name in found if name in ended and name != chosen and not found[name].is_at_work]
+    ended[:] = [name for name in all_runs if name in ended and name != chosen and not all_runs[name].is_at_work]
     if not ended:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="hl-train-ended"):
         prose.small(say("Finished since your last visit:"))
         for name in ended:
-            st.button(prose.plain(found[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,))
+            st.button(
+                prose.plain(all_runs[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,)
+            )
 
 
 @st.cache_resource(show_spinner=False)
@@ -90,14 +92,14 @@ def _import_what_watching_takes() -> Thread:
     return thread
 
 
-def choose(found: dict[str, runs.Run]) -> None:
+def choose(all_runs: dict[str, runs.Run]) -> None:
     """Choose a training, or a new one."""
     setup.CHOSEN_RUN.selectbox(
         say("Training"),
-        [NEW, *found],
-        name=lambda name: found[name].title if name in found else say("A new training …"),
+        [NEW, *all_runs],
+        name=lambda name: all_runs[name].title if name in all_runs else say("A new training …"),
         shown=run_state.current().run,
-        take=lambda name: run_state.on_run(name, [NEW, *found]),
+        take=lambda name: run_state.on_run(name, [NEW, *all_runs]),
     )
 
 

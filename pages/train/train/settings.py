@@ -1,7 +1,6 @@
 """Settings of a training on the page, and as the command line takes them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -85,78 +84,46 @@ def _in_words(name: str, option: str) -> str:
     return models.device_name(option) if name == "device" else say(_WORDS.get(option, option))
 
 
-def _about(name: str) -> str | None:
-    """Return the help of a setting, with a link to its definition if it is in the glossary."""
-    term = _TERMS.get(name)
-    return prose.with_links(say(TERMS[term].meaning), definitions(term)) if term else None
-
-
-@dataclass(frozen=True)
 class Fields:
-    """Widgets whose values belong to one choice of corpus and preset: with another choice, its own come back."""
+    """Widgets for the fields of a configuration. Values are kept separately for each choice of corpus and preset."""
 
-    prefix: str
+    def __init__(self, prefix: str, usual: ModelConfig | TrainingConfig) -> None:
+        """Start with no widget; `prefix` distinguishes corpora and presets, and `usual` has the default values."""
+        self.prefix, self.usual = prefix, usual
+        self.values = dict[str, Any]()  # by name of the field
 
-    def whole(self, name: str, label: str, usual: int, least: int, most: int) -> int:
-        """Choose a whole number."""
-        return int(
+    def add_number(
+        self, name: str, label: str, least: float, most: float, *, usual: int | None = None, step: float | None = None
+    ) -> None:
+        """Draw a number, which is a whole one if its limits are."""
+        kind, default = type(least), getattr(self.usual, name) if usual is None else usual
+        self.values[name] = kind(
             st.number_input(
                 say(label),
                 least,
                 most,
-                min(max(usual, least), most),
-                key=self._key(name),
-                persist_state="session",
-                help=_about(name),
+                kind(min(max(default or 0, least), most)),
+                step=step,
+                format="%g" if step else None,
+                **self._options(name),
             )
         )
 
-    def fraction(self, name: str, label: str, usual: float, least: float, most: float) -> float:
-        """Choose a number between two others."""
-        return float(
-            st.number_input(
-                say(label),
-                least,
-                most,
-                usual,
-                step=0.05,
-                format="%g",
-                key=self._key(name),
-                persist_state="session",
-                help=_about(name),
-            )
-        )
-
-    def positive(self, name: str, label: str, usual: float) -> float:
-        """Choose a number above 0."""
-        return float(
-            st.number_input(
-                say(label),
-                1e-6,
-                1e6,
-                usual,
-                step=0.1,
-                format="%g",
-                key=self._key(name),
-                persist_state="session",
-                help=_about(name),
-            )
-        )
-
-    def one_of(self, name: str, label: str, options: Sequence[str], usual: str) -> Any:
-        """Choose one of several words."""
-        return st.selectbox(
+    def add_choice(self, name: str, label: str, options: Sequence[str], usual: str = "") -> None:
+        """Draw a choice of one of several words."""
+        self.values[name] = st.selectbox(
             say(label),
             options,
-            index=[*options].index(usual),
+            index=[*options].index(usual or getattr(self.usual, name)),
             format_func=lambda option: _in_words(name, option),
-            key=self._key(name),
-            persist_state="session",
-            help=_about(name),
+            **self._options(name),
         )
 
-    def _key(self, name: str) -> str:
-        return f"{self.prefix}-{name}"
+    def _options(self, name: str) -> dict[str, Any]:
+        """Return the options of all widgets; the help links to the definition if the glossary has one."""
+        term = _TERMS.get(name)
+        about = prose.with_links(say(TERMS[term].meaning), definitions(term)) if term else None
+        return {"key": f"{self.prefix}-{name}", "persist_state": "session", "help": about}
 
 
 def arguments(choice: Choice, preset: str, model: ModelConfig, training: TrainingConfig, device: str) -> list[str]:

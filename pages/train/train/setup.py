@@ -146,7 +146,7 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     from transformer_core.training.estimate import suggest
 
     usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
-    fields = settings.Fields(f"new-{preset}-{choice.name}")
+    prefix = f"new-{preset}-{choice.name}"
     preset_steps = usual_training.steps
 
     def suggested(model: ModelConfig, training: TrainingConfig) -> "Suggestion":
@@ -156,12 +156,12 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
 
     if not choice.is_made_here:  # presets are made for the corpora that are made here
         usual_training = suggested(usual_model, usual_training).training
-        fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
+        prefix = f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}"
     try:
         with st.expander(say("Model"), icon=":material/schema:"):
-            model = _shape(fields, usual_model)
+            model = _shape(prefix, usual_model)
         with st.expander(say("Training settings"), icon=":material/tune:"):
-            training, device = _pace(fields, usual_training, model, has_windows=stats.items == "stretches")
+            training, device = _pace(prefix, usual_training, model, has_windows=stats.items == "stretches")
         rows = n_rows(stats, model.max_seq_len, training.stride)
         return Asked(model, training, device, None if choice.is_made_here else suggested(model, training), rows)
     except ConfigError as error:
@@ -181,118 +181,83 @@ def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
     )
 
 
-def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
+def _shape(prefix: str, usual: ModelConfig) -> ModelConfig:
+    fields = settings.Fields(prefix, usual)
     with st.container(key="hl-train-shape"):
-        n_layers = fields.whole("n_layers", mark("Layers"), max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
-        n_heads = fields.whole("n_heads", mark("Heads per layer"), usual.n_heads, 1, 64)
-        d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
-        d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
-        positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
-        max_seq_len = fields.whole("max_seq_len", mark("Maximum length (tokens)"), usual.max_seq_len, 4, 4096)
-        norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
-        norm_position = fields.one_of(
-            "norm_position", mark("Norm position"), get_args(NormPosition), usual.norm_position
-        )
-        activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
-        dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
-        dropout_pattern = fields.fraction(
-            "dropout_pattern", mark("Dropout on the pattern"), usual.dropout_pattern, 0.0, 0.9
-        )
-    layers: dict[str, Any] = {}
-    if usual.has_encoder:
-        layers["n_encoder_layers"] = n_layers
-    if usual.has_decoder:
-        layers["n_decoder_layers"] = n_layers
-    return usual.changed(
-        **layers,
-        n_heads=n_heads,
-        d_model=d_model,
-        d_ff=d_ff,
-        positions=positions,
-        norm=norm,
-        norm_position=norm_position,
-        activation=activation,
-        max_seq_len=max_seq_len,
-        dropout=dropout,
-        dropout_pattern=dropout_pattern,
-    )
+        most_layers = max(usual.n_encoder_layers, usual.n_decoder_layers)
+        fields.add_number("n_layers", mark("Layers"), 1, 48, usual=most_layers)
+        fields.add_number("n_heads", mark("Heads per layer"), 1, 64)
+        fields.add_number("d_model", mark("Width (d_model)"), 8, 4096)
+        fields.add_number("d_ff", mark("Feed-forward width"), 0, 16384)
+        fields.add_choice("positions", mark("Positions"), get_args(Positions))
+        fields.add_number("max_seq_len", mark("Maximum length (tokens)"), 4, 4096)
+        fields.add_choice("norm", mark("Norm"), get_args(Norm))
+        fields.add_choice("norm_position", mark("Norm position"), get_args(NormPosition))
+        fields.add_choice("activation", mark("Activation"), get_args(Activation))
+        fields.add_number("dropout", mark("Dropout"), 0.0, 0.9, step=0.05)
+        fields.add_number("dropout_pattern", mark("Dropout on the pattern"), 0.0, 0.9, step=0.05)
+    values = fields.values
+    n_layers = values.pop("n_layers")
+    stacks = {"n_encoder_layers": usual.has_encoder, "n_decoder_layers": usual.has_decoder}
+    return usual.changed(**values, **{name: n_layers for name, is_there in stacks.items() if is_there})
 
 
-def _pace(
-    fields: settings.Fields, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool
-) -> tuple[TrainingConfig, str]:
+def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool) -> tuple[TrainingConfig, str]:
     """Choose the pace, and of a running text how far its windows are apart.
 
     Raises:
         ConfigError: settings that make no sense.
     """
-    device, precision, stride = models.CPU, usual.precision, 0
+    fields = settings.Fields(prefix, usual)
     with st.container(key="hl-train-pace"):
-        steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
-        batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
-        factor = fields.positive(
-            "learning_rate_factor",
-            mark("Learning rate multiplier"),
-            usual.learning_rate_factor,
-        )
-        schedule = fields.one_of("schedule", mark("Schedule"), get_args(Schedule), usual.schedule)
-        warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
-        clip_norm = fields.fraction("clip_norm", mark("Gradient clipping (0 = off)"), usual.clip_norm or 0.0, 0.0, 1e6)
-        optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
-        weight_decay = fields.fraction("weight_decay", mark("Weight decay (AdamW only)"), usual.weight_decay, 0.0, 1.0)
-        smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
-        accumulate = fields.whole("accumulate", mark("Gradient accumulation steps"), usual.accumulate, 1, 1024)
+        fields.add_number("steps", mark("Steps"), 1, 10_000_000)
+        fields.add_number("batch_size", mark("Batch size"), 1, 100_000)
+        fields.add_number("learning_rate_factor", mark("Learning rate multiplier"), 1e-6, 1e6, step=0.1)
+        fields.add_choice("schedule", mark("Schedule"), get_args(Schedule))
+        fields.add_number("warmup_steps", mark("Warm-up steps"), 1, 1_000_000)
+        fields.add_number("clip_norm", mark("Gradient clipping (0 = off)"), 0.0, 1e6, step=0.05)
+        fields.add_choice("optimizer", mark("Optimizer"), get_args(OptimizerName))
+        fields.add_number("weight_decay", mark("Weight decay (AdamW only)"), 0.0, 1.0, step=0.05)
+        fields.add_number("label_smoothing", mark("Label smoothing"), 0.0, 0.9, step=0.05)
+        fields.add_number("accumulate", mark("Gradient accumulation steps"), 1, 1024)
         if has_windows:
-            stride = fields.whole("stride", mark("Window stride (0 = window length)"), usual.stride or 0, 0, 4096)
-        seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
-        film_megabytes = fields.whole(
-            "film_megabytes", mark("Snapshot storage limit (MB)"), usual.film_megabytes, 0, 100_000
-        )
+            fields.add_number("stride", mark("Window stride (0 = window length)"), 0, 4096)
+        fields.add_number("seed", mark("Seed"), 0, 2**32 - 1)
+        fields.add_number("film_megabytes", mark("Snapshot storage limit (MB)"), 0, 100_000)
         if len(models.devices()) > 1:
-            device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
-            precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)
-    training = replace(
-        usual,
-        steps=steps,
-        batch_size=batch_size,
-        schedule=schedule,
-        learning_rate_factor=factor,
-        warmup_steps=warmup_steps,
-        label_smoothing=smoothing,
-        optimizer=optimizer,
-        weight_decay=weight_decay if optimizer == "adamw" else 0.0,
-        clip_norm=clip_norm or None,
-        seed=seed,
-        accumulate=accumulate,
-        stride=stride or None,
-        film_megabytes=film_megabytes,
-        precision=precision,
-    )
+            fields.add_choice("device", mark("Device"), models.devices(), models.devices()[1])
+            fields.add_choice("precision", mark("Precision"), get_args(Precision))
+    values = {"stride": 0} | fields.values
+    device, stride = values.pop("device", models.CPU), values["stride"]
+    values |= {"stride": stride or None, "clip_norm": values["clip_norm"] or None}
+    values["weight_decay"] *= values["optimizer"] == "adamw"
+    training = replace(usual, **values)
     if stride > model.max_seq_len:
         raise ConfigError(
             "stride ({stride}) must be at most max_seq_len ({most}); otherwise tokens between windows would be skipped",
             stride=stride,
             most=model.max_seq_len,
         )
-    highest = factor * (model.d_model * warmup_steps) ** -0.5
+    warmup_steps = training.warmup_steps
+    highest = training.learning_rate_factor * (model.d_model * warmup_steps) ** -0.5
     rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
     prose.small(rises)
     return training, device
 
 
-def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: DeltaGenerator) -> None:
+def _start(choice: Choice, preset: str, stats: Any, request: Asked, warnings: DeltaGenerator) -> None:
     """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
-    model, training, device = asked.model, asked.training, asked.device
+    model, training, device = request.model, request.training, request.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
-    rows = stats.items if asked.n_rows == stats.n_train else "stretches"  # long texts are cut
-    facts.append(say(_EPOCHS[rows], n=epochs_in_words(asked.epochs), rows=asked.n_rows))
+    rows = stats.items if request.n_rows == stats.n_train else "stretches"  # long texts are cut
+    facts.append(say(_EPOCHS[rows], n=epochs_in_words(request.epochs), rows=request.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, stats)
         facts.append(say("about {time} on this machine when idle", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         prose.html("<p class='hl-facts'>{}</p>", " · ".join(facts))
-        _say_why(asked)
+        _say_why(request)
         if _is_refused(choice, stats, model, training, warnings):
             return
         if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
@@ -307,13 +272,13 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
             st.rerun()
 
 
-def _say_why(asked: Asked) -> None:
+def _say_why(request: Asked) -> None:
     """Say how many steps suit a custom text, and, if this many are set, why they are fewer than the preset's."""
-    suggestion = asked.suggestion
+    suggestion = request.suggestion
     if suggestion is None:
         return
-    values = {"steps": suggestion.training.steps, "usual": suggestion.usual_steps, "n": asked.epochs}
-    if asked.training.steps != suggestion.training.steps:
+    values = {"steps": suggestion.training.steps, "usual": suggestion.usual_steps, "n": request.epochs}
+    if request.training.steps != suggestion.training.steps:
         why = say("With these settings, {steps:,} steps are suggested.", steps=suggestion.training.steps)
     elif not suggestion.is_shorter:
         return

@@ -1,6 +1,7 @@
 """A training to watch: how far it is, what it says, where its heads look, and what to do with it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,27 +13,29 @@ from pages.shared import prose, run_models, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.recipe import call
-from pages.shared.run_figures import curve_files, head_files, records_of, weights_of
+from pages.shared.run_figures import curve_files, records_of, weights_of
 from pages.shared.runs import Run
+from pages.shared.ticking import throttled
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train import heads_over_time
 from pages.train.train import doctor, keep, run_head
-from pages.train.train.look import Sample, look_at
-from pages.train.train.throttle import throttled
-from pages.train.train.words import MEASURES, UNIT, UNITS
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message, mark
 from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
     from headlight.analysis.training.curves import Curve
-    from headlight.analysis.training.head_history import Appearance, HeadHistory
     from headlight.figures import Figure
 
 _TITLE = Kept("train-title")  # of the run, as the list says it, which is not drawn each second
 TICK = 1.0  # seconds between two looks at a run that is trained
 NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
 RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
+N_SAMPLES = 4  # texts that the newest weights read
+Sample = tuple[str, str]
+"""A text, and the model's output for it."""
+
 OUTPUTS = {  # what the newest weights make of some texts; and where those are not of the step that the head tells
     "encoder_decoder": (mark("Output"), mark("Output at step {step:,}")),
     "decoder_only": (
@@ -160,6 +163,58 @@ def _attention(run: Run) -> None:
         _overview(run, look.step, text, look.model_run)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """The output and the attention of a model after a step."""
+
+    step: int
+    samples: list[Sample]
+    model_run: "ModelRun | None"  # of the text that a person chose; None where it cannot be read
+    problem: Message  # why not
+
+
+def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
+    """Run the newest weights on a text and on examples; the continuations of a decoder are sampled.
+
+    Raises:
+        HeadlightError: there are none.
+    """
+    from transformer_core.training.run.samples import continuation
+
+    step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
+    samples: list[Sample] = []
+    model_run, problem = None, NO_MESSAGE
+    for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
+        try:
+            read = None if is_continued and given != text else run_readings.read(run, step, given)
+            output = continuation(*run_models.load(run, step), given) if is_continued or not read else read.output
+        except HeadlightError as error:
+            problem = error.message if given == text else problem
+            continue
+        samples.append((given, output))
+        model_run = read if given == text else model_run
+    return Look(step=step, samples=samples, model_run=model_run, problem=problem)
+
+
+def _newest_loaded(run: Run) -> int:
+    """Return the step of the newest weights, loaded: another viewer of the run may have them replaced at any time.
+
+    Raises:
+        HeadlightError: there are none.
+    """
+    for is_last in (False, False, True):
+        step = run_readings.newest_step(run)
+        if step is None:
+            break
+        try:
+            run_models.load(run, step)
+            return step
+        except HeadlightError:
+            if is_last:
+                raise
+    raise CheckpointError("the first weights will be available in a moment")
+
+
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
     rows = prose.each(
         "<tr><td><bdi>{}</bdi></td><td>→</td><td><bdi>{}</bdi></td></tr>",
@@ -184,70 +239,27 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
 
 
 def _heads_over_time(run: Run) -> None:
-    """Draw one measure of every head over the steps, with the snapshots at which heads took up habits."""
-    from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
-    from headlight.figures.curves.heads_over_time import heads_over_time
-
+    """Draw one measure of every head over the steps, and say which heads specialized."""
     try:
-        history, result = throttled("train-history", _seen_of(run), lambda: _history(run))
+        history, events = throttled("train-history", _seen_of(run), lambda: heads_over_time.history_of(run))
     except HeadlightError as error:
         prose.caption(say("The head measurements cannot be read: {error}.", error=error))
         return
-    measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
-    if not measures:
-        return
-    prose.subheading(say("Heads over time"), say("one line per head"))
-    measure = st.segmented_control(
-        say("Measure"),
-        measures,
-        default=measures[0],
-        required=True,
-        format_func=lambda name: say(MEASURES[name]),
-        key="run-measure",
-        label_visibility="collapsed",
-    )
     view = run_state.current()
-    chosen = (view.attention, view.layer, view.head) if view.attention else None
-
-    def drawn() -> "Figure":
-        return heads_over_time(
-            history.steps,
-            history.by_attention(measure),
-            chances=history.by_attention(measure, "chance") if measure in HABITS else None,
-            unit=UNITS.get(measure, UNIT),
-            threshold=LEAST_SHARE if measure in HABITS else None,
-            chosen=chosen,
-            appearances=[
-                ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
-                for a in result
-                if a.measure == measure
-            ],
-            n_steps=run.n_steps,
-            width=NARROWEST[1],
-        )
-
-    figure, name = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn), f"{run.name}-heads-{measure}"
-    live_figure(
-        figure,
-        name=name,
-        files=head_files(history, measure, run.path, name=name, view=run_state.in_words),
+    heads_over_time.draw(
+        run,
+        history,
+        events,
+        page="run",
+        about=say("one line per head"),
         key=run_state.HEADS_FIGURE,
-        height=figure.layout.height,
+        chosen=(view.attention, view.layer, view.head) if view.attention else None,
+        width=NARROWEST[1],
+        seen=_seen_of(run),
     )
-    _appeared([say_message(appearance.in_words()) for appearance in result])
-
-
-def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
-    """Return the measurements of the heads, and which of them specialised."""
-    from headlight.analysis.training.head_history import HeadHistory, appearances
-
-    history = HeadHistory.from_records(runs.head_records(run))
-    return history, appearances(history)
-
-
-def _appeared(sentences: Sequence[str]) -> None:
-    if sentences:
-        prose.html("<div class='hl-findings hl-appeared'>{}</div>", prose.each("<div>{}</div>", sentences))
+    if events:
+        sentences = prose.each("<div>{}</div>", (say_message(event.in_words()) for event in events))
+        prose.html("<div class='hl-findings hl-appeared'>{}</div>", sentences)
 
 
 def _seen_of(run: Run) -> tuple[object, ...]:

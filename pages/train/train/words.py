@@ -1,19 +1,8 @@
-"""Numbers and measures as people say them."""
+"""Numbers as people say them."""
 
 import math
 
-from transformer_core.errors import mark
 from transformer_core.language import localized
-
-MEASURES = {
-    "relative_entropy": mark("Entropy"),
-    "diagonality": mark("Diagonality"),
-    "previous": mark("Previous-token score"),
-    "induction": mark("Induction score"),
-    "aligned": mark("Alignment score"),
-}
-UNITS = {"relative_entropy": mark("of maximum entropy"), "diagonality": mark("diagonal")}
-UNIT = mark("of its attention")  # of the other measures
 
 
 def duration(seconds: float) -> str:

@@ -32,7 +32,7 @@ from pages.shared.runs import Run
 from pages.shared.sources import Source
 from pages.train.film import film_readings, learning
 from pages.train.train import watch
-from pages.train.train.look import look_at
+from pages.train.train.watch import look_at
 from tests.pages.learn.bare import drawn_bare
 from tests.pages.train.small_films import TEXTS, save_run, small_config
 from transformer_core.checkpoints.checkpoint import CARD

@@ -29,7 +29,7 @@ def made(truth: KnownAlignment | None, *, is_held_out: bool = True, is_found: bo
         n_shown=3,
         weights=literal(WEIGHTS),
         links=literal(frozenset()),
-        found=literal(actual) if is_found else None,
+        pair=literal(actual) if is_found else None,
         known=None if truth is None else literal(truth),
         trouble=None,
     )

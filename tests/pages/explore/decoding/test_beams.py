@@ -1,6 +1,7 @@
 """A beam search as it is drawn: the sums of its ends against plain forwards, and what clicks open."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -127,10 +128,9 @@ def test_a_click_opens_what_was_written_and_a_dropped_token_is_forced(
     assert calls == ([] if opened is None else [opened])
 
 
-def test_the_best_text_stands_beside_the_greedy_one(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(beams, "text_of", lambda _, tokens: " ".join(map(str, tokens)))
+def test_the_best_text_stands_beside_the_greedy_one():
     same = Search(**{**vars(SEARCH), "greedy": ((10, 11), -2.0)})
-    nothing: Any = None
-    messages = [beams._in_words(nothing, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
+    data: Any = SimpleNamespace(text_of=lambda tokens: " ".join(map(str, tokens)))
+    messages = [beams._in_words(data, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
     assert "“10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)" in messages[0]
     assert "both find “10 11” (−2.00 nats, score −1.00)" in messages[1]

@@ -1,5 +1,7 @@
 """The tree of branches on the Decoding page: against plain forwards, and what clicks open."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.explore.decoding import tree as decoding_tree
 from pages.explore.decoding.components.branches import Node
+from pages.explore.decoding.tree import numbers
+from pages.shared.models import ROOT
 from tests.pages.conftest import EXAMPLES, PROMPTS, url_of
 from tests.pages.explore.decoding import decoding_parts
 from tests.pages.explore.decoding.decoding_parts import again, loaded, log_probs
@@ -105,3 +109,15 @@ def test_a_prompt_is_given_and_only_what_follows_it_was_written(drawn: dict[str,
     assert n_given > 1 and kinds[:n_given] == ["given"] * n_given
     assert drawn["ends"][0].n_tokens == len(kinds) - n_given
     assert all(node.log_prob is None for node in drawn["nodes"][:n_given])
+
+
+def test_a_place_in_a_tree_has_one_number_in_every_run_and_no_other_place_has_it():
+    one, other = numbers(0, [5, 6, 7]), numbers(0, [5, 7, 7, 6])
+    assert [len(one), len(other)] == [4, 5]
+    assert one[0] == other[0] == 0 and one[1] == other[1]
+    assert len({*one, *other}) == 4 + 3
+    assert numbers(one[2], [7]) == one[2:], "from any node on"
+    assert all(0 <= number < 2**53 for number in one + other), "a browser keeps all digits"
+    script = "from pages.explore.decoding.tree import numbers; print(numbers(0, [5, 6, 7]))"
+    again = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert again.stdout.strip() == str(one), "links and open pages name nodes"

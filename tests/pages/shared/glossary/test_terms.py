@@ -11,7 +11,7 @@ import streamlit
 
 from headlight.analysis.heads import many_texts, text_measures
 from pages.explore.compare import texts
-from pages.explore.heads import terms as heads
+from pages.explore.heads import data as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
 from pages.learn.positions.view_fields import ENCODINGS
 from pages.learn.tour import lessons

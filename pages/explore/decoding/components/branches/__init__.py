@@ -111,13 +111,11 @@ def _check(nodes: Sequence[Node], at: int, ends: Sequence[BranchEnd]) -> None:
     known: set[int] = set()
     for node in nodes:
         if node.id in known or not 0 <= node.id <= _LARGEST:
-            raise ValueError(
-                f"Node {node.id} is there twice, or not from 0 to 2^53 - 1; give each a number of its own."
-            )
+            raise ValueError(f"Node {node.id} is there twice, or not from 0 to 2^53 - 1; give each a different number.")
         if (node.parent is None) != (not known) or (node.parent is not None and node.parent not in known):
             raise ValueError(
-                f"Node {node.id} comes behind {node.parent}, which is not among the nodes before it; give one first "
-                "node without a parent, and each other one behind its parent."
+                f"Node {node.id} comes after {node.parent}, which is not among the nodes before it; give one first "
+                "node without a parent, and each other one after its parent."
             )
         known.add(node.id)
     if unknown := {at, *(end.id for end in ends)} - known:

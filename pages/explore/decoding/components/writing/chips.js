@@ -21,7 +21,7 @@ function makeItem(side, index) {
   Object.assign(chip.dataset, { side, index });
   const word = element("bdi", "word");
   chip.append(word, " "); // after it a number may come
-  return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
+  return { chip, word, number: element("span", "number"), weight: 0, height: 0, label: "", name: "", facts: [] };
 }
 
 export const placeOf = ({ dataset: { side, index } }) => ({ side, index: Number(index) });
@@ -60,14 +60,14 @@ function fillToken(view, item, index) {
   if (isSame) return;
   item.word.textContent = label;
   for (const kind of view.header.kinds) item.chip.classList.toggle(kind, kind === token.kind);
-  Object.assign(item, { name: say("output {index} '{label}'", { index, label }), facts: saidOf(token) });
+  Object.assign(item, { name: say("output {index} '{label}'", { index, label }), facts: factsOf(token) });
   nameChip(item);
   color(view, item);
 }
 
-export function nameChip({ chip, name, weight, height, said, facts }) {
+export function nameChip({ chip, name, weight, height, label, facts }) {
   // The weight comes after the label, as it is written over it.
-  const attention = height ? [say("{weight} attention", { weight: said || inDigits(weight) })] : [];
+  const attention = height ? [say("{weight} attention", { weight: label || inDigits(weight) })] : [];
   chip.setAttribute("aria-label", [name, ...attention, ...facts].join(", "));
 }
 
@@ -85,7 +85,7 @@ function alternativesOf({ header }, { others, n }) {
   return all.filter(({ label }) => label !== undefined);
 }
 
-function saidOf({ kind, logProb, rank, entropy }) {
+function factsOf({ kind, logProb, rank, entropy }) {
   if (Number.isNaN(logProb)) return [NAMES[kind]].filter(Boolean);
   const place = rank === 0 ? say("most probable") : say("rank {rank} (0 is the most probable)", { rank });
   return [
@@ -136,7 +136,7 @@ export function point(view, place) {
   const named = { index: place.index, label };
   const name = token ? say("output {index} '{label}'", named) : say("source {index} '{label}'", named);
   tip.replaceChildren(element("strong", "", name));
-  if (token) tip.append(...saidOf(token).map((words) => element("span", "", words)));
+  if (token) tip.append(...factsOf(token).map((words) => element("span", "", words)));
   if (isLookedAt(view, place)) tip.append(element("span", "weight", say("attention {weight}", { weight: inDigits(item.weight) })));
   if (token) addAlternatives(view, token);
   if (!tip.matches(":popover-open")) tip.showPopover();

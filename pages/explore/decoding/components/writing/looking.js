@@ -26,11 +26,11 @@ function showWeight(item, weight, isStrong) {
   item.weight = weight;
   const { chip, number } = item;
   const height = weight < LEAST_SEEN ? 0 : Math.round(200 * weight) / 200; // in steps of a fraction of a pixel
-  const said = isStrong ? fixed(weight, 2) : "";
-  if (height === item.height && said === item.said) return;
-  Object.assign(item, { height, said });
+  const label = isStrong ? fixed(weight, 2) : "";
+  if (height === item.height && label === item.label) return;
+  Object.assign(item, { height, label });
   chip.style.setProperty("--weight", height);
-  number.textContent = said;
+  number.textContent = label;
   nameChip(item);
   if (isStrong) chip.append(number); // only few of many chips have one
   else number.remove();

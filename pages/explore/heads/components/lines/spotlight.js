@@ -7,7 +7,7 @@ import { say } from "../../../../components/kit/say.js";
 import { FORBIDDEN, LEAST, MOST_CURVES, TOP } from "./curves.js";
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head
-const BAR = 30; // %, the opacity of the bars behind tokens
+const BAR = 30; // %, the opacity of the bars in the background of tokens
 const HINT = say("Point at a token to isolate its lines; click to keep, Escape to clear.");
 export const SIDES = ["query", "key"];
 const OTHER = { query: "key", key: "query" };

@@ -102,7 +102,7 @@ def test_what_is_no_tree_is_refused():
     nodes = chain(3, n_given=1)
     refused: list[tuple[list[Node], int, list[BranchEnd], str]] = [
         ([*nodes, nodes[1]], 10, [], "Node 11 is there twice"),
-        (nodes[1:], 11, [], "Node 11 comes behind 10"),
+        (nodes[1:], 11, [], "Node 11 comes after 10"),
         (nodes, 99, [], "Of \\[99\\] there is no node"),
     ]
     for given, at, ends, message in refused:

@@ -1,0 +1,111 @@
+"""One measure of every head over the steps of a training, as the Train and Film pages draw it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.shared import prose, runs
+from pages.shared.run_figures import head_files
+from pages.shared.runs import Run
+from pages.shared.ticking import throttled
+from pages.shared.view import run_state
+from transformer_core.errors import mark
+from transformer_core.language import say, say_message
+
+if TYPE_CHECKING:
+    from headlight.analysis.training.head_history import Appearance, HeadHistory
+    from headlight.figures import Figure
+
+MEASURES = {
+    "relative_entropy": mark("Entropy"),
+    "diagonality": mark("Diagonality"),
+    "previous": mark("Previous-token score"),
+    "induction": mark("Induction score"),
+    "aligned": mark("Alignment score"),
+}
+UNITS = {"relative_entropy": mark("of maximum entropy"), "diagonality": mark("diagonal")}
+UNIT = mark("of its attention")  # of the other measures
+
+
+def history_of(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
+    """Return the measurements of the heads, and when heads specialized.
+
+    Raises:
+        HeadlightError: they cannot be read.
+    """
+    from headlight.analysis.training.head_history import HeadHistory, appearances
+
+    history = HeadHistory.from_records(runs.head_records(run))
+    return history, appearances(history) if history.heads else []
+
+
+def draw(
+    run: Run,
+    history: "HeadHistory",
+    events: "Sequence[Appearance]",
+    *,
+    page: str,
+    about: str,
+    key: str,
+    chosen: tuple[str, int, int] | None,
+    snapshot: int | None = None,
+    width: int = 560,
+    seen: tuple[object, ...] | None = None,
+) -> None:
+    """Draw a line for each head, and marks where heads specialized, if anything was measured.
+
+    Args:
+        run: the training.
+        history: the measurements of its heads.
+        events: the heads that specialized.
+        page: begins the keys of the page's widgets.
+        about: beside the title.
+        key: the figure's.
+        chosen: the head whose line is strong.
+        snapshot: the step that is marked; without it, the first measure is chosen until another one is.
+        width: px that the figure is laid out for.
+        seen: as for `throttled`, where the figure is drawn each second.
+    """
+    from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
+    from headlight.figures import heads_over_time
+
+    measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
+    if not measures:
+        return
+    prose.subheading(say("Heads over time"), about)
+    common = max(measures, key=[event.measure for event in events].count)
+    measure = st.segmented_control(
+        say("Measure"),
+        measures,
+        default=measures[0] if snapshot is None else common,
+        required=True,
+        format_func=lambda name: say(MEASURES[name]),
+        key=f"{page}-measure",
+        label_visibility="collapsed",
+    )
+    is_habit = measure in HABITS
+
+    def drawn() -> "Figure":
+        return heads_over_time(
+            history.steps,
+            history.by_attention(measure),
+            chances=history.by_attention(measure, "chance") if is_habit else None,
+            unit=UNITS.get(measure, UNIT),
+            threshold=LEAST_SHARE if is_habit else None,
+            chosen=chosen,
+            appearances=[
+                ((event.name.attention, event.name.layer, event.name.head), event.step, say_message(event.in_words()))
+                for event in events
+                if event.measure == measure
+            ],
+            snapshot=snapshot,
+            n_steps=run.n_steps,
+            width=width,
+        )
+
+    figure = drawn() if seen is None else throttled(f"{key}-figure", (*seen, measure, chosen), drawn)
+    name = f"{run.name}-heads-{measure}"
+    files = head_files(history, measure, run.path, name=name, view=run_state.in_words)
+    live_figure(figure, name=name, files=files, key=key, height=figure.layout.height)
