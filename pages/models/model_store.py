@@ -142,8 +142,11 @@ def import_notes(path: str) -> list[Message]:
 
 
 def n_bytes(card: ModelCard) -> int:
-    """Return how many bytes the model takes on the disk; 0 where it is gone."""
-    return _size(models.place_of(card.path))
+    """Return how many bytes the model takes on the disk; 0 if it was deleted."""
+    try:
+        return sum(path.stat().st_size for path in models.place_of(card.path).iterdir() if path.is_file())
+    except OSError:
+        return 0
 
 
 def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
@@ -176,7 +179,6 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
 
     with _free_name(wanted) as name:
         unpack_folder(file, models.folder() / name)
-        _refuse_strange_card(name)
     return name
 
 
@@ -199,7 +201,6 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
     with _free_name(called.stem if isfile(location.folder) else called.name) as name:
         bring_in_folder(location, models.folder() / name, on_progress=on_progress)
-        _refuse_strange_card(name)
     return name
 
 
@@ -227,7 +228,6 @@ def keep_run(run: Path, wanted: str) -> Kept:
     with _free_name(wanted) as name:
         title = f"{wanted} ({name})" if wanted in titles else wanted
         step = keep_run_in(run, models.folder() / name, title=title)
-        _refuse_strange_card(name)
     return Kept(name, title, step)
 
 
@@ -244,7 +244,6 @@ def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, 
             save_compiled(models.folder() / name, model, tokenizer, title=wanted, examples=examples)
         except OSError as error:
             raise CheckpointError("it cannot be written ({error})", error=reason(error)) from None
-        _refuse_strange_card(name)
     return name
 
 
@@ -278,10 +277,10 @@ def delete(name: str) -> None:
 
 @contextmanager
 def _free_name(wanted: str) -> Iterator[str]:
-    """Reserve a name for a folder, like the wanted one, until the model is there; nobody else gets the same.
+    """Reserve a name for a folder, like the wanted one, while the model is written there, and check its card.
 
     Raises:
-        HeadlightError: what this visitor keeps on a shared server would be too large.
+        HeadlightError: what this visitor keeps on a shared server would be too large, or the app cannot show the model.
     """
     owners.check_room(models.folder())
     without_marks = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode().lower()
@@ -293,22 +292,14 @@ def _free_name(wanted: str) -> Iterator[str]:
     owners.claim(models.folder() / name)
     try:
         yield name
+        if name not in models.available():
+            delete(name)
+            raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
     finally:
         with _lock:
             _taken.discard(name)
         if not (models.folder() / name).exists():
             owners.forget(models.folder() / name)
-
-
-def _refuse_strange_card(name: str) -> None:
-    """Check that a model which was just taken in is one that the app can show; else take it away again.
-
-    Raises:
-        CheckpointError: its card says something else than a card does.
-    """
-    if name not in models.available():
-        delete(name)
-        raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
 
 
 def _is_foreign(place: Path) -> bool:
@@ -338,14 +329,6 @@ def _trouble(place: Path) -> str:
     except OSError as error:
         return say("It cannot be read ({error}).", error=reason(error))
     return say("Its card.json does not match the format of a model card.")
-
-
-def _size(place: Path) -> int:
-    """Return the bytes of the files in a folder."""
-    try:
-        return sum(path.stat().st_size for path in place.iterdir() if path.is_file())
-    except OSError:
-        return 0
 
 
 @cache.by_arguments(mark("tokenizers"))

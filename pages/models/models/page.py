@@ -57,35 +57,25 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
         return
     prose.subheading(say_number(len(cards), "{n} model", "{n} models"))
     with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False, key="hl-models-list"):
-        _cards(cards, chosen)
-
-
-def _cards(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
-    for index, (name, card) in enumerate(cards.items()):
-        is_chosen = card is chosen
-        with st.container(
-            border=True,
-            horizontal=True,
-            vertical_alignment="center",
-            key="hl-model-list-chosen" if is_chosen else f"hl-model-list-{index}",
-        ):
-            prose.html(
-                "<div class='hl-model'>{}</div><p class='hl-small'>{}</p><p class='hl-small'>{}</p>",
-                *(card.title, card.description if card.is_shipped else f"{_kind(card)}.", _size(card)),
-            )
-            if is_chosen:
-                prose.badge(say("chosen"), "primary")
-            else:
-                st.button(say("Choose"), key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
+        for index, (name, card) in enumerate(cards.items()):
+            is_chosen = card is chosen
+            key = "hl-model-list-chosen" if is_chosen else f"hl-model-list-{index}"
+            with st.container(border=True, horizontal=True, vertical_alignment="center", key=key):
+                about = card.description if card.is_shipped else f"{_kind(card)}."
+                size = say("{kind}, {n} parameters", kind=say(card.kind), n=prose.amount(card.n_parameters))
+                prose.html(
+                    "<div class='hl-model'>{}</div><p class='hl-small'>{}</p><p class='hl-small'>{}</p>",
+                    *(card.title, about, size),
+                )
+                if is_chosen:
+                    prose.badge(say("chosen"), "primary")
+                else:
+                    st.button(say("Choose"), key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
 
 
 def _kind(card: ModelCard) -> str:
     """Return the description of a model."""
     return say(KIND_IN_WORDS[card.kind] if card.config.unembed else NO_PREDICTIONS)
-
-
-def _size(card: ModelCard) -> str:
-    return say("{kind}, {n} parameters", kind=say(card.kind), n=prose.amount(card.n_parameters))
 
 
 def not_usable(cards: Mapping[str, ModelCard]) -> None:
@@ -187,31 +177,19 @@ def details(card: ModelCard) -> None:
         title, known = say("Known roles of its heads"), prose.each("<li>{}</li>", card.heads)
         prose.html("<p class='hl-look'><b>{}</b></p><ul class='hl-look'>{}</ul>", title, known)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        hand_out(card)
+        address, label = downloads.address(card), say("Download (.zip)")
+        prose.html("<a class='hl-download' href='{}' download>{}</a>", address, label)
         is_mine = not card.is_shipped and owners.is_mine(models.place_of(card.path))
         if is_mine and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
             confirm_deletion(card.name, card.title)
         st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
-    parameters, configuration, tokenizer, whole_card = st.tabs(
-        [say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")]
-    )
-    for tab, show in (
-        (parameters, parameters_of),
-        (configuration, configuration_of),
-        (tokenizer, tokenizer_of),
-        (whole_card, card_of),
-    ):
+    tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
+    for tab, show in zip(tabs, (parameters_of, configuration_of, tokenizer_of, card_of), strict=True):
         with tab:
             try:
                 show(card)
             except HeadlightError as error:
                 prose.warning(say("This cannot be shown: {error}.", error=error))
-
-
-def hand_out(card: ModelCard) -> None:
-    """Hand the model out as a file."""
-    address, label = downloads.address(card), say("Download (.zip)")
-    prose.html("<a class='hl-download' href='{}' download>{}</a>", address, label)
 
 
 def parameters_of(card: ModelCard) -> None:
