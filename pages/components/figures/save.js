@@ -59,10 +59,10 @@ function escape(saving, event) {
 }
 
 function button(className, words, onClick) {
-  const made = element("button", className, words);
-  made.type = "button";
-  made.addEventListener("click", onClick);
-  return made;
+  const item = element("button", className, words);
+  item.type = "button";
+  item.addEventListener("click", onClick);
+  return item;
 }
 
 function makeWidths(saving) {
@@ -81,12 +81,12 @@ function makeWidths(saving) {
 }
 
 function makeKind(saving, kind) {
-  const made = button("kind", "", () => save(saving, kind));
+  const item = button("kind", "", () => save(saving, kind));
   const ending = kind.ending.toUpperCase();
-  made.setAttribute("aria-label", say("Save {what} ({ending})", { what: kind.words, ending }));
-  made.append(element("b", "", ending), element("span", "", kind.words));
-  saving.buttons.push({ kind, made });
-  return made;
+  item.setAttribute("aria-label", say("Save {what} ({ending})", { what: kind.words, ending }));
+  item.append(element("b", "", ending), element("span", "", kind.words));
+  saving.buttons.push({ kind, item });
+  return item;
 }
 
 export function open(saving) {
@@ -121,11 +121,11 @@ export function updateSaving(saving) {
 }
 
 function showSaving(saving) {
-  for (const { kind, made } of saving.buttons) {
+  for (const { kind, item } of saving.buttons) {
     const isOffered = kind.ending === "zip" || saving.view.data.offers.includes(kind.ending);
-    made.hidden = Boolean(kind.isServers) && !isOffered;
-    made.disabled = Boolean(kind.isServers) && !saving.files;
-    made.lastChild.textContent = made.disabled ? "…" : kind.words;
+    item.hidden = Boolean(kind.isServers) && !isOffered;
+    item.disabled = Boolean(kind.isServers) && !saving.files;
+    item.lastChild.textContent = item.disabled ? "…" : kind.words;
   }
 }
 

@@ -126,13 +126,13 @@ def _says(side: Side, model_run: "ModelRun", text: str | None = None) -> str | p
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
-    said = output_in_a_line(model_run.output)
+    output = output_in_a_line(model_run.output)
     is_forced = side.target is not None
     does = SAYS[model_run.architecture] if model_run.has_mask else WITHOUT_MASK
     verb = say("is teacher-forced on") if is_forced else say(does)
     if not is_known(model_run):
         return prose.markup("{}, {}: {}.", side.letter, side.name, say(NOT_AVAILABLE))
-    shown = say("“{word}”", word=said) if said and has_said else say("nothing")
+    shown = say("“{word}”", word=output) if output and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it

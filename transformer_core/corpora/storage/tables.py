@@ -159,22 +159,20 @@ def _items(table: Table, counted: PairLines) -> Iterator[tuple[int, bytes]]:
     can_be_wider = is_delimited and not table.has_header
     for line, cells in _rows(table):
         counted.n_lines += 1
-        found: BadLine | list[bytes] | Problem
+        item: BadLine | list[bytes] | Problem
         if isinstance(cells, BadLine):
-            found = cells
+            item = cells
         else:
-            found = _item(cells, sides, is_delimited=is_delimited)
-            if isinstance(found, list):
+            item = _item(cells, sides, is_delimited=is_delimited)
+            if isinstance(item, list):
                 counted.n_wider += can_be_wider and len(cells) > 2 and any([*cells.values()][2:])
-                for raw in found:
+                for raw in item:
                     yield line, raw
                 continue
         counted.n_bad += 1
         if len(counted.first_bad) < N_SHOWN:
             text = "\t".join(map(str, cells.values())) if not isinstance(cells, BadLine) else ""
-            counted.first_bad.append(
-                found if isinstance(found, BadLine) else BadLine(line=line, problem=found, text=text)
-            )
+            counted.first_bad.append(item if isinstance(item, BadLine) else BadLine(line=line, problem=item, text=text))
 
 
 def _rows(table: Table) -> Iterator[Row]:

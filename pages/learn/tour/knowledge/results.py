@@ -31,7 +31,7 @@ def show() -> None:
             key="tour-test-csv",
         )
         if view_fields.TEST_SEED.value is None:
-            st.button(say("New test"), key="tour-test-anew", on_click=answers.begin_anew)
+            st.button(say("New test"), key="tour-test-again", on_click=answers.begin_anew)
     _table(done)
 
 

@@ -119,11 +119,11 @@ class SwappedCrossAttention(MultiHeadAttention):
         return super().forward(key_value_input, query_input)
 
 
-def _with_parts_of(model: Transformer, right: type, wrong: type, name: str = "") -> Transformer:
+def _with_parts_of(model: Transformer, correct: type, wrong: type, name: str = "") -> Transformer:
     """Return a copy in which the modules of a class, whose names end in `name`, are of another class."""
     copied = copy.deepcopy(model)
     for path, module in copied.named_modules():
-        if type(module) is right and path.endswith(name):
+        if type(module) is correct and path.endswith(name):
             module.__class__ = wrong
     return copied
 

@@ -151,7 +151,7 @@ def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
         "sub": label.sub,
         "tip": [*label.tip],
         "hue": hue.replace(" ", "-"),
-        "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # drawn behind the first
+        "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # in the background of the first
         "mask": _mask(plan, box) if box.kind == "attention" else "",
         "added": box.kind == "positions" and has_added_positions(plan.config),
         "small": box.kind in ("positions", "segments"),

@@ -48,7 +48,7 @@ def test_two_tests_and_what_was_learned(open_app: OpenApp):
     words = words_of(app)
     assert "12 of 12 answers are correct after the Tour, 9 more than before it." in words
     assert len(re.findall("data-right='True'", words)) == 15 and len(re.findall("data-right='False'", words)) == 9
-    assert not [button for button in app.button if button.key == "tour-test-anew"], "the address says the seed"
+    assert not [button for button in app.button if button.key == "tour-test-again"], "the address says the seed"
 
 
 def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_seed(open_app: OpenApp):
@@ -58,7 +58,7 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
     assert form.NOT_BEFORE in words_of(app)
     take(app, "after", 2)
     assert "After the Tour, 2 of 12 answers are correct." in words_of(app) and "Before the Tour" not in words_of(app)
-    press(app, "tour-test-anew")
+    press(app, "tour-test-again")
     assert url_of(app)["lesson"] == "test-before" and form.NO_FEEDBACK in words_of(app)
 
 
