@@ -14,7 +14,7 @@ from headlight.analysis.blueprint.stream import stream_places
 from headlight.analysis.trace.attentions import ATTENTIONS, Attention
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig
-from transformer_core.errors import ConfigError, mark
+from transformer_core.errors import ConfigError
 
 Level = Literal["overview", "block", "attention", "head"]
 Shape = Literal["vectors", "heads", "head vectors"]
@@ -89,7 +89,7 @@ class Zoom:
 class Panel:
     """One activation on the stage."""
 
-    title: str  # in English, marked for translation
+    name: str  # of the quantity, such as "memory" or "attn_out"
     site: str  # the hook point; unique within a zoom level
     shape: Shape = "vectors"
     rows: str  # the side whose tokens are its rows, "source" or "target"
@@ -138,12 +138,11 @@ def lanes_of(config: ModelConfig, zoom: Zoom) -> tuple[Lane, ...]:
 def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
     """Yield the panels of a whole stack; of the last one, the logits, too."""
     rows = side_of(stack)
-    titles = {"token": mark("Embedding"), "position": mark("Positions"), "segment": mark("Segment")}
     parts = embedding_sites(config, stack)
     for kind, site in parts.items():
-        yield Panel(title=titles[kind], site=site, rows=rows)
+        yield Panel(name=kind, site=site, rows=rows)
     if len(parts) > 1 or config.embedding_norm:
-        yield Panel(title=mark("Sum"), site=f"{stack}.blocks.0.hook_resid_pre", rows=rows)
+        yield Panel(name="sum", site=f"{stack}.blocks.0.hook_resid_pre", rows=rows)
     is_memory = stack == "encoder" and config.has_decoder
     has_final_norm = config.has_final_norm and config.norm != "none"
     n_layers = ATTENTIONS[stack].n_layers(config)
@@ -153,13 +152,13 @@ def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
         for sublayer in sublayers(config, stack):
             yield replace(_core_of(stack, layer, sublayer.name), group=block)
         is_last = layer == n_layers - 1 and is_memory and not has_final_norm
-        title = mark("Memory (M)") if is_last else mark("Output")
-        yield Panel(title=title, site=ends[str(layer)], rows=rows, group=block, opens=block)
+        name = "memory" if is_last else "output"
+        yield Panel(name=name, site=ends[str(layer)], rows=rows, group=block, opens=block)
     if has_final_norm:
-        title = mark("Memory (M)") if is_memory else mark("Final norm")
-        yield Panel(title=title, site=f"{stack}.ln_final.hook_normalized", rows=rows)
+        name = "memory" if is_memory else "final norm"
+        yield Panel(name=name, site=f"{stack}.ln_final.hook_normalized", rows=rows)
     if config.unembed and not is_memory:
-        yield Panel(title=mark("Logits"), site="hook_logits", rows=rows)
+        yield Panel(name="logits", site="hook_logits", rows=rows)
 
 
 def _core_of(stack: str, layer: int, part: str) -> Panel:
@@ -167,10 +166,10 @@ def _core_of(stack: str, layer: int, part: str) -> Panel:
     if part == "mlp":
         block = str(Zoom(stack=stack, layer=layer))
         site = f"{stack}.blocks.{layer}.mlp.hook_post"
-        return Panel(title=mark("FFN"), site=site, rows=side_of(stack), opens=block)
+        return Panel(name=part, site=site, rows=side_of(stack), opens=block)
     zoom = Zoom(stack=stack, layer=layer, part=part)
     return Panel(
-        title=mark("Cross-attention") if part == "cross_attn" else mark("Self-attention"),
+        name=part,
         site=_kind(zoom).site(layer),
         shape="heads",
         rows=_kind(zoom).queries_from,
@@ -188,16 +187,15 @@ def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
     stack, layer = zoom.stack, zoom.layer
     rows, block = side_of(stack), f"{stack}.blocks.{layer}"
     is_pre = config.norm_position == "pre"
-    yield Panel(title=mark("Input"), site=f"{block}.hook_resid_pre", rows=rows)
+    yield Panel(name="input", site=f"{block}.hook_resid_pre", rows=rows)
     for sublayer in sublayers(config, stack):
-        norm = Panel(title=mark("Norm"), site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
+        norm = Panel(name="norm", site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
         has_norm = is_normalized(config, blueprint_of(config).boxes[f"{zoom}.{sublayer.norm}"])
         if has_norm and is_pre:
             yield norm
         yield _core_of(stack, layer, sublayer.name)
-        added = mark("FFN output") if sublayer.name == "mlp" else mark("Attention output")
-        yield Panel(title=added, site=f"{block}.{sublayer.adds}", rows=rows)
-        yield Panel(title=mark("Add"), site=f"{block}.{sublayer.sum}", rows=rows)
+        yield Panel(name=sublayer.adds.rpartition("hook_")[2], site=f"{block}.{sublayer.adds}", rows=rows)
+        yield Panel(name="add", site=f"{block}.{sublayer.sum}", rows=rows)
         if has_norm and not is_pre:
             yield norm
 
@@ -205,12 +203,8 @@ def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
 def _attention(zoom: Zoom) -> Iterator[Panel]:
     """Yield the panels of an attention: queries, keys and values of all heads, their patterns, z, and the output."""
     kind, layer = _kind(zoom), zoom.layer
-    for stem, title, side in (
-        ("hook_q", mark("Queries"), kind.queries_from),
-        ("hook_k", mark("Keys"), kind.keys_from),
-        ("hook_v", mark("Values"), kind.keys_from),
-    ):
-        yield Panel(title=title, site=kind.site(layer, stem), shape="head vectors", rows=side)
+    for name, side in (("q", kind.queries_from), ("k", kind.keys_from), ("v", kind.keys_from)):
+        yield Panel(name=name, site=kind.site(layer, f"hook_{name}"), shape="head vectors", rows=side)
     yield _core_of(zoom.stack, layer, zoom.part)
-    yield Panel(title="z", site=kind.site(layer, "hook_z"), shape="head vectors", rows=kind.queries_from)
-    yield Panel(title=mark("Attention output"), site=kind.site(layer, "hook_attn_out"), rows=kind.queries_from)
+    yield Panel(name="z", site=kind.site(layer, "hook_z"), shape="head vectors", rows=kind.queries_from)
+    yield Panel(name="attn_out", site=kind.site(layer, "hook_attn_out"), rows=kind.queries_from)

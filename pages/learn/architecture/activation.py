@@ -14,6 +14,7 @@ from headlight.figures.architecture.activation import activation_figure
 from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
+from pages.learn.architecture.shape_words import SHAPES
 from pages.learn.architecture.labels import name_of
 from pages.shared import export, prose
 from pages.shared.recipe import Print, named, script
@@ -45,7 +46,7 @@ def show(data: ArchitectureData) -> None:
         view_fields.SITE.selectbox(
             say("Activation"),
             [*results],
-            name=lambda name: f"{say(results[name].what)} · {name.rpartition('.')[2]}",
+            name=lambda name: f"{say(SHAPES[results[name].name])} · {name.rpartition('.')[2]}",
             shown=site,
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
@@ -71,7 +72,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         shown.cells,
         seen["tokens"],
         title=name_of(data.card.config, data.box),
-        subtitle=say(stage.what),
+        subtitle=say(SHAPES[stage.name]),
         rows=shown.rows,
         columns=shown.columns,
         n_columns=shown.n_columns,

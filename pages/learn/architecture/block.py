@@ -10,6 +10,7 @@ from headlight.analysis.blueprint.weights import weights_of
 from pages.learn.architecture import activation, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of, parameters_in_words, shape_in_words, table
+from pages.learn.architecture.shape_words import SHAPES
 from pages.learn.architecture.words import does, sources
 from pages.shared import prose
 from transformer_core.errors import HeadlightError, mark
@@ -56,7 +57,7 @@ def _shapes(data: ArchitectureData) -> None:
         site = stage.site.removeprefix(f"{box.module}.") if stage.is_hook_point else ""
         rows.append(
             [
-                prose.markup("<div>{}</div><code>{}</code>", say(stage.what), site),
+                prose.markup("<div>{}</div><code>{}</code>", say(SHAPES[stage.name]), site),
                 prose.markup("<div class='hl-arch-axes'>{}</div>", prose.each("<span>{}</span>", stage.axes)),
                 shape_in_words(in_numbers(stage.axes, numbers)),
             ]

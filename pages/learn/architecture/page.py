@@ -36,7 +36,7 @@ CUT = mark("This text is long: only its first {n} tokens are captured.")
 
 SHAPES = """
 for stage in stages(model.config, box):
-    print(stage.what, stage.axes, in_numbers(stage.axes, numbers), stage.site)
+    print(stage.name, stage.axes, in_numbers(stage.axes, numbers), stage.site)
 for weight in weights_of(model.config)[box.name]:
     print(weight.name, weight.shape, weight.n_parameters)
 """

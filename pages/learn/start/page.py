@@ -43,7 +43,7 @@ BEYOND = mark("There is no blank among the tokens shown here.")
 CODE = """
 for lane in lanes_of(model.config, zoom):
     for panel in lane.panels:
-        print(panel.title, panel.site, captured.values(panel.site).shape)
+        print(panel.name, panel.site, captured.values(panel.site).shape)
 """
 
 

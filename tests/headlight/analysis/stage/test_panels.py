@@ -76,10 +76,10 @@ def test_in_a_block_each_sum_is_what_was_read_and_what_the_sub_layer_gave(variat
         values = {panel.site: captured.values(panel.site) for panel in shown}
         stream = values[shown[0].site]
         for before, panel in pairwise(shown):
-            if panel.title == "Add":
+            if panel.name == "add":
                 stream = stream + values[before.site]
                 np.testing.assert_allclose(values[panel.site], stream, atol=1e-5)
-            elif panel.title == "Norm" and config.norm_position == "post":
+            elif panel.name == "norm" and config.norm_position == "post":
                 stream = values[panel.site]
 
 

@@ -196,7 +196,7 @@ def test_the_first_view_is_drawn_without_torch():
 def test_of_a_large_vocabulary_the_highest_logits_are_drawn_and_called_that(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stage, "MOST_COLUMNS", 10)
     values = np.random.default_rng(1).normal(size=(4, 50)).astype(np.float32)
-    panel = Panel(title="Logits", site="hook_logits", rows="target")
+    panel = Panel(name="logits", site="hook_logits", rows="target")
     payload = stage._panel(panel, values)
     assert payload["size"] == [4, 10] and payload["title"] == "Logits (highest 10)"
     drawn = np.frombuffer(stage._numbers(panel, values), dtype="<f4").reshape(4, 10)

@@ -27,6 +27,28 @@ MOST_COLUMNS = 4096  # of a panel: of more logits the highest are drawn
 STACKS = {"encoder": mark("Encoder"), "decoder": mark("Decoder")}
 BLOCKS = {"encoder": mark("Encoder block {layer}"), "decoder": mark("Decoder block {layer}")}
 PARTS = {"self_attn": mark("Self-attention"), "cross_attn": mark("Cross-attention")}
+PANELS = {
+    "token": mark("Embedding"),
+    "position": mark("Positions"),
+    "segment": mark("Segment"),
+    "sum": mark("Sum"),
+    "memory": mark("Memory (M)"),
+    "output": mark("Output"),
+    "final norm": mark("Final norm"),
+    "logits": mark("Logits"),
+    "mlp": mark("FFN"),
+    "cross_attn": mark("Cross-attention"),
+    "self_attn": mark("Self-attention"),
+    "input": mark("Input"),
+    "norm": mark("Norm"),
+    "mlp_out": mark("FFN output"),
+    "attn_out": mark("Attention output"),
+    "add": mark("Add"),
+    "q": mark("Queries"),
+    "k": mark("Keys"),
+    "v": mark("Values"),
+    "z": "z",
+}
 HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # of stems; else signed
 
 
@@ -138,7 +160,7 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
     allowed = values[np.isfinite(values)]
     n_heads = 1 if panel.shape == "vectors" else len(values)  # of keys and values there may be fewer
     columns = _columns(panel, values)
-    title = say(panel.title)
+    title = say(PANELS[panel.name])
     if columns is not None:
         title = say("{title} (highest {n:,})", title=title, n=len(columns))
         values = values[:, columns]
