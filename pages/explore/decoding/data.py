@@ -241,7 +241,7 @@ class DecodingData:
         """Return the attention at a step, or at this one, for the next token; None if there is none."""
         from transformer_core.decoding.attention_rows import attention_weights
 
-        prediction = self.prediction if step is None else step.prediction
+        prediction = self.prediction if step in (None, self.at) else step.prediction
         return None if prediction is None else attention_weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.writing import Looked, Token, sent_at, writing
+from pages.explore.decoding.components.writing import Token, sent_at, writing
 from pages.explore.decoding.data import DecodingData
 
 if TYPE_CHECKING:
@@ -27,23 +27,15 @@ def show(data: DecodingData) -> None:
         output=_tokens(data),
         n_given=len(data.given),
         at=data.n_written,
-        weights_source=data.weights("cross") if has_encoder else None,
-        weights_output=data.weights("decoder"),
-        aim_source=data.who("cross") if has_encoder else "",
-        aim_output=data.who("decoder"),
+        looked={
+            n: (data.weights("cross", step) if has_encoder else None, data.weights("decoder", step))
+            for n, step in ({data.n_written: data.at} | data.around(N_NEARBY)).items()
+        },
+        aims=(data.who("cross") if has_encoder else "", data.who("decoder")),
         ended=replace(data, at=data.branch[-1]).ended if data.branch else data.ended,
         key=KEY,
-        nearby=_nearby(data),
         on_at=_on_at,
     )
-
-
-def _nearby(data: DecodingData) -> dict[int, Looked]:
-    """Return the attention at the steps around this one, as far as they are written."""
-    return {
-        n: (data.weights("cross", step) if data.source_labels else None, data.weights("decoder", step))
-        for n, step in data.around(N_NEARBY).items()
-    }
 
 
 def _on_at() -> None:

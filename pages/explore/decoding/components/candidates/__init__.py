@@ -12,6 +12,8 @@ from pages.components.sampling import NextTokenDistribution, distribution_payloa
 from pages.shared.view.fields import sent
 from transformer_core.decoding.settings import Sampling
 
+N_MOST = 40  # tokens that have bars beside the next one, twelve of them at once and the others on request
+
 
 def candidates(
     distribution: NextTokenDistribution,
@@ -22,8 +24,6 @@ def candidates(
     key: str,
     on_token: Callable[[], None],
     on_sampling: Callable[[], None],
-    n_most: int = 40,
-    height: int | None = None,
 ) -> None:
     """Bars for the most probable tokens, by the model itself and by the settings, under sliders for the settings.
 
@@ -38,18 +38,15 @@ def candidates(
         key: the component's key.
         on_token: called before the run in which `sent_token` gives the token that a person wants written instead.
         on_sampling: called before the run in which `sent_sampling` gives the settings that a person wants.
-        n_most: this many tokens have bars, twelve of them at once and the others when asked for; and the next one.
-        height: px; None: as high as it needs to be for twelve tokens.
 
     Raises:
         ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
     """
-    shown, scores = zip(*(distribution_payload(one, label, n_most) for one in (distribution, *nearby)), strict=True)
+    shown, scores = zip(*(distribution_payload(one, label, N_MOST) for one in (distribution, *nearby)), strict=True)
     header = {
         "distributions": shown,
         "nTokens": len(distribution.scores),
         "sampling": sampling_payload(key, sampling),
-        "height": height,
     }
     component(__file__, "candidates", isolated=True)(
         key=key,

@@ -34,14 +34,12 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  const { root } = view;
   const { header, rest } = unpack(data);
   const scores = new Float32Array(rest.slice().buffer);
   const { nTokens } = header;
   const scoresOf = (i) => scores.subarray(i * nTokens, (i + 1) * nTokens);
   const distributions = header.distributions.map((distribution, i) => ({ ...distribution, scores: scoresOf(i) }));
   Object.assign(view, { distributions, send });
-  root.style.height = header.height === null ? "" : `${header.height}px`;
   view.held = inWords(header.sampling.value);
   if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
   show(view, distributions[0]);

@@ -6,7 +6,6 @@ What a person asks for comes back as a trigger of the component's key, for one r
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -46,35 +45,28 @@ def writing(
     output: Sequence[Token],
     n_given: int,
     at: int,
-    weights_source: Weights,
-    weights_output: Weights,
-    aim_source: str,
-    aim_output: str,
+    looked: Mapping[int, Looked],
+    aims: tuple[str, str],
     ended: str | None,
     key: str,
     on_at: Callable[[], None],
-    nearby: Mapping[int, Looked] = MappingProxyType({}),
-    height: int | None = None,
 ) -> None:
-    """Two lines of tokens, the source and the output, and the player that goes along the output or has it written on.
+    """Two lines of tokens, the source and the output, and the player that steps along the output or continues it.
 
-    Chips are colored by their probability; the last one of this step is outlined, and what was written after it is
-    faint. A bar over each token says how much the model looks at it in order to say what comes next.
+    Chips are colored by their probability; the last one of this step is outlined, and tokens after it are faint. A bar
+    over each token shows how much the next token attends to it.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
         output: all tokens of the branch, the given ones first, and those after the selected step last.
         n_given: how many of them are given; one at least.
         at: how many were written at the selected step; 0: none yet.
-        weights_source: the attention at this step, in [0, 1]; None: nothing is drawn.
-        weights_output: likewise over the given tokens and the written ones of this step.
-        aim_source: whose weights they are, "cross-attention L1.H3".
-        aim_output: likewise for the output.
+        looked: the attention by how many tokens were written, in [0, 1], over the given tokens and those written by
+            then: at the selected step, and at others that are shown at once when a person steps to them.
+        aims: whose weights they are, over the source and over the output: "cross-attention L1.H3".
         ended: why nothing can be written after the last token of `output`, in a sentence; None where it can.
         key: the component's key.
-        on_at: called before the run in which `sent_at` gives a step, be it written or not.
-        nearby: the weights of other steps, by how many tokens were written: a step there shows them at once.
-        height: px; None: as much as two lines and the player need, and never less at a step.
+        on_at: called before the run in which `sent_at` gives a step, which may not have been written yet.
 
     Raises:
         ValueError: counts, labels and weights do not fit together.
@@ -84,7 +76,7 @@ def writing(
             f"There are {len(output)} tokens, {n_given} of them given and {at} written at this step; "
             "give at least one given token, and no step beyond the last token."
         )
-    steps = {at: (weights_source, weights_output)} | {n: sides for n, sides in nearby.items() if n != at}
+    steps = {at: looked[at], **looked}
     rows = [_sides(sides, len(source), n_given + n) for n, sides in steps.items()]
     labels, table = _table(output)
     header = {
@@ -98,11 +90,10 @@ def writing(
             {"n": n, "source": len(of_source), "output": len(of_output)}
             for n, (of_source, of_output) in zip(steps, rows, strict=True)
         ],
-        "aims": {"source": aim_source, "output": aim_output},
+        "aims": dict(zip(("source", "output"), aims, strict=True)),
         "ended": ended,
         "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
         "hue": KEY,
-        "height": height,
     }
     numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)]).astype("<f4")
     component(__file__, "writing", isolated=True)(key=key, data=packed(header, numbers.tobytes()), on_at_change=on_at)

@@ -22,11 +22,9 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  const { root } = view;
   view.send = send;
   const former = view.header;
   const isHeard = take(view, data);
-  root.style.height = view.header.height === null ? "" : `${view.header.height}px`;
   nameParts(view);
   if (former?.source.join("\n") !== view.header.source.join("\n")) fillSource(view);
   fillOutput(view);

@@ -30,8 +30,7 @@ def attention_lines(
     chosen: tuple[int | None, int | None] = (None, None),
     generated_from: int | None = None,
     key: str,
-    height: int | None = None,
-    on_cell: Callable[[], None] | None = None,
+    on_cell: Callable[[], None],
 ) -> None:
     """Queries on the left, keys on the right, and a curve for each weight: the stronger, the more opaque.
 
@@ -53,9 +52,8 @@ def attention_lines(
         generated_from: the first place of the whole text that the model wrote itself, with a dotted line above it on
             both sides; None: it wrote none.
         key: the component's key.
-        height: px; None: that of the stage.
         on_cell: called before the run in which the `SharedValue` of this key and "cell" hears which are kept:
-            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None. None: not reported.
+            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None.
 
     Raises:
         ValueError: patterns, masks, names, hues and labels do not fit together.
@@ -82,9 +80,6 @@ def attention_lines(
         "hues": hues,
         "chosen": SharedValue(key, "cell").payload(dict(zip(("query", "key"), chosen, strict=True))),
         "generatedFrom": generated_from,
-        "height": height,
-        "tells": on_cell is not None,
     }
     weights = b"".join(fine_levels(*head).astype("<u2").tobytes() for head in zip(patterns, masks, strict=True))
-    text = {"on_cell_change": on_cell} if on_cell else {}
-    component(__file__, "lines", isolated=True)(key=key, data=packed(header, weights), **text)
+    component(__file__, "lines", isolated=True)(key=key, data=packed(header, weights), on_cell_change=on_cell)

@@ -26,15 +26,13 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  const { root } = view;
   const { header, rest } = unpack(data);
   const former = view.header;
   const weights = new Uint16Array(rest.slice().buffer);
   Object.assign(view, { header, weights, nQueries: header.query.length, nKeys: header.key.length });
   view.steps = sortCurves(weights);
   view.strongest = findStrongest(view);
-  view.send = (message) => header.tells && send("cell", message);
-  root.style.height = header.height === null ? "" : `${header.height}px`;
+  view.send = (message) => send("cell", message);
   const isSame =
     former?.generatedFrom === header.generatedFrom &&
     SIDES.every((side) => former[side].join("\n") === header[side].join("\n"));

@@ -210,7 +210,7 @@ test("a token is chosen by a click or by Enter, at the step that is shown, and t
 test("a step that is shown elsewhere is shown here at once where it is there, with its own name and version", () => {
   const other = [...LOGITS].reverse();
   const nearby = [usual({ n: 4, name: "at 4" }), usual({ logits: other, next: 0, n: 5, name: "at 5" })];
-  const candidates = shown(show, "candidates", data(nearby, { height: 333 }));
+  const candidates = shown(show, "candidates", data(nearby));
   const name = () => candidates.root.getAttribute("aria-label");
   assert.equal(name(), "Next-token distribution at 4");
   shownStep.send(5);

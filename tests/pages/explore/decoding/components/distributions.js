@@ -23,8 +23,8 @@ export function distribution({ logits, penalties = {}, next = null, nMost = 40, 
   return { said: { nWritten: n, rows, n: nRows, entropy, next, name, version }, scores: order.map((token) => scores[token]) };
 }
 
-export function data(distributions, { sampling = OFF, revision = 0, height = null } = {}) {
+export function data(distributions, { sampling = OFF, revision = 0 } = {}) {
   const nTokens = distributions[0].scores.length;
-  const header = { distributions: distributions.map(({ said }) => said), nTokens, sampling: { revision, value: sampling }, height };
+  const header = { distributions: distributions.map(({ said }) => said), nTokens, sampling: { revision, value: sampling } };
   return packed(header, Float32Array.from(distributions.flatMap(({ scores }) => scores)));
 }

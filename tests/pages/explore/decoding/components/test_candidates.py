@@ -52,7 +52,6 @@ def show() -> None:
         key="candidates",
         on_token=lambda: None,
         on_sampling=lambda: None,
-        height=400,
     )
 
 
@@ -65,7 +64,7 @@ def test_a_distribution_is_sent_with_those_nearby_and_the_settings_that_hold():
     expected, of_one = payload()
     assert header["distributions"] == [expected, expected | {"nWritten": 3, "entropy": 1.5}]
     np.testing.assert_array_equal(scores, [*of_one, *of_one])
-    assert (header["nTokens"], header["height"]) == (100, 400)
+    assert header["nTokens"] == 100
     assert header["sampling"]["value"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
 
 

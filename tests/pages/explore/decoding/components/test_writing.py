@@ -27,10 +27,8 @@ def three_tokens() -> dict[str, Any]:
         ],
         "n_given": 1,
         "at": 1,
-        "weights_source": np.array([0.5, 0.25, 0.25]),
-        "weights_output": np.array([0.125, 0.875], dtype=np.float32),
-        "aim_source": "cross-attention L1.H3",
-        "aim_output": "decoder self-attention L1.H3",
+        "looked": {1: (np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.875], dtype=np.float32))},
+        "aims": ("cross-attention L1.H3", "decoder self-attention L1.H3"),
         "ended": None,
         "key": "writing",
         "on_at": lambda: None,
@@ -42,8 +40,9 @@ def show() -> None:
     from pages.explore.decoding.components.writing import writing
     from tests.pages.explore.decoding.components.test_writing import three_tokens
 
-    here = tuple(three_tokens()[f"weights_{side}"] for side in ("source", "output"))
-    writing(**three_tokens(), height=400, nearby={0: (here[0][::-1], here[1][:1]), 1: here})
+    given = three_tokens()
+    source, output = given["looked"][1]
+    writing(**given | {"looked": {0: (source[::-1], output[:1]), 1: (source, output)}})
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
@@ -71,7 +70,7 @@ def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow()
     assert header["steps"] == [{"n": 1, "source": 3, "output": 2}, {"n": 0, "source": 3, "output": 1}]
     assert (header["nGiven"], header["at"]["value"], header["nOutput"]) == (1, 1, 3)
     assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
-    assert (header["ended"], header["height"]) == (None, 400)
+    assert header["ended"] is None
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
@@ -92,8 +91,8 @@ def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
     [
         ({"n_given": 0}, "3 tokens, 0 of them given and 1 written"),
         ({"at": 3}, "3 tokens, 1 of them given and 3 written"),
-        ({"weights_source": np.ones(2)}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
-        ({"at": 2}, r"3 tokens of the output to look at, but weights of shape \(2,\)"),
+        ({"looked": {1: (np.ones(2), None)}}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
+        ({"looked": {1: (None, np.ones(3))}}, r"2 tokens of the output to look at, but weights of shape \(3,\)"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], message: str):

@@ -25,13 +25,13 @@ function table(tokens) {
 }
 
 /** looked: by step, [weights over the source, weights over the output]; the selected step comes first. */
-export function data({ source = [], tokens, nGiven, at, revision = 0, looked = {}, ended = null, height = null, aims }) {
+export function data({ source = [], tokens, nGiven, at, revision = 0, looked = {}, ended = null, aims }) {
   const { labels, numbers } = table(tokens);
   const steps = [at, ...Object.keys(looked).map(Number).filter((n) => n !== at)].map((n) => [n, looked[n] ?? [[], []]]);
   const header = {
     ...{ labels, kinds: KINDS, source, nOutput: tokens.length, nGiven, at: { revision, value: at } },
     steps: steps.map(([n, [ofSource, ofOutput]]) => ({ n, source: ofSource.length, output: ofOutput.length })),
-    ...{ aims: aims ?? { source: "cross-attention", output: "self-attention" }, ended, shades: SHADES, hue: "#445566", height },
+    ...{ aims: aims ?? { source: "cross-attention", output: "self-attention" }, ended, shades: SHADES, hue: "#445566" },
   };
   return packed(header, Float32Array.from([...numbers, ...steps.flatMap(([, sides]) => sides.flat())]));
 }

@@ -28,7 +28,7 @@ function data(weights, { chosen: [query, key] = [null, null], revision = 0, ...m
   const names = NAMES.slice(0, weights.length);
   const header = {
     ...{ query: QUERIES, key: KEYS, first: FIRST, titles: { query: "target", key: "source" }, colors: { query: "#112233", key: "#445566" } },
-    ...{ names, hues: HUES.slice(0, weights.length), chosen, generatedFrom: null, border: { query: null, key: null }, height: null, tells: true, ...more },
+    ...{ names, hues: HUES.slice(0, weights.length), chosen, generatedFrom: null, border: { query: null, key: null }, ...more },
   };
   return packed(header, Uint16Array.from(weights.flat(2)));
 }

@@ -31,7 +31,7 @@ def show() -> None:
     from pages.explore.heads.components.lines import attention_lines
     from tests.pages.explore.heads.components.test_lines import causal_heads
 
-    attention_lines(**causal_heads(), first_key=4, chosen=(None, 2), height=300, key="lines", on_cell=lambda: None)
+    attention_lines(**causal_heads(), first_key=4, chosen=(None, 2), key="lines", on_cell=lambda: None)
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
@@ -52,12 +52,12 @@ def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert header["names"] == ["L0.H1", "L2.H0"]
     assert header["chosen"]["value"] == {"query": None, "key": 2}
-    assert (header["height"], header["tells"], header["first"]) == (300, True, {"query": 0, "key": 4})
+    assert header["first"] == {"query": 0, "key": 4}
 
 
 def test_what_does_not_fit_together_is_refused():
     heads = causal_heads()
     with pytest.raises(ValueError, match="2 patterns, 2 masks, 2 names and 1 hues"):
-        attention_lines(**heads | {"hues": ["#5F6CD7"]}, key="lines")
+        attention_lines(**heads | {"hues": ["#5F6CD7"]}, key="lines", on_cell=lambda: None)
     with pytest.raises(ValueError, match="2 query labels and 3 key labels, but a pattern or mask of 3 by 3"):
-        attention_lines(**heads | {"query_tokens": ["The", "<b>"]}, key="lines")
+        attention_lines(**heads | {"query_tokens": ["The", "<b>"]}, key="lines", on_cell=lambda: None)
