@@ -5,11 +5,10 @@ a restarted app finds every experiment unchanged. One runs at a time; the others
 """
 
 import re
-import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,14 +49,8 @@ def _name(kind: ExperimentKind, text: str) -> str:
     return text
 
 
-POSITIONS = Field(
-    "positions", "experiment", "", partial(_name, "positions")
-)  # belongs to the fields of the Positions page
-MASKS = Field("masks", "experiment", "", partial(_name, "masks"))  # belongs to the fields of the Masks page
-FIELDS: Mapping[ExperimentKind, Field] = {
-    "positions": POSITIONS,
-    "masks": MASKS,
-}  # which experiment a page shows; "": the last
+POSITIONS, MASKS = (Field(page, "experiment", "", partial(_name, page)) for page in ("positions", "masks"))
+FIELDS: Mapping[ExperimentKind, Field] = {"positions": POSITIONS, "masks": MASKS}  # "": the last experiment is shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +87,8 @@ def find(name: str) -> Experiment | None:
         status = directory.standing(has_begun=True)
     except RunError as error:
         return Experiment(name=name, path=place, state="failed", reason=error.message)
-    if status is None:
-        return Experiment(name=name, path=place, state="starting", request=directory.request)
-    return Experiment(
-        name=name,
-        path=place,
-        state=status.state,
-        step=status.step,
-        reason=status.reason,
-        request=directory.request,
-    )
+    starting = Experiment(name=name, path=place, state="starting", request=directory.request)
+    return replace(starting, state=status.state, step=status.step, reason=status.reason) if status else starting
 
 
 def shown(kind: ExperimentKind) -> Experiment | None:
@@ -131,7 +116,7 @@ def start(request: ExperimentRequest) -> None:
             "{n} experiments are already queued on this machine; wait until one has finished", n=MOST_WAITING
         )
     _forget_oldest()
-    name = _free_name(request.kind)
+    name = runs.first_free(folder(), f"{request.kind}-{time.strftime('%Y%m%d-%H%M%S')}")
     path = folder() / name
     owners.claim(path)
     waits = bool(at_work()) or not n_free(LINE, AT_ONCE)
@@ -166,8 +151,7 @@ def reading_recipe(experiment: Experiment) -> Expression:
 
     assert experiment.request is not None, "measurements have a request"
     records = records_of(experiment.path, "metrics.jsonl")
-    reading: Expression = named("reading", call(read_experiment, records, experiment.request.variants))
-    return reading
+    return named("reading", call(read_experiment, records, experiment.request.variants))
 
 
 def in_words(experiment: Experiment) -> dict[str, str]:
@@ -180,16 +164,12 @@ def seconds_for(request: ExperimentRequest) -> float:
     pace = _USUAL_PACE
     for name in _names(request.kind)[:_PACE_OF]:
         experiment = find(name)
-        if (
-            experiment is None
-            or experiment.state != "finished"
-            or experiment.request is None
-            or experiment.request.task != request.task
-        ):
+        before = experiment.request if experiment and experiment.state == "finished" else None
+        if experiment is None or before is None or before.task != request.task:
             continue
         with suppress(RunError):
             seconds = max((float(line["seconds"]) for line in records(experiment) if "seconds" in line), default=0.0)
-            pace = seconds / (experiment.request.steps * len(experiment.request.variants))
+            pace = seconds / (before.steps * len(before.variants))
             break
     return request.steps * len(request.variants) * pace
 
@@ -215,13 +195,6 @@ def _starting(place: Path) -> Experiment | None:
     return None
 
 
-def _free_name(kind: ExperimentKind) -> str:
-    """Return a name that no experiment has: its kind, and when it is started."""
-    plain = f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
-    taken = {path.name for path in folder().glob("*")} | {started.run.name for started in runs.launcher().started()}
-    return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
-
-
 def _forget_oldest() -> None:
     """Delete the oldest experiments that have ended, so that the new one is one of as many as are kept."""
     names = sorted([*_names("positions"), *_names("masks")], key=_when)
@@ -229,8 +202,5 @@ def _forget_oldest() -> None:
     for experiment in ended[: max(0, len(ended) - MOST_KEPT + 1)]:
         with suppress(OSError, HeadlightError):
             runs.launcher().forget(experiment.path)
-            gone = experiment.path.with_name(f".{experiment.name}.deleted")
-            experiment.path.rename(gone)
-            owners.forget(experiment.path)
-            shutil.rmtree(gone)
+            runs.remove(experiment.path)
             forget_log(folder() / ".logs" / f"{experiment.name}.log")

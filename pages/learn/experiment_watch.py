@@ -1,18 +1,20 @@
-"""An experiment that is watched: how it stands, its curves while they grow, and what its page draws beside them."""
+"""An experiment: what a page tries, its state, its curves while they grow, and what the page draws beside them."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from headlight.experiments.experiment import ExperimentRequest
+from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
 from pages.components.figures import live_figure
 from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
-from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import code_expander, owners, prose, ticking
+from pages.shared import code_expander, owners, prose, runs, ticking
 from pages.shared.recipe import Expression
 from pages.shared.run_figures import curve_files
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
@@ -21,14 +23,30 @@ if TYPE_CHECKING:
     from headlight.analysis.training.experiment_reading import ExperimentReading
 
 TICK = 1.0  # seconds between two looks at an experiment that is at work
-STATES = {  # in words, and the color of the badge
-    "starting": (mark("starting"), "gray"),
-    "queued": (mark("waiting"), "gray"),
-    "running": (mark("training"), "primary"),
-    "stopped": (mark("stopped"), "orange"),
-    "finished": (mark("finished"), "green"),
-    "failed": (mark("failed"), "red"),
+NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run
+TASK_NAMES = {
+    "reverse": mark("Reverse letters"),
+    "copy": mark("Copy letters"),
+    "sort": mark("Sort letters"),
+    "dates": mark("Reformat dates"),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laboratory:
+    """What one page tries."""
+
+    kind: ExperimentKind
+    variants: Mapping[str, str]  # all that may be tried, as they are called
+    variants_title: str
+    draw: Callable[[Experiment, "ExperimentReading"], None]  # drawn beside the curves
+    look_for: Callable[[ExperimentRequest], str]
+    remarks: Callable[[ExperimentRequest], str]  # what must be known to read the numbers right
+    has_held_out_losses: bool = False
+
+    def names(self, request: ExperimentRequest) -> dict[str, str]:
+        """Return the names of an experiment's variants, in their order, in the reader's language."""
+        return {variant: say(self.variants[variant]) for variant in request.variants}
 
 
 def watch(laboratory: Laboratory, experiment: Experiment) -> None:
@@ -52,7 +70,7 @@ def watch(laboratory: Laboratory, experiment: Experiment) -> None:
 
 def _head(laboratory: Laboratory, experiment: Experiment) -> None:
     """Say which experiment it is, how it stands and how far it is."""
-    words, color = STATES[experiment.state]
+    words, color = runs.STATES[experiment.state]
     request, is_chosen = experiment.request, experiment_runs.FIELDS[laboratory.kind].value == experiment.name
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-head-{laboratory.kind}"

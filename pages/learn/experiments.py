@@ -14,7 +14,7 @@ from headlight.experiments.experiment import (
     ExperimentRequest,
 )
 from pages.learn import experiment_runs, experiment_watch
-from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
+from pages.learn.experiment_watch import NOTE, TASK_NAMES, Laboratory
 from pages.shared import prose, runs
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.figures import isolate
-from pages.shared import answer, continuing, models, prose, readings
+from pages.shared import answer, models, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
@@ -153,7 +153,7 @@ def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":
     )
     with st.spinner(prose.plain(loading), show_time=True):
         models.load(card.path, card.version, view.device, view.precision)
-    continuing.settle(card, view.source(card, is_changed=is_changed))
+    answer.settle(card, view.source(card, is_changed=is_changed))
     with st.spinner(say("Reading the text …"), show_time=True):
         return readings.current(card, is_changed=is_changed)
 
@@ -213,7 +213,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
             say("The target is long: only its first {n} tokens were read.", n=model_run.target_left_out.start)
         )
     is_cut = model_run.architecture == "encoder_decoder" and not model_run.is_complete and not model_run.not_finite
-    if is_cut and not continuing.is_awaited():
+    if is_cut and not answer.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if not model_run.has_mask and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads ____ literally."))

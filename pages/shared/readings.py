@@ -98,8 +98,7 @@ def run(source: Source, text: Given, target: str | None, most: int = MAX_TOKENS)
     """Read a text with the model's change, of this many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
     most = min(most, max_tokens(value_of(loaded[0]).config))
-    model_run: ModelRun = value_of(source.forward(call_of(loaded, source, text, target, most)))
-    return model_run
+    return value_of(source.forward(call_of(loaded, source, text, target, most)))
 
 
 def picture_side(model_run: "ModelRun") -> int:

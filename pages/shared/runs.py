@@ -150,7 +150,12 @@ def _is_request(values: Mapping[str, Any] | None) -> bool:
 def free_name(wanted: str) -> str:
     """Return a name for a new run, like the wanted one, that no other run has."""
     plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "run"
-    taken = {path.name for path in folder().glob("*")} | {started.run.name for started in launcher().started()}
+    return first_free(folder(), plain)
+
+
+def first_free(place: Path, plain: str) -> str:
+    """Return a name, with a number if need be, that no folder there has, and none that was started."""
+    taken = {path.name for path in place.glob("*")} | {started.run.name for started in launcher().started()}
     return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
 
 
@@ -257,17 +262,26 @@ def delete(run: Run) -> None:
     if now is not None and now.is_at_work:
         raise RunError("{run} is training; stop it first", run=run.name)
     try:
-        gone = run.path.with_name(f".{run.name}.deleted")
-        shutil.rmtree(gone, ignore_errors=True)
-        run.path.rename(gone)
-        owners.forget(run.path)
-        shutil.rmtree(gone)
+        remove(run.path)
     except OSError as error:
         raise RunError(
             "{run} cannot be deleted ({error}); check the permissions of its folder",
             run=run.name,
             error=reason(error),
         ) from error
+
+
+def remove(path: Path) -> None:
+    """Delete a folder as a whole: nobody finds it half deleted.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    gone = path.with_name(f".{path.name}.deleted")
+    shutil.rmtree(gone, ignore_errors=True)
+    path.rename(gone)
+    owners.forget(path)
+    shutil.rmtree(gone)
 
 
 def directory(run: Run) -> "RunDirectory":

@@ -1,4 +1,4 @@
-"""What the server does around the pages: security headers, plotly.js at an address, the first model loaded ahead."""
+"""What the server does around the pages: security headers, preloaded files, the first model loaded ahead."""
 
 import asyncio
 import gc
@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.components import modules
-from pages.shared import downloads, health, owners, preloads, private_streamlit, prose, style
+from pages.shared import downloads, health, owners, private_streamlit, prose, style
 from pages.shared.view import locale
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -75,6 +75,16 @@ _FIRST_PATH: "Future[str]" = Future()  # that a browser asked for
 _PLOTLY_IS_ASKED_FOR = Event()  # so the browser has drawn the stage, or shows another page
 
 logger = logging.getLogger("headlight")
+ROUTES = [
+    Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")),
+    modules.ROUTE,
+    downloads.ROUTE,
+]
+_STREAMLIT = (Path(st.__file__).parent / "static").resolve()  # as the modules that are found by their imports
+_CHUNKS = ("BidiComponent", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextInput")  # of what every page has
+_STAGE = modules.PAGES / "learn/start/components/stage/stage.js"
+_IMPORTED = re.compile(r'\b(?:from|import) ?"(\.[^"]+\.js)"')
+_STYLES = re.compile(r'"(\.[^"]+\.css)"')
 
 
 class Doorkeeper:
@@ -149,7 +159,7 @@ class FrontPage:
 
     def _page(self, language: str | None) -> HTMLResponse:
         """Return the page; of Start, the language that it is read in is given."""
-        first, last = (NOW, "") if language is None else ("", preloads.links(language) + LATER)
+        first, last = (NOW, "") if language is None else ("", links(language) + LATER)
         text = self.text.replace("<head>", f"<head>{HEAD}{first}", 1).replace("</head>", f"{last}</head>", 1)
         return HTMLResponse(text, headers={"cache-control": "no-cache"})
 
@@ -167,11 +177,6 @@ def _with_cookie(send: Send) -> Send:
 
 
 MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(Doorkeeper), Middleware(FrontPage)]
-ROUTES = [
-    Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")),
-    modules.ROUTE,
-    downloads.ROUTE,
-]
 
 
 @asynccontextmanager
@@ -219,3 +224,32 @@ def on_error(error: Exception) -> bool:
     what = say("Something went wrong on our side. The server log has the details.")
     prose.error(f"{what} {say(WAY_OUT)}")
     return True
+
+
+def links(language: str) -> str:
+    """Return the elements that ask for what Start is drawn with in a language: modules of Streamlit and of the stage.
+
+    All of it may wait for what Streamlit itself asks for.
+    """
+    page = (_STREAMLIT / "index.html").read_text(encoding="utf-8")
+    chunks = _with_imports(*(file for name in _CHUNKS for file in _STREAMLIT.glob(f"static/js/{name}.*.js")))
+    scripts = _with_imports(_STAGE)
+    styles = {(file.parent / path).resolve() for file in scripts for path in _STYLES.findall(file.read_text("utf-8"))}
+    addresses = [f"/{file.relative_to(_STREAMLIT).as_posix()}" for file in chunks if file.name not in page]
+    addresses += [modules.address(file, language) for file in scripts]
+    sheets = [modules.address(file, language) for file in sorted(styles)]
+    return "".join(
+        [f'<link rel="modulepreload" fetchpriority="low" href="{address}">' for address in addresses]
+        + [f'<link rel="preload" as="fetch" crossorigin fetchpriority="low" href="{address}">' for address in sheets]
+    )
+
+
+def _with_imports(*files: Path) -> list[Path]:
+    """Return modules and all that they import, each once."""
+    waiting, result = list(files), dict[Path, None]()
+    while waiting:
+        file = waiting.pop()
+        if file not in result:
+            result[file] = None
+            waiting += [(file.parent / path).resolve() for path in _IMPORTED.findall(file.read_text(encoding="utf-8"))]
+    return list(result)

@@ -56,8 +56,7 @@ def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
     start = perf_counter()
     last_source, value, until = kept.value
     if last_source == source and start < until:
-        recent: Value = value
-        return recent
+        return value
     value = make()
     end = perf_counter()
     kept.set((source, value, end + min(_LONGEST, (end - start) / _SHARE)))

@@ -13,7 +13,7 @@ ALLOWED = {
     "pages/learn/glossary/page.py": {"prose.markdown"},  # formulas
     "pages/learn/tour/chapter.py": {"prose.markdown"},  # lessons are Markdown
     "pages/learn/tour/question.py": {"prose.markdown"},
-    "pages/shared/view/cookies.py": {"st.html"},  # a script that sets a cookie: names of pages, on or off
+    "pages/shared/view/visits.py": {"st.html"},  # a script that sets a cookie: names of pages, on or off
 }
 TEMPLATES = {"each", "html", "markup", "say_markup"}  # functions of `prose` whose first argument is HTML
 MODULES = {"html", "markupsafe", "streamlit", "pages.shared.prose"}  # one name each, and by that name alone

@@ -10,7 +10,7 @@ NOT_SHOWN = {
     "pages/shared/glossary/papers.py",  # titles of papers, which are the same in all languages
     "pages/shared/downloads.py",  # a server's answer to a link that leads nowhere
     "pages/shared/export.py",  # a comment in code that is saved
-    "pages/shared/view/cookies.py",  # a script
+    "pages/shared/view/visits.py",  # a script
 }
 SAY = {"mark", "Message", "plain", "say", "say_markup", "say_message", "say_number"}
 DRAWN_BY = {"badge", "caption", "error", "heading", "info", "label", "look_for", "note", "paragraph", "small"}

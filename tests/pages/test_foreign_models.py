@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.programs.checkpoint import save_compiled
-from pages.shared import continuing, models
+from pages.shared import answer, models
 from pages.shared.answer import NO_HEAD
 from pages.shared.page import pages
 from tests.headlight.programs.compiled_examples import example
@@ -168,7 +168,7 @@ def test_a_model_of_ours_continues_unless_it_is_told_not_to(open_app: OpenApp):
 def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
     open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
-    monkeypatch.setattr(continuing, "LARGE", 0)
+    monkeypatch.setattr(answer, "LARGE", 0)
     if name == "en-fr":
         monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(three_kinds))
 
@@ -184,7 +184,7 @@ def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
     app.session_state["awaited-output"].future.result(60)
     app.run()
     assert "Generating" not in text_of(app) and sizes(app)[-1] > first[-1]
-    monkeypatch.setattr(continuing, "LARGE", 1 << 40)
+    monkeypatch.setattr(answer, "LARGE", 1 << 40)
     assert sizes(open_app("heads", model=name, **view)) == sizes(app)
 
 

@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.figures import isolate
+from pages.shared.view.fields import Field, decimal, number, plain
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
 MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
@@ -107,3 +109,32 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
 
 def _settings(key: str) -> SharedValue:
     return SharedValue(key, "sampling")
+
+
+def sampling_fields(page: str) -> dict[str, Field]:
+    """Return the fields of a page, by the names of the settings; usual is greedy decoding."""
+    return {
+        "temperature": Field(page, "temperature", 0.0, _temperature, plain),  # 0: greedy
+        "top_k": Field(page, "top_k", 0, number),
+        "top_p": Field(page, "top_p", 1.0, decimal(0, 1, above=True), plain),
+        "min_p": Field(page, "min_p", 0.0, decimal(0, 1), plain),
+        "repetition_penalty": Field(page, "repetition", 1.0, decimal(0.01, 10), plain),
+        "seed": Field(page, "seed", 0, number),
+    }
+
+
+def sampling_of(fields: Mapping[str, Field]) -> Sampling:
+    """Return the settings that are chosen."""
+    return Sampling(**{name: field.value for name, field in fields.items()})
+
+
+def _temperature(text: str) -> float:
+    """Read 0, which is greedy, or what logits can be divided by.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    value = decimal(0, 5)(text)
+    if 0 < value < 0.001:
+        raise ValueError(say("it must be 0, or a number from 0.001 to 5"))
+    return value

@@ -1,6 +1,5 @@
 """What passed the hook points of the chosen block on this text: the numbers, how long vectors are, how it is spread."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,12 @@ from headlight.analysis.blueprint.activation import ActivationPicture, most_prob
 from headlight.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.activation import activation_figure
-from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
-from pages.learn.architecture.shape_words import SHAPES
 from pages.learn.architecture.labels import name_of
-from pages.shared import export, prose
+from pages.learn.architecture.shape_words import SHAPES
+from pages.shared import prose
+from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -84,28 +83,17 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         edges=shown.edges,
         height=HEIGHT,
     )
-    name = data.file_name(stage.site.replace(".", "-"))
-    values_recipe = named("values", data.captured.values(stage.site))
-
-    def files() -> Mapping[str, bytes]:
-        values = seen["values"]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(
-                values,
-                "position",
-                [f"{place} {label}" for place, label in enumerate(seen["tokens"])],
-                "column",
-                [str(column) for column in seen["columns"]],
-                "value",
-            ),
-            arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
-            code=script(Print(values_recipe.shape), Print(values_recipe)),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
+    values, values_recipe = seen["values"], named("values", data.captured.values(stage.site))
+    positions = [f"{place} {label}" for place, label in enumerate(seen["tokens"])]
+    draw_figure(
+        figure,
+        name=data.file_name(stage.site.replace(".", "-")),
+        key="architecture-activation",
+        csv=lambda: matrix_csv(values, "position", positions, "column", [*map(str, seen["columns"])], "value"),
+        arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
+        code=lambda: script(Print(values_recipe.shape), Print(values_recipe)),
+        model=data.card.path,
+    )
     facts = [
         (say("elements"), localized(shown.n_finite)),
         (say("mean"), localized(shown.mean, ".4g")),

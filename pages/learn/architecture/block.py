@@ -9,9 +9,8 @@ from headlight.analysis.blueprint.shapes import in_numbers, input_site, stages
 from headlight.analysis.blueprint.weights import weights_of
 from pages.learn.architecture import activation, view_fields
 from pages.learn.architecture.data import ArchitectureData
-from pages.learn.architecture.labels import name_of, parameters_in_words, shape_in_words, table
+from pages.learn.architecture.labels import does, name_of, parameters_in_words, shape_in_words, sources, table
 from pages.learn.architecture.shape_words import SHAPES
-from pages.learn.architecture.words import does, sources
 from pages.shared import prose
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import localized, say

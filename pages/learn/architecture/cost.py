@@ -17,14 +17,14 @@ from headlight.analysis.blueprint.forward_cost import (
 )
 from headlight.analysis.blueprint.weights import n_parameters
 from headlight.analysis.heads.table import matrix_csv
+from headlight.figures import Figure
 from headlight.figures.architecture.hues import COST_HUES
 from headlight.figures.architecture.sizes import cost_curves, share_areas
 from headlight.figures.hues import FAINT, STRONG, WARM
-from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
-from pages.shared import export, prose
+from pages.shared import prose
+from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, call, each, named, script
-from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import localized, percent, say
 
@@ -163,28 +163,23 @@ def _bytes_per_number(data: ArchitectureData) -> int:
 
 def _figure(
     data: ArchitectureData,
-    figure: "figures.Figure",
+    figure: Figure,
     of: str,
     lengths: list[int],
     curves: Mapping[str, np.ndarray],
     *printed: Print,
 ) -> None:
     """Draw a figure, with its numbers to take away, and the lines that print them."""
-    name = data.file_name(of)
     values = np.stack([*curves.values()], axis=1)
-
-    def files() -> Mapping[str, bytes]:
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
-            arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
-            code=script(Print(lengths, "tokens"), *printed),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    height = int(figure.layout.height)
-    figures.live_figure(figure, name=name, key=f"architecture-cost-{of}", files=files, height=height)
+    draw_figure(
+        figure,
+        name=data.file_name(of),
+        key=f"architecture-cost-{of}",
+        csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
+        arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
+        code=lambda: script(Print(lengths, "tokens"), *printed),
+        model=data.card.path,
+    )
 
 
 def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:

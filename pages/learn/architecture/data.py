@@ -132,8 +132,7 @@ class ArchitectureData:
             HeadlightError: the model cannot be run.
         """
         with self._reading():
-            values: np.ndarray = value_of(self.captured.values(site))
-            return values
+            return value_of(self.captured.values(site))
 
     def streams(self) -> "dict[str, Stream]":
         """Return the residual stream of each stack while this text was read.
@@ -142,8 +141,7 @@ class ArchitectureData:
             HeadlightError: the model cannot be run.
         """
         with self._reading():
-            streams: dict[str, Stream] = value_of(self.captured.streams())
-            return streams
+            return value_of(self.captured.streams())
 
     @cached_property
     def captured(self) -> Expression:
@@ -154,8 +152,7 @@ class ArchitectureData:
         if self.is_cut:
             inputs = [inputs[i][:MOST_TOKENS] for i in range(len(self.inputs))]
         result = call(CapturedText, self.source.recipe()[0], inputs)
-        captured: Expression = named("captured", cache.kept(KIND, result))
-        return captured
+        return named("captured", cache.kept(KIND, result))
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

@@ -10,14 +10,12 @@ import streamlit as st
 from headlight.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.sizes import in_words, parameter_bars, parameter_shares
-from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
-from pages.shared import export, prose
-from pages.shared.drawing import draw
+from pages.shared import prose
+from pages.shared.drawing import draw, draw_figure
 from pages.shared.recipe import Expression, Print, call, literal, named, script, through, value_of
-from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.language import localized, percent, say
@@ -136,24 +134,17 @@ def code(data: ArchitectureData) -> str:
 
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
-    title = say("{n} parameters by part", n=localized(total))
-    figure = parameter_bars(counts, title=title)
-    name = data.file_name("parameters")
-
-    def files() -> Mapping[str, bytes]:
-        values = np.array([[*counts.values()]]).T
-        parts = [in_words(*key) for key in counts]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
-            arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
-            code=code(data),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    height = int(figure.layout.height)
-    figures.live_figure(figure, name=name, key="architecture-parameters", files=files, height=height)
+    values = np.array([[*counts.values()]]).T
+    parts = [in_words(*key) for key in counts]
+    draw_figure(
+        parameter_bars(counts, title=say("{n} parameters by part", n=localized(total))),
+        name=data.file_name("parameters"),
+        key="architecture-parameters",
+        csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
+        arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
+        code=lambda: code(data),
+        model=data.card.path,
+    )
 
 
 def _shares(data: ArchitectureData) -> None:
@@ -199,8 +190,6 @@ def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
 @lru_cache(maxsize=32)
 def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
     """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
-    from headlight.analysis.heads.inventory import parameters_by_part
-
     return parameters_by_part(config)
 
 

@@ -1,6 +1,5 @@
 """The residual stream through the layers on this text: how long its vectors are, and what each sub-layer adds."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,13 +8,12 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.architecture.stream import stream_figure
-from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
-from pages.shared import export, prose
+from pages.shared import prose
+from pages.shared.drawing import draw_figure
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script
-from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
@@ -79,18 +77,14 @@ def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
         read=stream.read if data.card.config.norm_position == "post" else None,
         height=HEIGHT,
     )
-    name = data.file_name("stream", stack)
-
-    def files() -> Mapping[str, bytes]:
-        positions = [f"{place} {label}" for place, label in enumerate(data.labels[stack])]
-        arrays = {"sums": stream.sums, "read": stream.read, "added": stream.added, "places": np.array(places)}
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
-            arrays=lambda: arrays,
-            code=code(data),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(figure, name=name, key=f"architecture-stream-{stack}", files=files, height=HEIGHT)
+    positions = [f"{place} {label}" for place, label in enumerate(data.labels[stack])]
+    arrays = {"sums": stream.sums, "read": stream.read, "added": stream.added, "places": np.array(places)}
+    draw_figure(
+        figure,
+        name=data.file_name("stream", stack),
+        key=f"architecture-stream-{stack}",
+        csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
+        arrays=lambda: arrays,
+        code=lambda: code(data),
+        model=data.card.path,
+    )

@@ -6,7 +6,7 @@ from headlight.experiments.experiment import ExperimentRequest
 from headlight.figures.curves.experiment import variant_hues
 from pages.learn import experiments
 from pages.learn.experiment_runs import Experiment
-from pages.learn.laboratory import Laboratory
+from pages.learn.experiment_watch import Laboratory
 from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.language import percent, say

@@ -5,12 +5,10 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
-from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import layer_hues
-from headlight.figures.theme import KEY, QUERY
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
-from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, side_by_side
+from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, query_and_key, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -44,22 +42,6 @@ def show(data: PositionsData) -> None:
         _learned(data)
     else:
         _buckets(data)
-
-
-def _sides(n: int) -> tuple[Side, Side]:
-    """Return queries as rows and keys as columns."""
-    return (
-        Side(
-            title=say("query position"),
-            words=[say("query at {position}", position=place) for place in range(n)],
-            hue=QUERY,
-        ),
-        Side(
-            title=say("key position"),
-            words=[say("key at {position}", position=place) for place in range(n)],
-            hue=KEY,
-        ),
-    )
 
 
 def _alibi(data: PositionsData) -> None:
@@ -148,7 +130,7 @@ def _buckets(data: PositionsData) -> None:
         draw_matrix(
             data,
             matrix,
-            *_sides(n),
+            *query_and_key(n),
             name="bucket-matrix",
             axes=("query", "key"),
             quantity="bucket",
@@ -216,7 +198,7 @@ def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
     draw_matrix(
         data,
         matrix,
-        *_sides(n),
+        *query_and_key(n),
         name="bias-matrix",
         axes=("query", "key"),
         quantity="bias",

@@ -1,7 +1,7 @@
 """What the Positions page shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pages.learn.positions import view_fields
 from pages.shared import readings
@@ -41,7 +41,6 @@ NAMES = {
 USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of a part
 USUAL_N_BUCKETS = 160  # so that the last bucket is seen
 USUAL_WIDTH = {"table": 512, "waves": 512, "products": 512, "shift": 16}  # of a sinusoidal table
-T = TypeVar("T")
 USUAL_HEAD_WIDTH = 32  # of rotary positions, where the model has none
 BASE = 10_000.0  # of sinusoidal and of usual rotary positions
 USUAL_HEADS = 8  # with slopes, as published
@@ -151,8 +150,7 @@ class PositionsData:
         Raises:
             HeadlightError: the encoding has none, or the model has not learned it.
         """
-        table: PositionTable = value_of(self.table_recipe)
-        return table
+        return value_of(self.table_recipe)
 
     @property
     def shift(self) -> int:
@@ -172,9 +170,6 @@ class PositionsData:
 def in_words(encoding: str) -> str:
     """Return the name of an encoding."""
     return say(NAMES[encoding])
-
-
-__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "PositionsData", "in_words"]
 
 
 def has_own_vectors(data: PositionsData) -> bool:

@@ -1,6 +1,7 @@
 """How the parts of the Positions page draw what they have alike: matrices, curves, and what to look for in them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.theme import KEY, QUERY
 from pages.components import figures
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.recipes import lines_of
-from pages.shared import export
+from pages.shared.drawing import draw_figure
 from pages.shared.view import state
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -27,39 +30,27 @@ def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
     return left, right
 
 
-def draw(
-    data: PositionsData,
-    figure: Figure,
-    *,
-    name: str,
-    csv: Callable[[], str],
-    arrays: Callable[[], Mapping[str, np.ndarray]],
-    **options: Any,
-) -> None:
-    """Draw a figure with its menu to take it away.
+def positions(n: int) -> Side:
+    """Return the labels of n positions."""
+    return Side(title=say("position"), words=[say("position {position}", position=place) for place in range(n)])
 
-    Args:
-        data: what is seen.
-        figure: what is drawn.
-        name: of the figure on this page, which is also its place.
-        csv: gives its numbers as a table.
-        arrays: gives them by name.
-        options: as `live_figure` has them.
-    """
-    file = f"positions-{data.encoding.replace('_', '-')}-{name}"
-    figures.live_figure(
+
+def query_and_key(n: int) -> tuple[Side, Side]:
+    """Return the labels of n queries, the rows, and of n keys, the columns."""
+    queries = [say("query at {position}", position=place) for place in range(n)]
+    keys = [say("key at {position}", position=place) for place in range(n)]
+    rows = Side(title=say("query position"), words=queries, hue=QUERY)
+    return rows, Side(title=say("key position"), words=keys, hue=KEY)
+
+
+def draw(data: PositionsData, figure: Figure, *, name: str, **options: Any) -> None:
+    """Draw a figure of this name on the page; `options`: as for `draw_figure`."""
+    draw_figure(
         figure,
-        name=file,
+        name=f"positions-{data.encoding.replace('_', '-')}-{name}",
         key=f"positions-figure-{name}",
-        height=int(figure.layout.height),
-        files=lambda: export.files(
-            name=file,
-            csv=csv,
-            arrays=arrays,
-            code=lines_of(data),
-            state=state.in_words(),
-            model=data.card.path,
-        ),
+        code=partial(lines_of, data),
+        model=data.card.path,
         **options,
     )
 
@@ -98,19 +89,19 @@ def draw_matrix(
     whole: np.ndarray | None = None,
     **options: Any,
 ) -> None:
-    """Draw a matrix, which can be taken away.
+    """Draw a matrix [row, column].
 
     Args:
-        data: what is seen.
-        values: the numbers that are drawn [row, column].
-        rows: what the rows are.
-        columns: what the columns are.
-        name: of the figure on this page.
-        axes: what rows and columns are, in the table that is taken away.
-        quantity: what the numbers are there.
-        array: what they are among the arrays.
-        whole: what is taken away, where only a part of it is drawn.
-        options: as `position_matrix` has them.
+        data: of the page.
+        values: the numbers that are drawn.
+        rows: labels of the rows.
+        columns: labels of the columns.
+        name: of the figure on the page.
+        axes: names of rows and columns in the saved table.
+        quantity: name of the numbers there.
+        array: name of the saved array.
+        whole: the matrix that is saved, if only a part of it is drawn.
+        options: as for `position_matrix`.
     """
     taken = values if whole is None else whole
     row_axis, column_axis = axes
@@ -135,18 +126,18 @@ def draw_curves(
     quantity: str,
     **options: Any,
 ) -> None:
-    """Draw curves over positions or distances, whose numbers can be taken away.
+    """Draw curves over positions or distances.
 
     Args:
-        data: what is seen.
+        data: of the page.
         places: positions or distances, rising.
         lines: the curves.
-        name: of the figure on this page.
-        axis: what the places are, in the table that is taken away.
-        arrays: what is taken away by name.
-        columns: which of these arrays have a number for each place and are in the table.
-        quantity: what the numbers are there.
-        options: as `line_figure` has them.
+        name: of the figure on the page.
+        axis: name of the places in the saved table.
+        arrays: are saved by name.
+        columns: the arrays that have a number for each place, which are in the table.
+        quantity: name of the numbers there.
+        options: as for `line_figure`.
     """
     draw(
         data,

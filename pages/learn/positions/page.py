@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.learn.positions import bias, controls, dials, model, products, table, view_fields, waves
+from pages.learn.positions import bias, controls, dials, model, products, table, view_fields
 from pages.learn.positions.data import PositionsData, in_words
 from pages.learn.positions.recipes import lines_of
 from pages.shared import code_expander, models, prose, ticking
@@ -16,7 +16,7 @@ LEAD = mark(
 )
 DRAWN_BY = {
     "table": table.show,
-    "waves": waves.show,
+    "waves": table.waves,
     "products": products.show,
     "shift": products.show_shift,
     "dials": dials.show,

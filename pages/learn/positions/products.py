@@ -5,10 +5,9 @@ import numpy as np
 from headlight.figures.curves.lines import Line
 from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import FAINT, STRONG
-from headlight.figures.theme import KEY, QUERY
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import TERMS, PositionsData
-from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
+from pages.learn.positions.drawing import draw_curves, draw_matrix, positions, query_and_key, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -43,18 +42,12 @@ def show(data: PositionsData) -> None:
     products, result = value_of((recipe, recipes.by_distance(recipe)))
     n = len(products)
     left, right = side_by_side("hl-positions-products")
-    words = [say("position {position}", position=place) for place in range(n)]
-    side = Side(title=say("position"), words=words)
-    rows, columns = side, side
-    if data.is_rotary:
-        rows = Side(title=say("query position"), words=words, hue=QUERY)
-        columns = Side(title=say("key position"), words=words, hue=KEY)
+    sides = query_and_key(n) if data.is_rotary else (positions(n),) * 2
     with left:
         draw_matrix(
             data,
             products,
-            rows,
-            columns,
+            *sides,
             name="products",
             axes=("position", "other"),
             quantity="product",

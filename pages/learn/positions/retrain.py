@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
-from pages.components.figures import live_figure
 from pages.learn import experiment_runs, experiments
 from pages.learn.experiment_runs import Experiment
-from pages.learn.laboratory import Laboratory
-from pages.shared import export, prose
+from pages.learn.experiment_watch import Laboratory
+from pages.shared import prose
+from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, literal, script
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -79,21 +79,18 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
         unit=say("letters"),
         step=reading.measured_at,
     )
-    name, recipe = "experiment-lengths", experiment_runs.reading_recipe(experiment)
+    recipe = experiment_runs.reading_recipe(experiment)
     shares = literal({variant: recipe.by_length[variant] for variant in reading.by_length})
-    live_figure(
+    draw_figure(
         figure,
-        name=name,
-        files=lambda: export.files(
-            name=name,
-            csv=lambda: _csv(reading),
-            arrays=lambda: {"lengths": reading.lengths, **reading.by_length},
-            code=script(Print(recipe.lengths, "[length]"), Print(shares, "by encoding: [length]")),
-            state=experiment_runs.in_words(experiment),
-        ),
+        name="experiment-lengths",
         key="positions-experiment-lengths",
+        csv=lambda: _csv(reading),
+        arrays=lambda: {"lengths": reading.lengths, **reading.by_length},
+        code=lambda: script(Print(recipe.lengths, "[length]"), Print(shares, "by encoding: [length]")),
+        model=None,
+        view=lambda: experiment_runs.in_words(experiment),
         about="",  # of small models that are trained here
-        height=figure.layout.height,
     )
 
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from pages.learn import experiment_runs
-from pages.shared.view.fields import Field, number, one_of
+from pages.shared.view.fields import Field, number, number_pair, one_of, write_pair
+from transformer_core.errors import mark
 from transformer_core.language import say
 
 PAGE = "positions"
@@ -34,7 +35,7 @@ PARTS_OF = {  # that make sense for an encoding; the first is what is seen first
 }
 OF_THE_MODEL = ("model", "retrain")  # parts that every encoding has
 _DIMENSIONS = re.compile(r"\d{1,4}(?:\.\d{1,4})*")
-_PLACES = re.compile(r"(\d{1,4})\.(\d{1,4})")
+_PLACES = number_pair(mark("the format is the positions of a query and a key: 7.12"))
 
 
 def _within(lowest: int, highest: int, *, is_even: bool = False) -> Callable[[str], int]:
@@ -63,18 +64,6 @@ def _dimensions(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, text.split("."))))[:MOST_DIMENSIONS]
 
 
-def _places(text: str) -> tuple[int, int]:
-    """Read the positions of a query and a key, such as "7.12".
-
-    Raises:
-        ValueError: they are not written so.
-    """
-    match = _PLACES.fullmatch(text)
-    if not match:
-        raise ValueError(say("the format is the positions of a query and a key: 7.12"))
-    return int(match[1]), int(match[2])
-
-
 def _joined(values: Sequence[int]) -> str:
     return ".".join(map(str, values))
 
@@ -86,11 +75,11 @@ WIDTH = Field(PAGE, "width", None, _within(2, MOST_WIDTH, is_even=True))  # None
 DIMENSIONS: Field = Field(PAGE, "dims", None, _dimensions, _joined)  # whose waves are drawn; None: some of all speeds
 SHIFT = Field(PAGE, "shift", 5, _within(1, MOST_POSITIONS - 1))  # by how many positions
 PLACES: Field = Field(
-    PAGE, "places", None, _places, _joined
+    PAGE, "places", None, _PLACES, write_pair
 )  # of query and key on the dials; None: their own positions
 VECTORS = Field(PAGE, "vectors", "same", one_of("same", "model"))  # what is turned: one vector twice; the head's own
 TOKENS: Field = Field(
-    PAGE, "tokens", None, _places, _joined
+    PAGE, "tokens", None, _PLACES, write_pair
 )  # whose query and key are turned; None: the last, the first
 N_HEADS = Field(PAGE, "heads", None, _within(1, MOST_HEADS))  # that have slopes; None: the model's, or 8 as published
 BIAS_HEAD = Field(PAGE, "slope", 0, number)  # the head whose bias is drawn as a matrix

@@ -1,13 +1,13 @@
 """What the Programs page shows at one time: a program and its model on an input, and the same with a mistake."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import headlight as hl
 from headlight.expressions import excerpt
 from headlight.programs.language import MOST_LINES, Program
 from pages.learn.programs import view_fields
-from pages.learn.programs.examples import EXAMPLES
+from pages.learn.programs.view_fields import EXAMPLES
 from pages.shared import cache
 from pages.shared.recipe import Expression, call, named, value_of
 from transformer_core.cached_property import cached_property
@@ -47,20 +47,17 @@ class CompiledProgram:
         from headlight.analysis.programs.program_run import program_run
 
         running = call(program_run, *self.model_recipe, list(self.tokens))
-        run: Expression = named(f"run{self.side}", cache.kept(mark("program runs"), running))
-        return run
+        return named(f"run{self.side}", cache.kept(mark("program runs"), running))
 
     @cached_property
     def model(self) -> "tuple[Transformer, OwnTokenizer]":
         """The model and its tokenizer."""
-        result: Any = value_of(self.model_recipe)
-        return result
+        return value_of(self.model_recipe)
 
     @cached_property
     def run(self) -> "ProgramRun":
         """Both on the input."""
-        result: ProgramRun = value_of(self.run_recipe)
-        return result
+        return value_of(self.run_recipe)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

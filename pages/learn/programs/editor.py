@@ -10,7 +10,7 @@ import headlight as hl
 from headlight.programs.language import Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import ProgramsData, input_tokens
-from pages.learn.programs.examples import EXAMPLES
+from pages.learn.programs.view_fields import EXAMPLES
 from pages.models import model_store
 from pages.shared import prose
 from pages.shared.view.fields import Kept

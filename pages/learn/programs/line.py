@@ -1,7 +1,7 @@
 """The chosen line: what its head attends to, what it reads and writes in the residual stream, and a mistake in it."""
 
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -16,7 +16,7 @@ from pages.learn.programs import view_fields
 from pages.learn.programs.data import CompiledProgram, ProgramsData
 from pages.shared import prose
 from pages.shared.drawing import draw, looks
-from pages.shared.recipe import Print, call, value_of
+from pages.shared.recipe import Expression, Print, call, value_of
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -169,28 +169,41 @@ def _difference(source: str, changed: str) -> str:
     return f"{'… ' if first else ''}{changed[first:last]}{' …' if last < len(changed) else ''}"
 
 
-def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) -> None:
-    """Draw what a line's head attends to."""
-    run = compiled.run
-    pattern = run.patterns[line.heads[0]]
-    mask = call(np.tri, len(pattern), dtype=bool) if compiled.program.is_causal else None
-    recipe = compiled.run_recipe
+def draw_pattern(weights: Expression, labels: Expression, *, is_causal: bool, title: str, **options: Any) -> None:
+    """Draw what a head attends to on the input.
+
+    Args:
+        weights: its pattern.
+        labels: of its tokens.
+        is_causal: later keys are masked.
+        title: of the figure.
+        options: as for `draw`.
+    """
+    pattern, names = value_of((weights, labels))
+    mask = call(np.tri, len(names), dtype=bool) if is_causal else None
     draw(
         call(
-            attention_heatmap,
-            recipe.patterns[line.heads[0]],
-            call(TokenGrid, recipe.labels, recipe.labels, **looks(WIDTH, HEIGHT)),
-            title=title,
-            mask=mask,
+            attention_heatmap, weights, call(TokenGrid, labels, labels, **looks(WIDTH, HEIGHT)), title=title, mask=mask
         ),
-        Print(recipe.patterns[line.heads[0]], "[query, key]"),
+        Print(weights, "[query, key]"),
+        title=title,
+        csv=lambda: matrix_csv(pattern, "query", names, "key", names, "weight"),
+        arrays=lambda: {"pattern": pattern, "tokens": np.array(names)},
+        view=view_fields.in_words,
+        **options,
+    )
+
+
+def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) -> None:
+    run = compiled.run_recipe
+    draw_pattern(
+        run.patterns[line.heads[0]],
+        run.labels,
+        is_causal=compiled.program.is_causal,
         title=title,
         name=f"pattern-line-{line.number}-{name}",
         key=f"programs-{name}",
-        csv=lambda: matrix_csv(pattern, "query", run.labels, "key", run.labels, "weight"),
-        arrays=lambda: {"pattern": pattern, "tokens": np.array(run.labels)},
         model=None,
-        view=view_fields.in_words,
         link="programs",
     )
 

@@ -2,18 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
 import headlight as hl
 import transformer_core as tc
-from headlight.analysis.heads.table import matrix_csv
-from headlight.figures import TokenGrid, attention_heatmap
 from headlight.programs.language import Program
-from pages.learn.programs import training, view_fields
-from pages.learn.programs.training import Shown
+from pages.learn.programs import training
+from pages.learn.programs.data import ProgramsData
+from pages.learn.programs.line import draw_pattern
 from pages.shared import analyses, cache, models, prose, run_models, runs
-from pages.shared.drawing import draw, looks
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from pages.shared.runs import Run
@@ -25,7 +22,6 @@ from transformer_core.language import percent, say
 if TYPE_CHECKING:
     from headlight.analysis.heads.program_heads import ProgramMatch
 
-HEIGHT, WIDTH = 360, 440  # px of a figure
 COLUMNS = (
     mark("line of the program"),
     mark("program"),
@@ -58,7 +54,7 @@ NOT_LEARNED = mark(
 CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
 
 
-def show(data: Shown) -> None:
+def show(data: ProgramsData) -> None:
     """Draw the table of matched heads, and both patterns of one of them; nothing before a training has ended."""
     run = training.training_of(data.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
@@ -98,8 +94,7 @@ def recipe(program: Program, run: Run) -> Expression:
     model, _ = _trained(run)
     corpus = named("corpus", call(load_corpus, analyses.place_of(training.corpus_of(program))))
     matching = call(match_program, compiled, model, tokenizer, corpus)
-    result: Expression = named("match", cache.kept(mark("matched heads"), matching))
-    return result
+    return named("match", cache.kept(mark("matched heads"), matching))
 
 
 def _compiled(program: Program) -> tuple[Expression, Expression]:
@@ -124,7 +119,7 @@ def _last(run: Run) -> str:
     return f"{models.at_root(run.path)}/last"
 
 
-def code(data: Shown) -> list[Print]:
+def code(data: ProgramsData) -> list[Print]:
     """Return the lines that print what is matched; none before a training has ended."""
     run = training.training_of(data.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
@@ -152,7 +147,7 @@ def _table(match: "ProgramMatch") -> None:
     prose.html("{}", prose.table([say(column) for column in COLUMNS], cells, "hl-experiment-results"))
 
 
-def _patterns(data: Shown, run: Run, match: "ProgramMatch") -> None:
+def _patterns(data: ProgramsData, run: Run, match: "ProgramMatch") -> None:
     """Draw both patterns of one pair of heads on the input."""
     heads = match.heads
     chosen = CHOSEN.value if CHOSEN.value < len(heads) else 0
@@ -176,7 +171,7 @@ def _patterns(data: Shown, run: Run, match: "ProgramMatch") -> None:
 
 
 def _pattern(
-    data: Shown,
+    data: ProgramsData,
     source: tuple[Expression, Expression],
     place: tuple[int, int],
     title: str,
@@ -189,24 +184,14 @@ def _pattern(
 
     run = named("run", call(run_text, *source, " ".join(data.tokens), max_new_tokens=0))
     attention = "decoder" if data.program.is_causal else "encoder"
-    weights = named("pattern", run.attention_maps[attention].pattern(*place))
-    pattern, labels = value_of((weights, run.labels(attention)[0]))
-    draw(
-        call(
-            attention_heatmap,
-            weights,
-            call(TokenGrid, labels, labels, **looks(WIDTH, HEIGHT)),
-            title=title,
-            mask=call(np.tri, len(labels), dtype=bool) if data.program.is_causal else None,
-        ),
-        Print(weights, "[query, key]"),
+    draw_pattern(
+        named("pattern", run.attention_maps[attention].pattern(*place)),
+        run.labels(attention)[0],
+        is_causal=data.program.is_causal,
         title=title,
         name=f"pattern-{name}",
         key=f"programs-matched-{name}",
-        csv=lambda: matrix_csv(pattern, "query", labels, "key", labels, "weight"),
-        arrays=lambda: {"pattern": pattern, "tokens": np.array(labels)},
         model=model,
-        view=view_fields.in_words,
         link="programs-matched",
     )
 

@@ -1,7 +1,7 @@
 """Train on the program's task, a part of the Programs page: start a training, watch it, keep its model."""
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -9,6 +9,7 @@ from headlight.programs.corpus import PREFIX
 from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.language import Program
 from headlight.programs.training import STEPS, train_arguments
+from pages.learn.programs.data import ProgramsData
 from pages.shared import models, prose, run_models, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
@@ -20,7 +21,7 @@ from transformer_core.training.config import MOST_SEED
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
-    from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer
+    from transformer_core.text.tokenizer import Tokenizer
 
 LEAD = mark(
     "Does a model that is trained on the same task learn the same heads? It has as many layers as the program "
@@ -36,23 +37,7 @@ NOTE = Kept("programs-training-note", "")  # what went wrong at a click, to be s
 SEED, N_STEPS = Kept("programs-training-seed", 0), Kept("programs-training-steps", STEPS)
 
 
-class Shown(Protocol):
-    """What the page shows."""
-
-    @property
-    def program(self) -> Program:
-        """The program."""
-
-    @property
-    def compiled(self) -> "tuple[Transformer, OwnTokenizer]":
-        """Its model and tokenizer."""
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The input."""
-
-
-def show(data: Shown) -> None:
+def show(data: ProgramsData) -> None:
     """Draw what can be trained, and the training on this program's task, if there is one."""
     runs.launcher().warm_up()
     prose.subheading(say("Train a model on the same task"))
@@ -86,7 +71,7 @@ def corpus_of(program: Program) -> str:
     return f"{PREFIX}{models.at_root(runs.folder() / '.programs' / name)}"
 
 
-def _start(data: Shown, run: Run | None) -> None:
+def _start(data: ProgramsData, run: Run | None) -> None:
     """Draw the choices and the button, and say how long it takes."""
     config = data.compiled[0].config
     is_at_work = run is not None and run.is_at_work

@@ -92,8 +92,7 @@ class StageData:
     @property
     def step(self) -> int:
         """The selected step."""
-        step: int = view_fields.STEP.value
-        return step
+        return view_fields.STEP.value
 
     @property
     def forced(self) -> tuple[int, ...]:
@@ -112,8 +111,7 @@ class StageData:
         if self.text.architecture != "encoder_decoder" or view_fields.is_models_own():
             return ""
         _, tokenizer = self.source.load()
-        words: str = tokenizer.target.decode(self.text.target[self.text.n_given :])
-        return words
+        return tokenizer.target.decode(self.text.target[self.text.n_given :])
 
     def query_of(self, attention: str) -> int | None:
         """Return the query of an attention that the prediction of this step is read at; None: it is another stack's."""
@@ -132,8 +130,7 @@ class StageData:
         from headlight.analysis.blueprint.capture import CapturedText
 
         result = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
-        captured: Expression = named("captured", cache.kept(KIND, result))
-        return captured
+        return named("captured", cache.kept(KIND, result))
 
     def capture(self) -> None:
         """Capture all that this zoom level shows, in one forward pass.
@@ -228,8 +225,7 @@ class StageData:
         if self.first is not None and token in self.first.candidates:
             return self.first.candidates[token]
         _, tokenizer = self.source.load()
-        label: str = tokenizer.target.labels([token])[0]
-        return label
+        return tokenizer.target.labels([token])[0]
 
     def steps_data(self) -> StepsData:
         """Return the head that is zoomed in on, as the Attention step by step page shows one.

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 
 from headlight.analysis.stage.panels import Zoom
-from pages.components.sampling import SLIDERS, sent_sampling
-from pages.components.sampling.fields import sampling_fields, sampling_of
+from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, number

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pages.components import browser_storage
 from pages.shared.predictions.prediction import Edit, Prediction
-from pages.shared.view import cookies
+from pages.shared.view import visits
 from pages.shared.view.fields import Kept
 
 IS_ON = Kept("predict-first", False)
@@ -18,13 +18,12 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 def is_on() -> bool:
     """Return whether predictions are requested: as was chosen in this session, else in the one before."""
-    return bool(IS_ON.value) if IS_ON.is_chosen else cookies.read(COOKIE) == "on"
+    return bool(IS_ON.value) if IS_ON.is_chosen else visits.read(COOKIE) == "on"
 
 
 def given() -> Mapping[str, Prediction | None]:
     """Return the predictions by the names of the edits."""
-    results: Mapping[str, Prediction | None] = _GIVEN.value or {}
-    return results
+    return _GIVEN.value or {}
 
 
 def predictions() -> list[Prediction]:
@@ -51,7 +50,7 @@ def keep() -> None:
     parts: dict[str, object] = {name: one and one.payload() for name, one in given().items()}
     browser_storage.keep(STORE, parts, restore)
     if IS_ON.is_chosen:
-        cookies.keep(COOKIE, "on" if is_on() else "off")
+        visits.keep(COOKIE, "on" if is_on() else "off")
 
 
 def restore(kept: object) -> None:

@@ -7,10 +7,9 @@ import re
 
 import streamlit as st
 
-from pages.shared.view import cookies
-
 COOKIE = "headlight-seen"
 _SEEN, _OPEN = "seen-pages", "open-page"  # keys of the session: the pages before the one that is open, and that one
+_A_YEAR = 365 * 24 * 3600  # s
 
 
 def arrive(page: str) -> None:
@@ -18,10 +17,8 @@ def arrive(page: str) -> None:
     before = st.session_state.get(_OPEN)
     if before == page:
         return
-    if before is None:
-        seen = frozenset(re.findall(r"[\w-]+", cookies.read(COOKIE)))
-    else:
-        seen = st.session_state[_SEEN] | {before}
+    is_new = before is None
+    seen = frozenset(re.findall(r"[\w-]+", read(COOKIE))) if is_new else st.session_state[_SEEN] | {before}
     st.session_state[_OPEN], st.session_state[_SEEN] = page, seen
 
 
@@ -34,4 +31,20 @@ def remember() -> None:
     """Let the browser keep for the next session that this page was seen."""
     if is_first():
         seen = ".".join(sorted(st.session_state[_SEEN] | {st.session_state[_OPEN]}))
-        cookies.keep(COOKIE, seen)
+        keep(COOKIE, seen)
+
+
+def read(name: str) -> str:
+    """Return the value that the browser had stored when this session began, unchecked; "" if none."""
+    return st.context.cookies.get(name, "")
+
+
+def keep(name: str, value: str) -> None:
+    """Let the browser keep a value for the next session; takes no room on the page.
+
+    Args:
+        name: of the cookie.
+        value: of letters, digits, `-` and `.`.
+    """
+    cookie = f"{name}={value}; max-age={_A_YEAR}; path=/; samesite=lax"
+    st.html(f"<script>document.cookie = {cookie!r}</script>", unsafe_allow_javascript=True)

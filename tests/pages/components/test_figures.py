@@ -52,7 +52,7 @@ def test_each_language_has_its_templates():
     for reader in ("en", "de", "en"):
         templates = data_of(run(language=reader))["templates"]
         separators.append({json.loads(template)["layout"]["separators"] for template in templates.values()})
-    assert separators == [{".,"}, {".\u202f"}, {".,"}]
+    assert separators == [{".,"}, {",\u202f"}, {".,"}]
 
 
 def test_files_are_made_only_where_the_menu_asks_for_them():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pages.shared.predictions import answers, box, calibration
+from pages.shared.predictions.calibration import brier_score, calibration_bins, mean_absolute_error
 from pages.shared.predictions.prediction import Edit, Prediction, judge, verdict
-from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
 from tests.pages.learn.bare import Bare, drawn_bare
 from transformer_core.language import say_message, speaking
 

@@ -6,7 +6,7 @@ import pytest
 
 from headlight.analysis.blueprint.plan import blueprint_of
 from pages.learn.architecture import labels
-from pages.learn.architecture.words import does, sources, title
+from pages.learn.architecture.labels import does, sources, title
 from tests.model.building import each_variation, varied_model
 from tests.pages.learn.bare import Bare
 from transformer_core.config import ModelConfig

@@ -9,7 +9,7 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.positions import shuffled_words
-from pages.learn.positions import dials, shuffle, view_fields
+from pages.learn.positions import dials, view_fields
 from pages.learn.positions import model as positions_model
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare
@@ -165,7 +165,7 @@ def pattern_of(name: str, site: str, *inputs: Sequence[int]) -> np.ndarray:
 
 def test_a_self_attention_reads_the_tokens_in_the_other_order(bare: Bare, look: Look):
     data = look("fill-in", "rotary_halves", "model", text=LONGER, in_="shuffle", layer=1, head=3, seed=2)
-    shuffle.show(data)
+    positions_model.shuffled(data)
     assert data.model_run is not None
     ids, labels = data.model_run.inputs[0], data.model_run.labels("encoder")[0]
     own, shuffled = (bare.figures[OF(f"shuffle-{name}")] for name in ("own", "shuffled"))
@@ -181,7 +181,7 @@ def test_a_self_attention_reads_the_tokens_in_the_other_order(bare: Bare, look: 
 
 def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(bare: Bare, look: Look):
     data = look("en-fr", "sinusoidal_halves", "model", text=ANSWERED, in_="shuffle", attention="cross", layer=0, head=1)
-    shuffle.show(data)
+    positions_model.shuffled(data)
     assert data.model_run is not None
     source, target = data.model_run.inputs
     own, shuffled = (bare.figures[OF(f"shuffle-{name}")] for name in ("own", "shuffled"))
@@ -228,7 +228,7 @@ def test_the_number_of_each_head_compares_with_words_and_with_places(
     """Of one order alone the number is made of two distances: to the pattern that moved, and to the one that stayed."""
     monkeypatch.setattr(shuffled_words, "N_ORDERS", 1)
     data = look("fill-in", "rotary_halves", "model", text="A dog sees a cat.", in_="shuffle", layer=2, head=1)
-    shuffle.show(data)
+    positions_model.shuffled(data)
     assert data.model_run is not None
     (ids,) = data.model_run.inputs
     order = bare.figures[OF("shuffle-own")].arrays["order"]

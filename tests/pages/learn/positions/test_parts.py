@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
-from pages.learn.positions import bias, products, table, view_fields, waves
+from pages.learn.positions import bias, products, table, view_fields
 from pages.learn.positions.data import PositionsData
 from pages.shared import models
 from pages.shared.models import ModelCard
@@ -51,13 +51,13 @@ def test_learned_rows_are_the_models_without_limits_or_functions(bare: Bare, loo
     np.testing.assert_allclose(drawn.arrays["table"], rows, atol=1e-7)
     assert drawn.arrays["denominators"].size == 0 and "shapes" not in drawn.layout
     bare.clear()
-    waves.show(look("stories", "learned", "waves", n=5, dims=(7,)))
+    table.waves(look("stories", "learned", "waves", n=5, dims=(7,)))
     assert [*bare.figures] == [OF("waves")], "there are no wavelengths"
     np.testing.assert_allclose(bare.figures[OF("waves")].arrays["values"][:, 0], rows[:, 7], atol=1e-7)
 
 
 def test_the_chosen_waves_are_drawn_with_their_names_and_taken_away(bare: Bare, look: Look):
-    waves.show(look("en-fr", "sinusoidal_interleaved", "waves", n=5, width=4, dims=(3, 0, 4)))
+    table.waves(look("en-fr", "sinusoidal_interleaved", "waves", n=5, width=4, dims=(3, 0, 4)))
     drawn = bare.figures[OF("waves")]
     positions = np.arange(5)
     expected = np.stack([np.cos(positions / 100), np.sin(positions)], axis=1)
@@ -71,16 +71,16 @@ def test_the_chosen_waves_are_drawn_with_their_names_and_taken_away(bare: Bare, 
         bare.session["positions-dims-box"] = taken
         widget.how["on_change"]()
         assert view_fields.DIMENSIONS.value == value
-    waves.show(look("en-fr", "sinusoidal_halves", "waves", n=5, width=8, dims=(8, 9)))
+    table.waves(look("en-fr", "sinusoidal_halves", "waves", n=5, width=8, dims=(8, 9)))
     assert bare.figures[OF("waves")].arrays["dimensions"].size > 1, "none of the chosen is there"
 
 
 def test_wavelengths_rise_in_each_half_or_over_all_between_marked_ends(bare: Bare, look: Look):
-    waves.show(look("en-fr", "sinusoidal_halves", "waves", n=5, width=6))
+    table.waves(look("en-fr", "sinusoidal_halves", "waves", n=5, width=6))
     drawn = bare.figures[OF("wavelengths")]
     lengths = 2 * np.pi * 10_000 ** (np.arange(3) / 3)
     np.testing.assert_allclose(drawn.arrays["wavelengths"], [*lengths, *lengths], rtol=1e-5)
-    waves.show(look("en-fr", "sinusoidal_interleaved", "waves", n=5, width=6))
+    table.waves(look("en-fr", "sinusoidal_interleaved", "waves", n=5, width=6))
     np.testing.assert_allclose(bare.figures[OF("wavelengths")].arrays["wavelengths"], lengths.repeat(2), rtol=1e-5)
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import headlight as hl
 from headlight.programs.checkpoint import load_compiled
 from pages.learn.programs import view_fields
-from pages.learn.programs.examples import EXAMPLES
+from pages.learn.programs.view_fields import EXAMPLES
 from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import figures

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ class Shown:
     tokens: tuple[str, ...]
 
     @classmethod
-    def of(cls, program: Program, text: str = "b a d") -> "Shown":
+    def of(cls, program: Program, text: str = "b a d") -> Any:
         return cls(program, compile_program(program), tuple(text.split()))
 
 
