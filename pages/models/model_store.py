@@ -102,11 +102,7 @@ def tokens_of(card: ModelCard, text: Given) -> list[tuple[str, int]]:
 
 
 def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
-    """Return the tokens that hold what is wanted, the first `MAX_TOKENS_SHOWN` of them, and how many there are.
-
-    Args:
-        card: the model.
-        wanted: a part of a token, capitals or not, or a token's number.
+    """Return the first `MAX_TOKENS_SHOWN` tokens that contain a text, or have it as their id, and how many there are.
 
     Raises:
         HeadlightError: the tokenizer is damaged.
@@ -166,11 +162,7 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
 
 
 def unpack(file: BufferedIOBase, wanted: str) -> str:
-    """Take in a model's folder from a zip file, and return the name that it has here.
-
-    Args:
-        file: the zip file.
-        wanted: the name that it should have, as far as that is free.
+    """Import a model's folder from a zip file, and return its name here, which resembles the wanted one.
 
     Raises:
         CheckpointError: it is not one, or too large.
@@ -183,14 +175,10 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
 
 
 def bring_in(source: str, *, on_progress: "OnProgress") -> str:
-    """Load a model from elsewhere, keep it here as a checkpoint, and return the name that it has here.
-
-    Args:
-        source: an id of the Hugging Face Hub, a folder, or a file of weights.
-        on_progress: told bytes that are done, bytes in all, and of what.
+    """Import a model from an id of the Hugging Face Hub, a folder or a file of weights, and return its name here.
 
     Raises:
-        HeadlightError: it cannot be had, or not be kept.
+        HeadlightError: it cannot be loaded, or not be written.
     """
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.load import find
@@ -213,11 +201,7 @@ class Kept(NamedTuple):
 
 
 def keep_run(run: Path, wanted: str) -> Kept:
-    """Keep the model that a training saved last; what its heads do is measured later.
-
-    Args:
-        run: the training's folder.
-        wanted: what a person calls the model; its folder has a name as similar as can be, as far as that is free.
+    """Save the last model of a training under a name that resembles the wanted one; its heads are measured later.
 
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.

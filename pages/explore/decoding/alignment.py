@@ -134,7 +134,12 @@ def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]
     corpus = _corpus_of(data.card)
     if corpus is None or data.left_out:
         return None, None
-    result = named("found", _pairs(*corpus).find(data.view.text))
+    from headlight.analysis.texts.word_alignment import KnownPairs
+    from transformer_core.corpora import load_corpus
+
+    name, seed = corpus
+    pairs = cache.kept(mark("sources of corpora"), call(KnownPairs, call(load_corpus, name, seed=seed)))
+    result = named("found", pairs.find(data.view.text))
     try:
         with st.spinner(say("Searching the model’s corpus for this text …")):
             return (None if value_of(result) is None else result), None
@@ -150,14 +155,6 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     except (OSError, LookupError, TypeError, ValueError):
         return None  # a model that was brought in from elsewhere, or not trained yet
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
-
-
-def _pairs(name: str, seed: int) -> Expression:
-    """Return the pairs of a corpus by their sources."""
-    from headlight.analysis.texts.word_alignment import KnownPairs
-    from transformer_core.corpora import load_corpus
-
-    return cache.kept(mark("sources of corpora"), call(KnownPairs, call(load_corpus, name, seed=seed)))
 
 
 def _verdict(alignment: Alignment) -> str:

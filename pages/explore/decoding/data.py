@@ -69,8 +69,10 @@ class DecodingData:
                 (recipe.session, recipe.branches, recipe.given, recipe.tokenizer)
             )
             tree, here = session.tree, branches[view_fields.BRANCH.value]
-            first = max(
-                (step.parent for step in here[: _usual_length(card)] if step.parent), key=_entropy, default=tree.start
+            first = max(  # before the least certain of the usual tokens
+                (step.parent for step in here[: _usual_length(card)] if step.parent),
+                key=lambda step: 0.0 if step.prediction is None else step.prediction.entropy,
+                default=tree.start,
             )
             at = _step(tree, here, first)
             if not tree.has_ended(at):
@@ -241,7 +243,7 @@ class DecodingData:
         """Return the attention at a step, or at this one, for the next token; None if there is none."""
         from transformer_core.decoding.attention_rows import attention_weights
 
-        prediction = self.prediction if step in (None, self.at) else step.prediction
+        prediction = self.prediction if step is None or step is self.at else step.prediction
         return None if prediction is None else attention_weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
@@ -273,10 +275,6 @@ def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "Decodi
     if wanted is None:
         return first
     return branch[min(wanted, len(branch)) - 1] if wanted and branch else tree.start
-
-
-def _entropy(step: "DecodingStep") -> float:
-    return 0.0 if step.prediction is None else step.prediction.entropy
 
 
 def signed(nats: float) -> str:

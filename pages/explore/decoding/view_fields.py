@@ -178,13 +178,7 @@ def _paths() -> tuple[tuple[int, ...], ...]:
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int, first: int) -> None:
-    """Remember what is drawn now.
-
-    Args:
-        paths: the tokens of each branch.
-        at: how many of this one were written at the step that is shown.
-        first: at the step that is shown until one is chosen.
-    """
+    """Keep the tokens of each branch, the step that is shown, and the step that is shown until one is chosen."""
     _PATHS.set(tuple(paths))
     STEP.set(at)
     STEP.found(first)

@@ -49,7 +49,8 @@ def show(data: HeadsData, shown: HeadPicture) -> None:
 def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> None:
     """Draw where the chosen query looks."""
     tokens = shown.queries.tokens[query - shown.queries.first]
-    of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(data)))
+    keys = data.spec.window[1] if data.spec.window else (0, data.attention_maps.shape[3] - 1)
+    of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), keys))
     row = data.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
         too_many = say("This row has too many keys for a bar chart; drag a box on the heatmap to zoom in.")
@@ -131,7 +132,3 @@ def _open(cell: tuple[int, int] | None) -> None:
         state.choose_head(state.current().attention, *cell)
         view_fields.MIX.set(())
         view_fields.MEAN.set("")
-
-
-def _span_of_keys(data: HeadsData) -> tuple[int, int]:
-    return data.spec.window[1] if data.spec.window else (0, data.attention_maps.shape[3] - 1)

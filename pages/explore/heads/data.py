@@ -77,15 +77,6 @@ class HeadsData:
         """The attention of the chosen head."""
         return self.model_run.attention_maps[self.view.attention]
 
-    @property
-    def picture(self) -> HeadPicture:
-        """What is drawn of the chosen head, or heads.
-
-        Raises:
-            HeadlightError: nothing of it can be drawn.
-        """
-        return self.picture_of(self.spec)
-
     def picture_of(self, spec: ViewSpec) -> HeadPicture:
         """Return the picture of the chosen attention by a spec, cached for all sessions.
 

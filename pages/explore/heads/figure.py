@@ -33,7 +33,7 @@ MOST_LINES = 512  # tokens on a side that lines can be told apart between
 def show(data: HeadsData) -> HeadPicture | None:
     """Draw the head; return its picture, or None if it could not be drawn."""
     try:
-        shown = data.picture
+        shown = data.picture_of(data.spec)
     except HeadlightError as error:
         prose.note(prose.sentence(error))
         return None

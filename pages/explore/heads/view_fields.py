@@ -62,12 +62,7 @@ FIELDS = (DRAWING, QUANTITY, UNIT, HIDDEN, REST, WINDOW, QUERY, KEY, MIX, MEAN, 
 
 
 def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) -> None:
-    """A cell of a picture was chosen, or only a query or a key of it; None: it was let go.
-
-    Args:
-        cell: its places in the whole text, as the picture counts them.
-        shown: the picture.
-    """
+    """Choose a cell, or only its query or key, at its places in the whole text; None deselects."""
     query, key = shown.token_of(*cell) if cell else (None, None)
     QUERY.set(query)
     KEY.set(key)
@@ -83,12 +78,7 @@ def choose_line(component: str, shown: HeadPicture) -> None:
 
 
 def choose_window(window: tuple[range, range] | None, shown: HeadPicture) -> None:
-    """A part of a picture was drawn out, or the whole text asked for.
-
-    Args:
-        window: queries and keys, as the picture counts them.
-        shown: the picture.
-    """
+    """Choose a part of the text, at its places in the whole text; None: the whole text."""
     spans: list[Span] = []
     for places, side in zip(window or (), (shown.queries, shown.keys), strict=False):
         units = side.tokens[max(0, places.start - side.first) : max(0, places.stop - side.first)]

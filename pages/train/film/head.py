@@ -6,6 +6,7 @@ import streamlit as st
 
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import TokenGrid, attention_heatmap, isolate
+from headlight.figures.labels import shorten
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
 from pages.shared.heads import head_in_words, preview
@@ -88,7 +89,9 @@ def teacher_forcing(data: SnapshotData) -> None:
     last = int(reading.steps[-1])
     whose = say("your target") if data.view.target else say("the output of step {step:,}", step=last)
     words = say(
-        TEACHER_FORCING[fixed.architecture], output=isolate(_short(output_in_a_line(fixed.output))), whose=whose
+        TEACHER_FORCING[fixed.architecture],
+        output=isolate(shorten(output_in_a_line(fixed.output), MAX_SHOWN)),
+        whose=whose,
     )
     finds = probability(float(reading.mean_probability[data.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
@@ -122,7 +125,3 @@ def code(data: SnapshotData) -> str:
     attention, layer, head = data.head
     pattern = recipes.snapshot(data, data.step, "snapshot").patterns[attention][layer, head]
     return script(Print(named("pattern", pattern), "[query, key]"))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

@@ -17,6 +17,7 @@ from pages.train.film.data import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import localized, say, say_message
 
+KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
 if TYPE_CHECKING:
@@ -64,24 +65,18 @@ def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
         n_steps=data.run.n_steps,
         width=NARROWEST,
     )
-    name, recipe = (
-        f"{data.run.name}-loss",
-        named("of_training", call(curves_of, records_of(data.run.path, "metrics.jsonl"))),
-    )
+    name = f"{data.run.name}-loss"
+    recipe = named("of_training", call(curves_of, records_of(data.run.path, "metrics.jsonl")))
     of_loss = {kind: recipe[kind] for kind in curves}
-    live_figure(
-        figure,
-        name=name,
-        files=curve_files(curves, of_loss, name=name, view=run_state.in_words, model=weights_of(data.run.path)),
-        key=run_state.FILM_LOSS,
-        height=figure.layout.height,
-    )
+    files = curve_files(curves, of_loss, name=name, view=run_state.in_words, model=weights_of(data.run.path))
+    live_figure(figure, name=name, files=files, key=run_state.FILM_LOSS, height=figure.layout.height)
 
 
 def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
     from headlight.analysis.training.head_history import rule
 
+    reading = data.read.reading
     prose.subheading(say("Head emergence"), say("{n} times", n=len(events)) if events else "")
     terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")
     prose.small(say_message(rule()), terms)
@@ -90,13 +85,16 @@ def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
         return
     with st.container(key="hl-film-appearances", gap=None):
         for i, appearance in enumerate(events):
+            when = say("step {step:,}", step=appearance.step)
+            when = say("from the start") if appearance.is_from_start else when
+            head, score = head_in_words(*appearance.name), localized(appearance.score, ".2f")
             st.button(
-                f"**{prose.plain(_when(appearance))}** {prose.plain(_what(appearance))}",
+                f"**{prose.plain(when)}** {prose.plain(f'{say(KINDS[appearance.measure])}: {head}, {score}')}",
                 key=f"film-appearance-{i}",
                 type="tertiary",
                 help=prose.plain(say_message(appearance.in_words())),
                 on_click=run_state.go_to,
-                args=(_snapshot_of(data, appearance), *appearance.name),
+                args=(int(reading.steps[reading.place(appearance.step)]), *appearance.name),
             )
 
 
@@ -107,19 +105,3 @@ def marks(film_steps: Sequence[int], events: "Sequence[Appearance]") -> list[tup
         place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))
         by_place.setdefault(place, []).append(say_message(appearance.in_words()))
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
-
-
-def _snapshot_of(data: SnapshotData, appearance: "Appearance") -> int:
-    reading = data.read.reading
-    return int(reading.steps[reading.place(appearance.step)])
-
-
-def _when(appearance: "Appearance") -> str:
-    return say("from the start") if appearance.is_from_start else say("step {step:,}", step=appearance.step)
-
-
-def _what(appearance: "Appearance") -> str:
-    return f"{say(_KINDS[appearance.measure])}: {head_in_words(*appearance.name)}, {localized(appearance.score, '.2f')}"
-
-
-_KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}

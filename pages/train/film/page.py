@@ -35,7 +35,14 @@ def page() -> None:
         prose.note(say("There is no training yet; snapshots appear here as soon as one has started."))
         return
     with right:
-        _choose(result, run)
+        CHOSEN_RUN.selectbox(
+            say("Training"),
+            [*result],
+            name=lambda name: result[name].title,
+            shown=run.name,
+            take=lambda name: run_state.on_run(name, [*result]),
+            label_visibility="collapsed",
+        )
     try:
         config, snapshots = runs.configurations(run)[0], run_readings.film(run).snapshots()
     except (HeadlightError, OSError) as error:
@@ -77,17 +84,6 @@ def _run(runs: Mapping[str, Run], notes: list[str]) -> Run | None:
         run_state.choose_run(nearest.name)
     run_state.RUN.set(nearest.name)
     return nearest
-
-
-def _choose(runs: Mapping[str, Run], run: Run) -> None:
-    CHOSEN_RUN.selectbox(
-        say("Training"),
-        [*runs],
-        name=lambda name: runs[name].title,
-        shown=run.name,
-        take=lambda name: run_state.on_run(name, [*runs]),
-        label_visibility="collapsed",
-    )
 
 
 def _facts(run: Run, snapshots: list[int]) -> None:
@@ -155,14 +151,10 @@ def _new_snapshots(name: str, n_known: int) -> None:
                 key="film-take-in",
                 type="tertiary",
                 icon=":material/add_photo_alternate:",
-                on_click=_last,
+                on_click=run_state.choose,  # also if the page is redrawn before it comes to the button
+                args=({run_state.SNAPSHOT: None},),
             ):
                 st.rerun()
-
-
-def _last() -> None:
-    """The last snapshot was requested; it counts also where the page is redrawn before it comes to the button."""
-    run_state.choose({run_state.SNAPSHOT: None})
 
 
 def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:

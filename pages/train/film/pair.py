@@ -54,7 +54,7 @@ def show(data: SnapshotData) -> None:
     a, b = data.pattern(place), data.pattern(data.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    payload: dict[str, Any] = {"axes": axes, "height": None}
+    payload: dict[str, Any] = {"axes": axes, "height": None, "width": WIDTH}
     both = [
         (recipes.snapshot(data, step, name), data.head[1:], values)
         for step, name, values in zip(snapshots, "ab", (a, b), strict=True)
@@ -69,7 +69,6 @@ def show(data: SnapshotData) -> None:
                 name=data.file_name(letter, f"step{step}"),
                 key=f"film-pair-{letter}",
                 model=weights_of(data.run.path, step),
-                width=WIDTH,
                 **payload,
             )
     with columns[2]:
@@ -81,17 +80,14 @@ def show(data: SnapshotData) -> None:
             name=data.file_name("difference"),
             key="film-pair-difference",
             model=weights_of(data.run.path, data.step),
-            width=WIDTH,
             **payload,
         )
-    prose.look_for(_in_words(data, *names))
-
-
-def _in_words(data: SnapshotData, other: str, this: str) -> str:
-    return say(
-        "indigo cells, where {head} attends more after {this} than after {other}, and orange cells, where it attends "
-        "less; each row of the difference sums to zero.",
-        head=head_in_words(*data.head),
-        this=this,
-        other=other,
+    prose.look_for(
+        say(
+            "indigo cells, where {head} attends more after {this} than after {other}, and orange cells, where it "
+            "attends less; each row of the difference sums to zero.",
+            head=head_in_words(*data.head),
+            this=names[1],
+            other=names[0],
+        )
     )

@@ -62,25 +62,19 @@ def draw(
     *patterns: tuple[Expression, tuple[int, int], np.ndarray],
     axes: Mapping[str, Any],
     title: str,
-    name: str,
-    key: str,
-    model: str,
     width: int | None = None,
     **more: Any,
 ) -> None:
-    """Draw the pattern of a head, or how two of them differ, with all that is saved.
+    """Draw the pattern of a head, or how two of them differ, with all files that can be saved.
 
     Args:
         data: what the page shows.
-        figure: that draws it.
-        patterns: of each the snapshot as code, layer and head, and the numbers, which are not computed again.
+        figure: the function that draws it.
+        patterns: for each, the snapshot as code, layer and head, and the numbers, which are not computed again.
         axes: labels and names, as `TokenGrid` takes them, and the mask.
         title: of the figure.
-        name: of its files.
-        key: of the component.
-        model: the folder of the weights.
         width: px that the figure is laid out for; None: the usual.
-        more: as for `live_figure`.
+        more: as for `pages.shared.drawing.draw`.
     """
     attention = data.view.attention
     weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
@@ -94,11 +88,8 @@ def draw(
         call(figure, *weights, grid, title=title, mask=mask),
         Print(weights[0] if len(patterns) == 1 else call(np.subtract, *reversed(weights)), "[query, key]"),
         title=title,
-        name=name,
-        key=key,
         csv=lambda: pattern_csv(*table),
         arrays=lambda: pattern_arrays(*table),
-        model=model,
         view=run_state.in_words,
         state_of=lambda: {"ids": [[*ids] for ids in data.read.reading.fixed.inputs]},
         **more,
@@ -106,15 +97,7 @@ def draw(
 
 
 def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], result: Any) -> Expression:
-    """Return the matching of the heads of two snapshots on some texts.
-
-    Args:
-        data: what the page shows, which is one of them.
-        other: the other training.
-        step: of its snapshot.
-        texts: beside the one that is shown.
-        result: the same, which is not computed again.
-    """
+    """Return the matching of the heads of two snapshots on the shown text and others; `result` is its value."""
     from headlight.analysis.heads.matching import match_heads
     from headlight.analysis.training.film_reading import read_snapshots
 

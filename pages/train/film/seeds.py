@@ -37,12 +37,9 @@ MEAN_SIMILARITY = mark(
 
 
 def comparable(run: Run, runs: Mapping[str, Run], wanted: str) -> dict[str, Run]:
-    """Return the other runs whose heads can be matched with those of a run, or could be once their film begins.
+    """Return the runs whose heads can be matched with those of a run, or could be once their film begins.
 
-    Args:
-        run: the selected one.
-        runs: all runs.
-        wanted: one that was begun from here; it counts before its folder says what it is.
+    `wanted` was started here and counts before its folder describes it.
     """
     from headlight.analysis.training.film_reading import reads_like
 
@@ -251,12 +248,7 @@ def _csv(matching: "HeadMatching") -> str:
 
 
 def sibling(run: Run, others: Mapping[str, Run]) -> tuple[str, list[str]]:
-    """Return name and arguments of the same training with the next seed that no run of its kind has.
-
-    Args:
-        run: whose command is taken; its settings stay.
-        others: the runs that may be of its kind.
-    """
+    """Return the name and the arguments of the same training with the next seed that none of its kind has."""
     words, own_seed = _split(run)
     seed = 1 + max([own_seed, *(_split(other)[1] for other in others.values() if _is_sibling(run, other))])
     return runs.free_name(f"{run.name.partition('-seed')[0]}-seed{seed}"), [*words, "--seed", str(seed)]

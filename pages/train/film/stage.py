@@ -39,12 +39,7 @@ MANY_HEADS = 8  # more of them side by side take more of the page
 
 @ticking.fragment
 def show(name: str, snapshots: tuple[int, ...]) -> None:
-    """Draw the film and all that belongs to its snapshot and head; what is chosen there draws only this again.
-
-    Args:
-        name: of the run.
-        snapshots: of its film, as far as they were taken in.
-    """
+    """Draw the film of a run and all that belongs to its snapshot and head; a choice there redraws only this."""
     run = runs.find(name)
     if run is None:
         st.rerun()
@@ -74,7 +69,9 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
             prose.warning(f"{what}: {say_message(error)}.")
         return
     text = _remarks(read)
-    place = _place(read)
+    wanted, steps = run_state.current().snapshot, read.reading.steps
+    place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
+    run_state.SNAPSHOT.set(int(steps[place]))
     if text:
         with remarks:
             prose.note(" ".join(text))
@@ -86,7 +83,13 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
     except HeadlightError as error:
         prose.caption(say("The head measurements cannot be read: {error}.", error=error))
     film_head.teacher_forcing(data)
-    _stage(data, events)
+    many = read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
+    with st.container(key="hl-film-stage"):
+        overview, heatmap = st.columns([6, 7] if many else [5, 7], gap="medium")
+    with overview, st.container(key="hl-film-overview"):
+        _overview(data, events)
+    with heatmap, st.container(key="hl-film-heatmap"):
+        film_head.heatmap(data)
     with right:  # late: it loads the model of this snapshot
         film_head.says(data)
     film_head.look_for(data)
@@ -169,25 +172,6 @@ def _remarks(read: FilmRead) -> list[str]:
             say("Each cell of the small maps shows the maximum over several cells; the large map shows every cell.")
         )
     return remarks
-
-
-def _place(read: FilmRead) -> int:
-    """Return the place of the snapshot that is shown, and note its step in the view."""
-    wanted, steps = run_state.current().snapshot, read.reading.steps
-    place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
-    run_state.SNAPSHOT.set(int(steps[place]))
-    return place
-
-
-def _stage(data: SnapshotData, events: "Sequence[Appearance]") -> None:
-    """Draw all heads with the player, and the chosen one."""
-    many = data.read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
-    with st.container(key="hl-film-stage"):
-        left, right = st.columns([6, 7] if many else [5, 7], gap="medium")
-    with left, st.container(key="hl-film-overview"):
-        _overview(data, events)
-    with right, st.container(key="hl-film-heatmap"):
-        film_head.heatmap(data)
 
 
 def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:

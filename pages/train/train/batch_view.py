@@ -20,7 +20,6 @@ from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from transformer_core.corpora.batching import Batch, Batches
-    from transformer_core.corpora.corpus import Corpus
     from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.text.interface import Tokenizer
 
@@ -38,7 +37,6 @@ _TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the tar
 class Feed:
     """The batches of a training; all who look share them, one at a time."""
 
-    corpus: "Corpus"
     tokenizer: "Tokenizer"
     batches: "Batches"
     lock: Lock
@@ -98,7 +96,7 @@ def _feed(
         seed=seed,
         stride=stride,
     )
-    return Feed(corpus, tokenizer, batches, Lock())
+    return Feed(tokenizer, batches, Lock())
 
 
 def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:

@@ -25,12 +25,7 @@ class _Request:
 
 
 def offer(run: Run, step: int) -> None:
-    """Keep the model, so that all pages can choose it; and the command that makes it again.
-
-    Args:
-        run: nobody trains it now.
-        step: after which its model was saved last.
-    """
+    """Offer to save the model of a run that no process trains, as of its last saved step, and show its command."""
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn again at any moment, as when the training ends: a click notes what is wanted before anything
     # is drawn, each step is done once, and the result is shown until the next click.
@@ -58,7 +53,10 @@ def _answer(request: _Request, run: Run) -> None:
         except HeadlightError as error:
             request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
     if request.kept and request.kept.name in models.available():
-        _kept(request.kept)
+        kept = request.kept
+        prose.success(say("Saved as “{name}”, after step {step:,}.", name=kept.title, step=kept.step))
+        if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
+            st.switch_page("explore/heads/page.py", query_params={"model": kept.name})
         if request.next_step == "describe":
             with st.spinner(say("Saved. Measuring its heads for the model card …"), show_time=True):
                 try:
@@ -68,13 +66,6 @@ def _answer(request: _Request, run: Run) -> None:
                 request.next_step = "none"
     if request.trouble:
         prose.warning(request.trouble)
-
-
-def _kept(kept: model_store.Kept) -> None:
-    """Say what was kept, and offer to look at it."""
-    prose.success(say("Saved as “{name}”, after step {step:,}.", name=kept.title, step=kept.step))
-    if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
-        st.switch_page("explore/heads/page.py", query_params={"model": kept.name})
 
 
 def put_away(run: Run) -> None:

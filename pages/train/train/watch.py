@@ -131,13 +131,8 @@ def _curves(run: Run) -> None:
     recipe = call(curves_of, records_of(run.path, "metrics.jsonl"))
     files = curve_files(curves, recipe, name=name, view=run_state.in_words, model=weights_of(run.path))
     live_figure(figure, name=name, files=files, key=run_state.CURVES, height=figure.layout.height)
-    prose.small("", definitions(*_terms(run.architecture)))
-
-
-def _terms(architecture: str) -> tuple[str, ...]:
-    """Return the names of the terms of the curves, in the glossary."""
-    of_pairs = ("exact-match",) if architecture == "encoder_decoder" else ()
-    return ("cross-entropy", "unigram-baseline", "bigram-baseline", "accuracy", *of_pairs)
+    of_pairs = ("exact-match",) if run.architecture == "encoder_decoder" else ()
+    prose.small("", definitions("cross-entropy", "unigram-baseline", "bigram-baseline", "accuracy", *of_pairs))
 
 
 def _attention(run: Run) -> None:

@@ -19,7 +19,7 @@ QUERY, KEY = 2, 4
 
 
 def draw(data: HeadsData) -> None:
-    cell.show(data, data.picture)
+    cell.show(data, data.picture_of(data.spec))
 
 
 @pytest.fixture(scope="module")

@@ -60,7 +60,7 @@ test("each curve leads from its query to its key, in its head's color, the stron
   assert.deepEqual(alphas, alphas.toSorted((one, other) => one - other)); // the strongest lie on top
 });
 
-test("of too many curves the strongest are drawn, and that is said", () => {
+test("of too many curves the strongest are drawn, with a note", () => {
   const n = 80;
   const weights = Uint16Array.from({ length: n * n }, (_, i) => Math.round(TOP * (0.1 + (0.9 * ((i * 7919) % (n * n))) / (n * n))));
   const { curves, isWhole } = painted({ nQueries: n, nKeys: n, pitch: 10, size: [100, 800], weights });

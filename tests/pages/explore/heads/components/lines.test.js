@@ -116,7 +116,7 @@ test("beside a token stand the weights of three heads, of more the largest, and 
   }
 });
 
-test("what is said names the strongest of each head, of one head alone its three strongest, the first of equal ones first", () => {
+test("the description names the strongest of each head, of one head alone its three strongest, the first of equal ones first", () => {
   const weights = [[[0.5, 0.2, 0.25, 0.05], [0.3, 0.3, 0.1, 0.3], [0, 0.004, 0, 0]].map((row) => row.map((it) => Math.round(it * TOP)))];
   const tokens = { query: ["a", "b", "c"], key: ["d", "e", "f", "g"], first: { query: 10, key: 20 } };
   const label = (lines, side, index) => token(lines, side, index).getAttribute("aria-label");
@@ -187,7 +187,7 @@ test("what the page keeps holds when it changes, and not what it has said alread
   assert.deepEqual([pressed(lines), lit(lines)], [[], []]);
 });
 
-test("newer weights stand at once where one points, and other tokens begin anew at the top", () => {
+test("newer weights appear at once at the pointer, and other tokens start at the top again", () => {
   const weights = weightsOf(2);
   const lines = open(weights);
   const before = lines.findAll(".token");
