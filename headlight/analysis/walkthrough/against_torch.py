@@ -11,18 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from headlight.analysis.walkthrough.outline import Outline
+from headlight.analysis.walkthrough.records import TorchReason
 from headlight.analysis.walkthrough.weights import Weights
-from transformer_core.errors import mark
 
 Bias = Float[np.ndarray, "head query key"] | None
 
 MODULE = "torch.nn.MultiheadAttention"
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
-
-TURNS = mark("torch.nn.MultiheadAttention does not apply rotary embeddings")
-NORMS = mark("torch.nn.MultiheadAttention does not normalize queries and keys")
-INTERVENED = mark("torch.nn.MultiheadAttention is not compared, as an intervention acts inside this attention")
-WIDTH = mark("torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -30,7 +25,7 @@ class TorchNumbers:
     """What torch makes of the same inputs."""
 
     function: str  # MODULE or FUNCTION
-    reason: str | None  # English, marked: why it is not MODULE, or why there are no values
+    reason: TorchReason | None  # why it is not MODULE, or why there are no values
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity; NaN where a query may look at nothing
 
 
@@ -55,7 +50,7 @@ def torch_numbers(
         is_intervened: an intervention acts inside of the attention: torch's gives nothing to compare with.
     """
     if is_intervened:
-        return TorchNumbers(function=MODULE, reason=INTERVENED, values={})
+        return TorchNumbers(function=MODULE, reason="intervention", values={})
     reason = _why_not(outline)
     sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
     with torch.inference_mode():
@@ -66,14 +61,14 @@ def torch_numbers(
     return TorchNumbers(function=MODULE if reason is None else FUNCTION, reason=reason, values=arrays)
 
 
-def _why_not(outline: Outline) -> str | None:
-    """Return the features of the model's attention that torch's lacks."""
+def _why_not(outline: Outline) -> TorchReason | None:
+    """Return one of the features of the model's attention that torch's lacks."""
     config = outline.config
     if outline.is_rotated:
-        return TURNS
+        return "rotary"
     if config.qk_norm:
-        return NORMS
-    return WIDTH if config.d_head * config.n_heads != config.d_model else None
+        return "norm"
+    return "width" if config.d_head * config.n_heads != config.d_model else None
 
 
 def _by_module(

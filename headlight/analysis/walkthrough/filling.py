@@ -9,14 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from headlight.analysis.walkthrough.records import Formula, Term
+from headlight.analysis.walkthrough.records import Formula, Note, Term
 from headlight.analysis.walkthrough.weights import Weights
 from transformer_core.config import Activation, ModelConfig
-from transformer_core.errors import mark
 from transformer_core.model.rotary import rotary_frequencies
-
-SEES_NOTHING = mark("this query may not attend to any key, so its row of the pattern is all 0")
-IS_NOT_ROTATED = mark("RoPE does not rotate this dimension")
 
 Row = Float[np.ndarray, " column"]
 
@@ -111,7 +107,7 @@ def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig)
         first, second = range(0, 2 * n_pairs, 2), range(1, 2 * n_pairs, 2)
     if index not in (*first, *second):
         one = f"{symbol}_{{{index}}}"
-        return Formula(formula=one, constants={one: float(x[index])}, note=IS_NOT_ROTATED)
+        return Formula(formula=one, constants={one: float(x[index])}, note="not rotated")
     is_first = index in first
     pair = (first if is_first else second).index(index)
     i, j = (f"{symbol}_{{{side[pair]}}}" for side in (first, second))
@@ -127,14 +123,14 @@ def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig)
     )
 
 
-def softmax_share(scores: Row, index: int, labels: Sequence[str], note: str | None) -> Formula:
+def softmax_share(scores: Row, index: int, labels: Sequence[str], note: Note | None) -> Formula:
     """Return e to a score over the sum of these of a whole row, and the same with the largest score taken away.
 
     The second is how it is computed, so that no power grows too large.
     """
     allowed = np.flatnonzero(np.isfinite(scores)).tolist()
     if not allowed:
-        return Formula(formula="0", note=SEES_NOTHING)
+        return Formula(formula="0", note="no key")
     highest = float(scores.max())
     terms = tuple(
         Term(label=labels[key], a=float(scores[key]), b=None, value=float(np.exp(float(scores[key]) - highest)))

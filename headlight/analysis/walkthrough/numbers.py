@@ -19,15 +19,9 @@ from headlight.analysis.walkthrough.filling import (
 )
 from headlight.analysis.walkthrough.outline import Origin, Outline
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
-from headlight.analysis.walkthrough.records import DESCRIPTIONS, Formula, WalkInputs, pair_factors
+from headlight.analysis.walkthrough.records import DESCRIPTIONS, Formula, Note, WalkInputs, pair_factors
 from headlight.analysis.walkthrough.weights import Weights
-from transformer_core.errors import mark
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
-
-MAY_LOOK = mark("allowed: the query may attend to this key")
-IS_LATER = mark("masked: this key comes after the query")
-IS_FAR = mark("masked: this key is outside the query’s window")
-IS_PADDING = mark("masked: this key is padding")
 
 Maker = Callable[[int, int], Formula]
 
@@ -202,15 +196,15 @@ class Formulas:
             constants |= {"t_j": float(self._inputs.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
         return Formula(formula=" · ".join(conditions) or "1", constants=constants, note=self._reason(row, column))
 
-    def _reason(self, row: int, column: int) -> str:
-        """Say why a query may look at a key, or may not."""
+    def _reason(self, row: int, column: int) -> Note:
+        """Return why a query may look at a key, or may not."""
         window, distance = self._config.sliding_window, abs(row - column)
         if self._values["mask"][row, column]:
-            return MAY_LOOK
+            return "allowed"
         if self._outline.is_causal and column > row:
-            return IS_LATER
+            return "later"
         is_near = self._outline.is_cross or window is None or distance < window
-        return IS_PADDING if is_near else IS_FAR
+        return "padding" if is_near else "outside window"
 
     def _masked(self, row: int, column: int) -> Formula:
         """Of a score with the mask: 0 is added where the query may look, and −∞ where it may not."""

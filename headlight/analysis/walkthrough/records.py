@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.errors import Message, mark
+Note = Literal["allowed", "later", "outside window", "padding", "no key", "not rotated", "intervention"]
+"""Why a query may attend to a key or not; or why a number is what it is: its query may attend to no key, RoPE does not
+rotate its dimension, or an intervention set it."""
 
-PLACE_WORDS: Mapping[str, str] = {  # the meaning of a row or a column, and its position
-    "query": mark("query {place}"),
-    "key": mark("key {place}"),
-    "query key": mark("query → key {place}"),
-    "d_head": mark("dimension {place} of the head"),
-    "head d_head": mark("dimension {place} of the concatenated heads"),
-    "d_model": mark("dimension {place}"),
-    "d_ff": mark("hidden unit {place}"),
-}
+TorchReason = Literal["rotary", "norm", "intervention", "width"]
+"""Why `torch.nn.MultiheadAttention` is not compared: what it lacks, or an intervention inside the attention."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +38,7 @@ class WalkInputs:
 class Description:
     """What is the same of a quantity in all models."""
 
-    symbol: str  # for the screen, such as "Q Kᵀ"; a word is English, marked
-    title: str  # English, marked
+    symbol: str  # such as "Q Kᵀ"
     columns: str  # what a column is: "key", "d_head", "head d_head", "d_model" or "d_ff"
     rows: str = "query"  # what a row is: "query" or "key"
 
@@ -77,7 +71,7 @@ class Formula:
     over: str = ""
     terms: tuple[Term, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
-    note: str | None = None
+    note: Note | None = None
 
     def plus(self, symbol: str, value: float) -> Self:
         """Return the formula with one more number added."""
@@ -92,7 +86,7 @@ class Number:
     symbol: str
     row: int
     column: int
-    row_kind: str  # a key of PLACE_WORDS, as is the kind of a column
+    row_kind: str  # as `Description.rows`
     column_kind: str
     row_place: str  # index and token, such as "3 'it'", or "3 'it' → 1 'cat'"
     column_place: str
@@ -104,19 +98,12 @@ class Number:
     over: str  # what the sum is over: a kind of place; "" where there is no sum
     terms: tuple[Term, ...]  # of the sum
     constants: Mapping[str, float]  # all other inputs, by their notation in the formula
-    note: str | None = None  # English, marked: why a query may look at a key or not, or what set the number
+    note: Note | None = None
 
     @property
     def difference(self) -> float:
         """How far the model's number is from the recomputed one; 0 where both are the same infinity."""
         return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
-
-    @property
-    def place(self) -> Message:
-        """Where the number stands: "Q, query 3 'it', dimension 12 of the head"."""
-        row = Message(PLACE_WORDS[self.row_kind], place=self.row_place)
-        column = Message(PLACE_WORDS[self.column_kind], place=self.column_place)
-        return Message.joined(", ", (Message(self.symbol), row, column))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +118,7 @@ class Proof:
     tolerance: float  # allowed for numbers of size 1; in proportion more for larger ones
     torch_function: str  # what torch's numbers come from, such as "torch.nn.MultiheadAttention"
     torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers; empty where it has none
-    torch_reason: str | None  # English, marked: why MultiheadAttention is not compared; None where it is
+    torch_reason: TorchReason | None  # why MultiheadAttention is not compared; None where it is
     torch_worst: str  # as `worst`, against torch; "" where it has no numbers
     torch_share_of_tolerance: float
     dtype: str  # that the model computes in, such as "float32"
@@ -149,44 +136,44 @@ class Proof:
 
 
 DESCRIPTIONS: Mapping[str, Description] = {
-    "x": Description("X", mark("Attention input"), "d_model"),
-    "x_normalized": Description("X′", mark("Attention input, normalized"), "d_model"),
-    "memory": Description("M", mark("Encoder output"), "d_model", "key"),
-    "q_projected": Description("Q₀", mark("Projected queries"), "d_head"),
-    "k_projected": Description("K₀", mark("Projected keys"), "d_head", "key"),
-    "q_normalized": Description("Q₁", mark("Queries, normalized"), "d_head"),
-    "k_normalized": Description("K₁", mark("Keys, normalized"), "d_head", "key"),
-    "q": Description("Q", mark("Queries"), "d_head"),
-    "k": Description("K", mark("Keys"), "d_head", "key"),
-    "v": Description("V", mark("Values"), "d_head", "key"),
-    "product": Description("Q Kᵀ", mark("Dot products of queries and keys"), "key"),
-    "scaled": Description("Q Kᵀ / √d_k", mark("Scaled dot products"), "key"),
-    "bias": Description("B", mark("Position bias"), "key"),
-    "biased": Description("Q Kᵀ / √d_k + B", mark("Scores with position bias"), "key"),
-    "mask": Description(mark("allowed"), mark("Mask: 1 = may attend"), "key"),
-    "attn_scores": Description("S", mark("Masked scores (−∞ where masked)"), "key"),
-    "pattern": Description("A", mark("Attention pattern (weights)"), "key"),
-    "z": Description("Z", mark("Head output z"), "d_head"),
-    "concat": Description("Concat", mark("All heads’ z, concatenated"), "head d_head"),
-    "attn_out": Description("O", mark("Attention output"), "d_model"),
-    "resid_mid": Description("R", mark("Residual sum"), "d_model"),
-    "normalized": Description("R′", mark("Residual sum, normalized"), "d_model"),
-    "cross_x": Description("Rc", mark("Cross-attention input"), "d_model"),
-    "cross_concat": Description("Concat_c", mark("Cross-attention heads’ z, concatenated"), "head d_head"),
-    "cross_out": Description("C", mark("Cross-attention output"), "d_model"),
-    "resid_mid_cross": Description("R + C", mark("Residual sum after cross-attention"), "d_model"),
-    "normalized_cross": Description("(R + C)′", mark("Residual sum after cross-attention, normalized"), "d_model"),
-    "mlp_pre": Description("H₀", mark("Hidden units before the activation"), "d_ff"),
-    "mlp_linear": Description("H₁", mark("Up-projection before gating"), "d_ff"),
-    "mlp_post": Description("H", mark("Hidden units"), "d_ff"),
-    "mlp_out": Description("F", mark("Feed-forward output"), "d_model"),
-    "resid_post": Description("R₂", mark("Second residual sum"), "d_model"),
-    "out": Description("Y", mark("Layer output"), "d_model"),
+    "x": Description("X", "d_model"),
+    "x_normalized": Description("X′", "d_model"),
+    "memory": Description("M", "d_model", "key"),
+    "q_projected": Description("Q₀", "d_head"),
+    "k_projected": Description("K₀", "d_head", "key"),
+    "q_normalized": Description("Q₁", "d_head"),
+    "k_normalized": Description("K₁", "d_head", "key"),
+    "q": Description("Q", "d_head"),
+    "k": Description("K", "d_head", "key"),
+    "v": Description("V", "d_head", "key"),
+    "product": Description("Q Kᵀ", "key"),
+    "scaled": Description("Q Kᵀ / √d_k", "key"),
+    "bias": Description("B", "key"),
+    "biased": Description("Q Kᵀ / √d_k + B", "key"),
+    "mask": Description("mask", "key"),
+    "attn_scores": Description("S", "key"),
+    "pattern": Description("A", "key"),
+    "z": Description("Z", "d_head"),
+    "concat": Description("Concat", "head d_head"),
+    "attn_out": Description("O", "d_model"),
+    "resid_mid": Description("R", "d_model"),
+    "normalized": Description("R′", "d_model"),
+    "cross_x": Description("Rc", "d_model"),
+    "cross_concat": Description("Concat_c", "head d_head"),
+    "cross_out": Description("C", "d_model"),
+    "resid_mid_cross": Description("R + C", "d_model"),
+    "normalized_cross": Description("(R + C)′", "d_model"),
+    "mlp_pre": Description("H₀", "d_ff"),
+    "mlp_linear": Description("H₁", "d_ff"),
+    "mlp_post": Description("H", "d_ff"),
+    "mlp_out": Description("F", "d_model"),
+    "resid_post": Description("R₂", "d_model"),
+    "out": Description("Y", "d_model"),
 }
 
 PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
-    "elementwise": Description("q ⊙ k", "", "d_head", "query key"),
-    "weighted": Description("A v", "", "d_head", "query key"),
+    "elementwise": Description("q ⊙ k", "d_head", "query key"),
+    "weighted": Description("A v", "d_head", "query key"),
 }
 
 

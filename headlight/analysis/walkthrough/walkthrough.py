@@ -38,7 +38,6 @@ from transformer_core.errors import SiteError, mark
 from transformer_core.model.transformer import Transformer
 
 NO_QUANTITY = mark("this walkthrough has no quantity {name}; it has {there}")
-SET = mark("set by an intervention, so it does not follow from this formula")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
 
 
@@ -122,7 +121,7 @@ class Walkthrough:
         by_torch = self._torch.values.get(name)
         formula = self._formulas.of(name, row, column)
         if name in self.intervened and self.intervened[name][row, column]:
-            formula = replace(formula, note=SET)
+            formula = replace(formula, note="intervention")
         return Number(
             **vars(formula),
             name=name,

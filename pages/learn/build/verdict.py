@@ -2,11 +2,11 @@
 
 import math
 
-from headlight.analysis.walkthrough.records import PLACE_WORDS
 from headlight.figures import isolate
 from headlight.figures.quantities import MINUS
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import Cell, Verdict
+from pages.learn.steps.step_texts import PLACES
 from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.language import localized, say
@@ -44,7 +44,7 @@ def _difference(data: BuildData, cell: Cell) -> str:
             places.append(say("head {head}", head=index))
         else:
             token = f" “{isolate(sides[axis][index])}”" if axis in sides else ""
-            places.append(say(PLACE_WORDS[axis], place=f"{index}{token}"))
+            places.append(say(PLACES[axis], place=f"{index}{token}"))
     return say(DIFFERS, place=", ".join(places), value=written(cell.value), expected=written(cell.expected))
 
 

@@ -6,7 +6,7 @@ from pages.components.sampling import sampling_payload
 from pages.learn.start import links, view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
-from pages.learn.steps import figure, number, remarks
+from pages.learn.steps import figure
 from pages.shared import code_expander, model_bar, models, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
@@ -91,7 +91,6 @@ def _drawn() -> StageData | None:
 
 
 def _stage(data: StageData) -> None:
-    """Draw the stage."""
     stage(
         zoom=data.zoom,
         lanes=data.lanes,
@@ -119,7 +118,6 @@ def _take(data: StageData) -> None:
 
 
 def _head(data: StageData) -> None:
-    """Draw the head that is zoomed in on."""
     try:
         steps = data.steps_data()
     except HeadlightError as error:
@@ -127,8 +125,8 @@ def _head(data: StageData) -> None:
         return
     with st.container(key="hl-steps"):
         figure.draw(steps)
-        remarks.show(steps)
-        number.show(steps)
+        figure.remarks(steps)
+        figure.number(steps)
 
 
 def _ended(data: StageData) -> str:

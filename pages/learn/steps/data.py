@@ -10,13 +10,13 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.cells import strongest_cell
 from pages.learn.steps import view_fields, walkthroughs
 from pages.learn.steps.view_fields import MatrixCell
+from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.stage.stage_text import StageText
@@ -112,9 +112,7 @@ class StepsData:
     @property
     def who(self) -> str:
         """The head in words."""
-        view = self.view
-        attention = say(ATTENTIONS[view.attention].inline)
-        return say("{attention} L{layer}.H{head}", attention=attention, layer=view.layer, head=view.head)
+        return head_in_words(self.view.attention, self.view.layer, self.view.head)
 
     @property
     def is_cross(self) -> bool:
@@ -130,8 +128,7 @@ class StepsData:
     @property
     def query(self) -> int:
         """The chosen query, as a place in the text."""
-        query: int = view_fields.QUERY.value
-        return query
+        return view_fields.QUERY.value
 
     @property
     def key(self) -> int:

@@ -1,4 +1,4 @@
-"""The figure that flows, and what is chosen above it: the attention, the layer and the head."""
+"""The figure of a head, the choices above it, and below it the open number, what is not shown, and the proof."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,16 +6,36 @@ from typing import Any
 import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.figures import isolate
 from pages.learn.steps import view_fields
-from pages.learn.steps.components.steps import At, attention_steps
-from pages.learn.steps.data import StepsData
+from pages.learn.steps.components.steps import At, attention_steps, steps_number, symbol_of
+from pages.learn.steps.data import MOST_SHOWN, StepsData
+from pages.learn.steps.step_texts import TORCH_REASONS
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Choice
 from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.language import localized, say
 
 MOST_BESIDE = 8  # layers or heads side by side; more are folded up
+ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
+CUT = mark("This text is long: {n} of its tokens are left out here.")
+PART = mark(
+    "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
+)
+ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “{token}”.")
+LEAST_ELSEWHERE = 0.01  # of the attention, that is reported
+VERIFIED = mark("Every number on this page verified: {n:,} numbers, largest error {largest} against float64.")
+VERIFIED_TWICE = mark(
+    "Every number on this page verified: {n:,} numbers, largest error {largest} against float64, {torch} against "
+    "{function}."
+)
+FAILED = mark(
+    "Not every number on this page could be verified: the error of {quantity} against {reference}, {error}, is "
+    "{times:.1f} times the tolerance of {dtype} on {device}."
+)
+INTERVENED = mark("Numbers of {quantities} are set by an intervention, so they do not follow from their formulas.")
+ROUNDED = mark("The model computes in {dtype} on {device}.")
 
 
 def controls(data: StepsData) -> None:
@@ -70,3 +90,80 @@ def _one_of(label: str, choice: Choice, options: Sequence[Any], name: Any = str)
             choice.selectbox(say(label), options, width=90, label_visibility="collapsed")
         else:
             choice.segmented(say(label), options, name=name)
+
+
+def number(data: StepsData) -> None:
+    """Draw the number; where none was requested, say how to ask."""
+    number = data.number
+    if number is None:
+        prose.small(say(ASK))
+        return
+    with st.container(key="hl-steps-number"):
+        steps_number(number, torch_name=data.walk.proof().torch_function)
+        st.button(
+            say("Close"),
+            key="steps-close",
+            type="tertiary",
+            icon=":material/close:",
+            on_click=view_fields.CELL.set,
+            args=(None,),
+        )
+
+
+def remarks(data: StepsData) -> None:
+    """Say what has no room."""
+    n_all = tuple(map(len, data.labels))
+    n_left_out = data.model_run.n_left_out
+    lines = [say(CUT, n=n_left_out)] if n_left_out else []
+    if max(n_all) > MOST_SHOWN:
+        n_queries, n_keys = map(len, data.shown)
+        lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
+        lines += elsewhere(data)
+    if lines:
+        prose.small(" ".join(lines))
+
+
+def elsewhere(data: StepsData) -> list[str]:
+    """Say where the query looks beyond what is shown."""
+    share = data.weight_elsewhere
+    if share < LEAST_ELSEWHERE or data.strongest_key in data.shown[1]:
+        return []
+    key = data.strongest_key
+    return [say(ELSEWHERE, share=share, key=key, token=isolate(data.labels[1][key]))]
+
+
+def proof(data: StepsData) -> None:
+    """Draw the line."""
+    proof = data.walk.proof()
+    where = {"dtype": proof.dtype, "device": proof.device}
+    if not proof.holds:
+        times, reference, worst, errors = max(
+            (proof.share_of_tolerance, "float64", proof.worst, proof.errors),
+            (proof.torch_share_of_tolerance, proof.torch_function, proof.torch_worst, proof.torch_errors),
+        )
+        error = _exponent(errors[worst])
+        failed = say(FAILED, quantity=_symbol(data, worst), reference=reference, error=error, times=times, **where)
+        prose.html("<p class='hl-proof hl-unproved'>{}</p>", failed)
+        return
+    numbers = {"n": proof.n_numbers, "largest": _exponent(proof.largest)}
+    if proof.torch_errors:
+        torch = _exponent(proof.torch_largest)
+        words = [say(VERIFIED_TWICE, **numbers, torch=torch, function=proof.torch_function)]
+    else:
+        words = [say(VERIFIED, **numbers)]
+    if proof.torch_reason:
+        words.append(f"{say(TORCH_REASONS[proof.torch_reason])}.")
+    if data.walk.intervened:
+        words.append(say(INTERVENED, quantities=", ".join(_symbol(data, name) for name in data.walk.intervened)))
+    if proof.dtype != "float32":
+        words.append(say(ROUNDED, **where))
+    prose.html("<p class='hl-proof hl-proved'>{}</p>", " ".join(words))
+
+
+def _symbol(data: StepsData, name: str) -> str:
+    quantities = data.walk.quantities
+    return symbol_of(name, quantities[name].symbol) if name in quantities else name
+
+
+def _exponent(error: float) -> str:
+    return localized(error, ".1e") if error else "0"

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.learn.steps import figure, number, proof, remarks, view_fields, why
+from pages.learn.steps import figure, view_fields, why
 from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
@@ -49,10 +49,10 @@ def steps() -> None:
     with st.container(key="hl-steps"):
         figure.controls(data)
         figure.draw(data)
-        remarks.show(data)
+        figure.remarks(data)
         _guidance(data)
-        number.show(data)
-        proof.show(data)
+        figure.number(data)
+        figure.proof(data)
     prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-score"))
     if data.card.config.has_decoder:
         st.page_link(

@@ -1,6 +1,6 @@
-"""The texts about the stages of attention, step by step: what each is called, and one sentence on what to notice.
+"""The texts about attention step by step: its stages, quantities, places and numbers. English, marked.
 
-Titles are by the names of the stages, sentences by their `notice`. English, marked.
+Titles are by the names of the stages, sentences by their `notice`; the others by the names in `walkthrough.records`.
 """
 
 from collections.abc import Mapping
@@ -83,4 +83,67 @@ NOTICES: Mapping[str, str] = {
     "feed_forward": mark("Each row passes through the same network separately: no information moves between tokens."),
     "add_norm_2": mark("The result is added and the sum normalized: the output of the layer."),
     "add_2": mark("The result is added: the output of the layer."),
+}
+
+QUANTITIES: Mapping[str, str] = {
+    "x": mark("Attention input"),
+    "x_normalized": mark("Attention input, normalized"),
+    "memory": mark("Encoder output"),
+    "q_projected": mark("Projected queries"),
+    "k_projected": mark("Projected keys"),
+    "q_normalized": mark("Queries, normalized"),
+    "k_normalized": mark("Keys, normalized"),
+    "q": mark("Queries"),
+    "k": mark("Keys"),
+    "v": mark("Values"),
+    "product": mark("Dot products of queries and keys"),
+    "scaled": mark("Scaled dot products"),
+    "bias": mark("Position bias"),
+    "biased": mark("Scores with position bias"),
+    "mask": mark("Mask: 1 = may attend"),
+    "attn_scores": mark("Masked scores (−∞ where masked)"),
+    "pattern": mark("Attention pattern (weights)"),
+    "z": mark("Head output z"),
+    "concat": mark("All heads’ z, concatenated"),
+    "attn_out": mark("Attention output"),
+    "resid_mid": mark("Residual sum"),
+    "normalized": mark("Residual sum, normalized"),
+    "cross_x": mark("Cross-attention input"),
+    "cross_concat": mark("Cross-attention heads’ z, concatenated"),
+    "cross_out": mark("Cross-attention output"),
+    "resid_mid_cross": mark("Residual sum after cross-attention"),
+    "normalized_cross": mark("Residual sum after cross-attention, normalized"),
+    "mlp_pre": mark("Hidden units before the activation"),
+    "mlp_linear": mark("Up-projection before gating"),
+    "mlp_post": mark("Hidden units"),
+    "mlp_out": mark("Feed-forward output"),
+    "resid_post": mark("Second residual sum"),
+    "out": mark("Layer output"),
+}
+SYMBOLS: Mapping[str, str] = {"mask": mark("allowed")}  # of quantities that a word stands for
+PLACES: Mapping[str, str] = {  # the meaning of a row or a column, and its position
+    "query": mark("query {place}"),
+    "key": mark("key {place}"),
+    "query key": mark("query → key {place}"),
+    "d_head": mark("dimension {place} of the head"),
+    "head d_head": mark("dimension {place} of the concatenated heads"),
+    "d_model": mark("dimension {place}"),
+    "d_ff": mark("hidden unit {place}"),
+}
+NOTES: Mapping[str, str] = {
+    "allowed": mark("allowed: the query may attend to this key"),
+    "later": mark("masked: this key comes after the query"),
+    "outside window": mark("masked: this key is outside the query’s window"),
+    "padding": mark("masked: this key is padding"),
+    "no key": mark("this query may not attend to any key, so its row of the pattern is all 0"),
+    "not rotated": mark("RoPE does not rotate this dimension"),
+    "intervention": mark("set by an intervention, so it does not follow from this formula"),
+}
+TORCH_REASONS: Mapping[str, str] = {
+    "rotary": mark("torch.nn.MultiheadAttention does not apply rotary embeddings"),
+    "norm": mark("torch.nn.MultiheadAttention does not normalize queries and keys"),
+    "intervention": mark("torch.nn.MultiheadAttention is not compared, as an intervention acts inside this attention"),
+    "width": mark(
+        "torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have"
+    ),
 }

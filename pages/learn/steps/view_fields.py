@@ -11,13 +11,13 @@ from typing import NamedTuple
 from headlight.analysis.heads.measures import HeadName
 from pages.learn.steps.step_texts import TITLES
 from pages.shared.models import ModelCard
-from pages.shared.view.fields import Field, number, one_of
+from pages.shared.view.fields import Field, matching, number, one_of
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.language import say
+from transformer_core.errors import mark
 
 PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
-_CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
+_CELL = r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})"
 PLACE = SharedValue(FIGURE, "view")  # where the figure is
 
 
@@ -29,26 +29,20 @@ class MatrixCell(NamedTuple):
     column: int
 
 
-def _cell(text: str) -> MatrixCell:
-    """Read which number's formula is open, such as "scaled.7.2".
-
-    Raises:
-        ValueError: it is not written so.
-    """
-    match = _CELL.fullmatch(text)
-    if not match:
-        raise ValueError(say("the format is matrix, row and column: scaled.7.2"))
-    return MatrixCell(match[1], int(match[2]), int(match[3]))
-
-
-def _cell_in_words(cell: MatrixCell) -> str:
-    return f"{cell.matrix}.{cell.row}.{cell.column}"
-
-
 QUERY = Field(PAGE, "query", None, number)  # its place in the text; None: the one to look at first
 STAGE = Field(PAGE, "stage", "input", one_of(*TITLES))
 KEY = Field(PAGE, "key", None, number)  # None: the one that the query looks at most
-CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)
+CELL: Field = Field(  # whose formula is open
+    PAGE,
+    "cell",
+    None,
+    matching(
+        _CELL,
+        mark("the format is matrix, row and column: scaled.7.2"),
+        lambda match: MatrixCell(match[1], int(match[2]), int(match[3])),
+    ),
+    lambda cell: f"{cell.matrix}.{cell.row}.{cell.column}",
+)
 FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
 
 
@@ -90,7 +84,7 @@ def on_view() -> None:
         QUERY.set(query)
     KEY.set(key if _is_index(key) else None)
     match cell:
-        case [str(matrix), int(row), int(column)] if _CELL.fullmatch(f"{matrix}.{row}.{column}"):
+        case [str(matrix), int(row), int(column)] if re.fullmatch(_CELL, f"{matrix}.{row}.{column}"):
             CELL.set(MatrixCell(matrix, row, column))
         case _:
             CELL.set(None)

@@ -74,7 +74,6 @@ def show(data: StepsData) -> None:
 
 
 def _label(source: "SourceName") -> str:
-    """Return the name of a source."""
     kind = "cross" if source.attention == "cross" else source.kind
     return say(SOURCES[kind], layer=source.layer, head=source.head)
 

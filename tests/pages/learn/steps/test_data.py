@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
-from pages.learn.steps import remarks
+from pages.learn.steps import figure
 from pages.learn.steps.data import StepsData
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared import models
@@ -83,7 +83,7 @@ def test_the_shown_part_stays_within_the_text_and_says_what_weight_lies_elsewher
         is_near = query - key < 24
         assert (key in keys) == is_near
         elsewhere = 1 - pattern[query, keys.start : keys.stop].sum()
-        remarks.show(data)
+        figure.remarks(data)
         text = f"{elsewhere:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “"
         assert (text in bare.words) != is_near and ("goes to keys not shown" in bare.words) != is_near
 

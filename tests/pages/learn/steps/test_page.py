@@ -1,4 +1,4 @@
-"""The Attention step by step page: what it shows of a head, what it takes from an address and what it is told."""
+"""The Attention step by step page: what it shows of a head, what it takes from an address and what it receives."""
 
 import json
 import re

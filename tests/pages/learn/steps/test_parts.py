@@ -11,7 +11,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.walkthrough.records import Proof
-from pages.learn.steps import figure, number, proof, view_fields, walkthroughs, why
+from pages.learn.steps import figure, view_fields, walkthroughs, why
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
@@ -52,10 +52,10 @@ def test_self_attention_says_so_and_marks_the_open_cell(bare: Bare, look: Look):
 
 
 def test_a_number_is_shown_where_one_is_open_and_can_be_closed(bare: Bare, look: Look):
-    number.show(look("en-fr", text=TEXT))
+    figure.number(look("en-fr", text=TEXT))
     assert "Click any number in the figure" in bare.words and not bare.buttons
     data = look("en-fr", text=TEXT, attention="encoder", layer=0, head=1, query=1, cell=MatrixCell("pattern", 1, 2))
-    number.show(data)
+    figure.number(data)
     assert data.number is not None
     assert data.number.value == pytest.approx(float(data.walk.quantities["pattern"].values[1, 2]))
     button = bare.buttons["steps-close"]
@@ -113,7 +113,7 @@ def told(bare: Bare, intervened: tuple[str, ...] = (), **changes: Any) -> str:
     result = Proof(**USUAL | changes)
     symbols = {"z": SimpleNamespace(symbol="Z"), "pattern": SimpleNamespace(symbol="A")}
     walk = SimpleNamespace(proof=lambda: result, quantities=symbols, intervened=intervened)
-    proof.show(SimpleNamespace(walk=walk))  # type: ignore[arg-type]
+    figure.proof(SimpleNamespace(walk=walk))  # type: ignore[arg-type]
     (words,) = bare.texts
     bare.clear()
     return words
@@ -126,8 +126,8 @@ def test_numbers_that_agree_are_verified_with_both_largest_errors(bare: Bare):
     )
     assert "hl-proved" in words
     assert "hl-proved" in told(bare, share_of_tolerance=1.0, torch_share_of_tolerance=1.0), "all of it may be taken"
-    words = told(bare, dtype="bfloat16", device="cuda", torch_reason="It has no biases")
-    assert words.index("It has no biases.") < words.index("The model computes in bfloat16 on cuda.")
+    words = told(bare, dtype="bfloat16", device="cuda", torch_reason="norm")
+    assert words.index("does not normalize queries and keys.") < words.index("The model computes in bfloat16 on cuda.")
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,12 @@ def test_numbers_that_do_not_agree_say_which_and_by_how_much(bare: Bare, changes
 
 def test_numbers_that_an_intervention_sets_are_named_and_torch_is_left_out(bare: Bare):
     without = {"torch_errors": {}, "torch_worst": "", "torch_share_of_tolerance": 0.0}
-    words = told(bare, ("pattern", "z"), torch_reason="It is left out", **without)
-    assert "hl-proved" in words and "12,345 numbers, largest error 2.0e-07 against float64. It is left out." in words
+    words = told(bare, ("pattern", "z"), torch_reason="intervention", **without)
+    assert (
+        "hl-proved" in words
+        and "12,345 numbers, largest error 2.0e-07 against float64. torch.nn.MultiheadAttention is not compared"
+        in words
+    )
     assert "Numbers of A, Z are set by an intervention, so they do not follow from their formulas." in words
 
 

@@ -4,25 +4,29 @@ What a person chooses there is shown at once and told: stage, query, key, and th
 None. `pages.learn.steps.view_fields` checks it like any input.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from headlight.analysis.walkthrough.formulas import formula_tree
-from headlight.analysis.walkthrough.records import Quantity, Stage
+from headlight.analysis.walkthrough.records import Number, Quantity, Stage
 from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.theme import KEY, QUERY, VALUE
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.learn.steps.step_texts import NOTICES, TITLES
+from pages.learn.steps.step_texts import NOTES, NOTICES, PLACES, QUANTITIES, SYMBOLS, TITLES
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.text.labels import border_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SHORT = {  # what the line of stages calls each; marked English, or a formula
     "input": mark("input"),
@@ -58,6 +62,7 @@ PAIRS = {  # what belongs to a query and each key: made in the browser
     "elementwise": ("q ⊙ k", mark("Query and key, multiplied elementwise")),
     "weighted": ("A v", mark("Values multiplied by their weights")),
 }
+FACTOR_HUES: "Mapping[str, str]" = {"q": QUERY, "k": KEY, "v": VALUE}  # of factors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,9 +171,9 @@ def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
     n_rows, n_columns = whole[quantity.rows], whole.get(quantity.columns, width)
     return {
         "name": quantity.name,
-        "symbol": say(quantity.symbol),
+        "symbol": symbol_of(quantity.name, quantity.symbol),
         "caption": say(CAPTIONS.get(quantity.name, quantity.symbol)),
-        "title": say(quantity.title),
+        "title": say(QUANTITIES[quantity.name]),
         "rows": quantity.rows,
         "columns": quantity.columns,
         "shape": quantity.values.shape,
@@ -181,3 +186,47 @@ def _colors(theme: Theme) -> dict[str, Any]:
     names = ("background", "text", "muted", "accent", "border", "forbidden", "sequential", "diverging")
     hues = {"notFinite": NOT_FINITE, "query": QUERY, "key": KEY, "value": VALUE}
     return {name: getattr(theme, name) for name in names} | hues
+
+
+def steps_number(number: Number, *, torch_name: str) -> None:
+    """Draw how a number came about: its largest terms, the others when asked for, and how exact it is.
+
+    Args:
+        number: of a walk.
+        torch_name: what gives torch's number, such as "torch.nn.MultiheadAttention".
+    """
+    component(__file__, "steps_number", isolated=True)(key="steps-number", data=number_data(number, torch_name))
+
+
+def number_data(number: Number, torch_name: str) -> dict[str, Any]:
+    """Return a number as the component reads it: the formula and the symbols in it as trees of MathML."""
+    row = say(PLACES[number.row_kind], place=number.row_place)
+    column = say(PLACES[number.column_kind], place=number.column_place)
+    return {
+        "place": isolate(", ".join((symbol_of(number.name, number.symbol), row, column))),
+        "formula": formula_tree(number.formula),
+        "factors": [{"symbol": factor, "hue": FACTOR_HUES.get(factor, "")} for factor in number.factors],
+        "terms": [
+            {"label": isolate(term.label), "a": _sent(term.a), "b": _sent(term.b), "value": _sent(term.value)}
+            for term in number.terms
+        ],
+        "constants": [[formula_tree(symbol), _sent(value)] for symbol, value in number.constants.items()],
+        "value": _sent(number.value),
+        "recomputed": _sent(number.recomputed),
+        "difference": _sent(number.difference),
+        "torch": _sent(number.mha),
+        "torchName": torch_name,
+        "note": say(NOTES[number.note]) if number.note else "",
+    }
+
+
+def symbol_of(name: str, symbol: str) -> str:
+    """Return how the page writes a quantity."""
+    return say(SYMBOLS.get(name, symbol))
+
+
+def _sent(value: float | None) -> Any:
+    """Return a number as JSON can say it: an infinite one in words."""
+    if value is None or math.isfinite(value):
+        return None if value is None else float(value)
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

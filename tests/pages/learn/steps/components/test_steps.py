@@ -15,8 +15,7 @@ from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import run_text
 from headlight.analysis.walkthrough.records import Number, Quantity, Stage, Term
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
-from pages.learn.steps.components.steps import At, attention_steps
-from pages.learn.steps.components.steps.number import number_data
+from pages.learn.steps.components.steps import At, attention_steps, number_data
 from pages.shared.view.shared_value import SharedValue
 from tests.e2e.browser import ROOT
 from tests.headlight.analysis.walkthrough.formula_values import values
@@ -54,7 +53,7 @@ SIZES = {"query": 2, "key": 3, "d_head": 4}
 
 def quantity(name: str, rows: str, columns: str) -> Quantity:
     values = RANDOM.normal(size=(SIZES[rows], SIZES[columns])).astype(np.float32)
-    return Quantity(name=name, symbol=name.upper(), title=name, values=values, rows=rows, columns=columns, site=None)
+    return Quantity(name=name, symbol=name.upper(), values=values, rows=rows, columns=columns, site=None)
 
 
 @each_model
