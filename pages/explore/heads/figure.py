@@ -13,7 +13,6 @@ from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bipartite import bipartite_lines
-from headlight.figures.hues import category_hues
 from headlight.figures.quantities import QUANTITIES
 from pages.components import figures
 from pages.explore.heads import view_fields
@@ -111,39 +110,29 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     each = [data.picture_of(spec) for spec in specs]
     patterns = [picture.values.astype(np.float32) for picture in each]
     names = [f"L{share.layer}.H{share.head}" for share in shares] or [data.who]
-    query, key = marked(data, shown)
     attention = say(ATTENTIONS[data.view.attention].inline)
     who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else data.who
     title = say("Attention as lines: {who}", who=who)
     prose.html("<p class='hl-figure-title'>{}</p>", title)
-    lines.attention_lines(
-        patterns=patterns,
-        masks=[picture.mask for picture in each],
-        query_tokens=each[0].queries.labels,
-        key_tokens=each[0].keys.labels,
+    grid = TokenGrid(
+        each[0].queries.labels,
+        each[0].keys.labels,
         first_query=shown.queries.first,
         first_key=shown.keys.first,
-        names=names,
-        hues=category_hues(len(each)),
-        chosen=(
-            None if query is None else query - shown.queries.first,
-            None if key is None else key - shown.keys.first,
-        ),
+        marked=marked(data, shown),
         generated_from=shown.keys.place(data.generated_from),
+        **data.axis_names,
+    )
+    lines.attention_lines(
+        grid,
+        patterns=patterns,
+        masks=[picture.mask for picture in each],
+        names=names,
         key="heads-lines",
         on_cell=lambda: view_fields.choose_line("heads-lines", shown),
-        **data.axis_names,
     )
     with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
-            grid = TokenGrid(
-                each[0].queries.labels,
-                each[0].keys.labels,
-                first_query=shown.queries.first,
-                first_key=shown.keys.first,
-                marked=(query, key),
-                **data.axis_names,
-            )
             figure = bipartite_lines(patterns, grid, names=names if shares else (), title=title)
             saved = {"name": data.file_name("lines"), "files": lambda: files(data, shown)}
             with st.container(width=STILL_WIDTH):

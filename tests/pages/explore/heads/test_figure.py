@@ -32,7 +32,7 @@ def expected(two_models: Path) -> np.ndarray:
 def drawn_lines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the last lines were drawn from."""
     results: dict[str, Any] = {}
-    monkeypatch.setattr(lines, "attention_lines", lambda **given: results.update(given))
+    monkeypatch.setattr(lines, "attention_lines", lambda grid, **given: results.update(given, grid=grid))
     return results
 
 
@@ -86,17 +86,18 @@ def test_lines_are_of_the_window_and_their_choice_is_counted_within_it(
     view = {"as": "lines", "show": "scores", "window": ((2, 4), (1, 5)), "query": 4, "key": 1}
     shown(figure.show, **view)
     np.testing.assert_allclose(drawn_lines["patterns"], expected[[1], 2, 2:5, 1:6], atol=1e-6)  # for any quantity
-    assert [*drawn_lines["query_tokens"]] == TOKENS[2:5] and [*drawn_lines["key_tokens"]] == TOKENS[1:6]
-    assert (drawn_lines["first_query"], drawn_lines["first_key"], drawn_lines["chosen"]) == (2, 1, (2, 0))
+    grid = drawn_lines["grid"]
+    assert [*grid.query_tokens] == TOKENS[2:5] and [*grid.key_tokens] == TOKENS[1:6]
+    assert (grid.first_query, grid.first_key, grid.marked) == (2, 1, (4, 1))
     assert not drawings, "no heatmap, and nothing is saved yet"
     shown(figure.show, **view | {"query": None})
-    assert drawn_lines["chosen"] == (None, 0)
+    assert drawn_lines["grid"].marked == (None, 1)
 
 
 def test_lines_of_a_mixture_are_of_each_head_and_of_a_mean_of_all(expected: np.ndarray, drawn_lines: dict[str, Any]):
     shown(figure.show, **{"as": "lines", "mix": MIX})
     np.testing.assert_allclose(drawn_lines["patterns"], [expected[0, 1], expected[1, 2]], atol=1e-6)
-    assert drawn_lines["names"] == ["L0.H1", "L1.H2"] and len({*drawn_lines["hues"]}) == 2
+    assert drawn_lines["names"] == ["L0.H1", "L1.H2"]
     shown(figure.show, **{"as": "lines", "mix": MIX, "mean": "all"})
     np.testing.assert_allclose(drawn_lines["patterns"], [expected.mean(axis=(0, 1))], atol=1e-6)
 
@@ -128,10 +129,10 @@ def test_where_a_continuation_begins_is_shown(
     shown(figure.show, **tales | {"as": "heatmap"})
     assert drawings[HEATMAP].figure.layout.shapes, "the continuation is divided from the prompt"
     shown(figure.show, **tales)
-    begins = drawn_lines["generated_from"]
-    np.testing.assert_array_equal(drawn_lines["masks"][0], np.tri(len(drawn_lines["query_tokens"]), dtype=bool))
+    begins = drawn_lines["grid"].generated_from
+    np.testing.assert_array_equal(drawn_lines["masks"][0], np.tri(len(drawn_lines["grid"].query_tokens), dtype=bool))
     shown(figure.show, **tales, window=((1, 2), (0, begins - 1)))
-    assert drawn_lines["generated_from"] is None
+    assert drawn_lines["grid"].generated_from is None
 
 
 def test_in_a_pooled_heatmap_rows_and_columns_are_named_after_the_places_of_their_block():

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from headlight.figures import isolate
+from headlight.figures import TokenGrid, isolate
 from headlight.figures.heatmaps.overview import fine_levels
+from headlight.figures.hues import category_hues
 from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.components.packing import packed
@@ -16,70 +17,58 @@ from transformer_core.text.labels import border_in
 
 
 def attention_lines(
+    grid: TokenGrid,
     *,
     patterns: Sequence[Float[np.ndarray, "query key"]],
     masks: Sequence[Bool[np.ndarray, "query key"]],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
     names: Sequence[str],
-    hues: Sequence[str],
-    query_name: str = "",
-    key_name: str = "",
-    first_query: int = 0,
-    first_key: int = 0,
-    chosen: tuple[int | None, int | None] = (None, None),
-    generated_from: int | None = None,
     key: str,
     on_cell: Callable[[], None],
 ) -> None:
     """Queries on the left, keys on the right, and a curve for each weight: the stronger, the more opaque.
 
-    A token that is pointed at, or has the focus, shows its curves alone, and its weights beside the tokens of the other
-    side. A click, or Enter, keeps it so; a second one, or Escape, lets it go.
+    A token under the pointer or with the focus shows only its own curves, and its weights beside the tokens of the
+    other side. A click or Enter selects it; a second one, or Escape, deselects it.
 
     Args:
-        patterns: of each head, attention weights in [0, 1]; all of one shape.
+        grid: the tokens, their names and places; where a second text begins and where the model began to generate,
+            a line is drawn.
+        patterns: of each head, attention weights in [0, 1].
         masks: of each head, True = may attend.
-        query_tokens: the labels on the left; above that of a second text's first token is a line.
-        key_tokens: the labels on the right.
-        names: of the heads.
-        hues: of the heads, "#RRGGBB", good in light and in dark.
-        query_name: what the left column is.
-        key_name: what the right column is.
-        first_query: the place in the whole text of the first label on the left.
-        first_key: likewise on the right.
-        chosen: the query and the key that are kept, counted from the first labels; None: none of them.
-        generated_from: the first place of the whole text that the model wrote itself, with a dotted line above it on
-            both sides; None: it wrote none.
+        names: of the heads, each of which has its own hue.
         key: the component's key.
-        on_cell: called before the run in which the `SharedValue` of this key and "cell" hears which are kept:
-            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None.
+        on_cell: called before the run in which the `SharedValue` of this key and "cell" gets what is selected:
+            {"query": ..., "key": ...}, counted from the first tokens of the grid, one of them or both None.
 
     Raises:
-        ValueError: patterns, masks, names, hues and labels do not fit together.
+        ValueError: patterns, masks, names and tokens do not fit together.
     """
-    shape = (len(query_tokens), len(key_tokens))
-    if not len(patterns) == len(masks) == len(names) == len(hues):
+    shape = (len(grid.query_tokens), len(grid.key_tokens))
+    if not len(patterns) == len(masks) == len(names):
         raise ValueError(
-            f"There are {len(patterns)} patterns, {len(masks)} masks, {len(names)} names and {len(hues)} hues; "
-            "give one of each for every head."
+            f"There are {len(patterns)} patterns, {len(masks)} masks and {len(names)} names; give one of each for "
+            "every head."
         )
     if other := next((cells.shape for cells in (*patterns, *masks) if cells.shape != shape), None):
         raise ValueError(
             f"There are {shape[0]} query labels and {shape[1]} key labels, but a pattern or mask of {other[0]} by "
             f"{other[1]}; give one label a row and one a column."
         )
+    sides = {
+        "query": (grid.query_tokens, grid.first_query, grid.query_name or say("query"), grid.marked[0]),
+        "key": (grid.key_tokens, grid.first_key, grid.key_name or say("key"), grid.marked[1]),
+    }
+    chosen = {side: None if place is None else place - first for side, (_, first, _, place) in sides.items()}
     header = {
-        "query": [isolate(token) for token in query_tokens],
-        "key": [isolate(token) for token in key_tokens],
-        "border": {"query": border_in(query_tokens), "key": border_in(key_tokens)},
-        "first": {"query": first_query, "key": first_key},
-        "titles": {"query": query_name or say("query"), "key": key_name or say("key")},
+        **{side: [isolate(token) for token in tokens] for side, (tokens, *_) in sides.items()},
+        "border": {side: border_in(tokens) for side, (tokens, *_) in sides.items()},
+        "first": {side: first for side, (_, first, *_) in sides.items()},
+        "titles": {side: name for side, (_, _, name, _) in sides.items()},
         "colors": {"query": QUERY, "key": KEY},
         "names": names,
-        "hues": hues,
-        "chosen": SharedValue(key, "cell").payload(dict(zip(("query", "key"), chosen, strict=True))),
-        "generatedFrom": generated_from,
+        "hues": category_hues(len(names)),
+        "chosen": SharedValue(key, "cell").payload(chosen),
+        "generatedFrom": grid.generated_from,
     }
     weights = b"".join(fine_levels(*head).astype("<u2").tobytes() for head in zip(patterns, masks, strict=True))
     component(__file__, "lines", isolated=True)(key=key, data=packed(header, weights), on_cell_change=on_cell)

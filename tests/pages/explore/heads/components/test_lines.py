@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.figures import TokenGrid
 from pages.explore.heads.components.lines import attention_lines
 from tests.pages.conftest import component
 
@@ -19,19 +20,22 @@ def causal_heads() -> dict[str, Any]:
     return {
         "patterns": [uniform, np.eye(3)],
         "masks": [mask, mask],
-        "query_tokens": ["The", "<b>", "שלום"],
-        "key_tokens": ["The", "<b>", "שלום"],
         "names": ["L0.H1", "L2.H0"],
-        "hues": ["#5F6CD7", "#C75F12"],
     }
+
+
+def tokens(n_queries: int = 3) -> TokenGrid:
+    """The tokens of the heads; the last key is selected."""
+    labels = ["The", "<b>", "שלום"]
+    return TokenGrid(labels[:n_queries], labels, first_key=4, marked=(None, 6))
 
 
 def show() -> None:
     """The page of these tests."""
     from pages.explore.heads.components.lines import attention_lines
-    from tests.pages.explore.heads.components.test_lines import causal_heads
+    from tests.pages.explore.heads.components.test_lines import causal_heads, tokens
 
-    attention_lines(**causal_heads(), first_key=4, chosen=(None, 2), key="lines", on_cell=lambda: None)
+    attention_lines(tokens(), **causal_heads(), key="lines", on_cell=lambda: None)
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
@@ -50,14 +54,14 @@ def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
         np.testing.assert_array_equal(actual == 65_535, ~mask)
         np.testing.assert_allclose(actual[mask] / 65_534, pattern[mask], atol=1e-5)
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
-    assert header["names"] == ["L0.H1", "L2.H0"]
+    assert header["names"] == ["L0.H1", "L2.H0"] and len({*header["hues"]}) == 2
     assert header["chosen"]["value"] == {"query": None, "key": 2}
     assert header["first"] == {"query": 0, "key": 4}
 
 
 def test_what_does_not_fit_together_is_refused():
     heads = causal_heads()
-    with pytest.raises(ValueError, match="2 patterns, 2 masks, 2 names and 1 hues"):
-        attention_lines(**heads | {"hues": ["#5F6CD7"]}, key="lines", on_cell=lambda: None)
+    with pytest.raises(ValueError, match="2 patterns, 2 masks and 1 names"):
+        attention_lines(tokens(), **heads | {"names": ["L0.H1"]}, key="lines", on_cell=lambda: None)
     with pytest.raises(ValueError, match="2 query labels and 3 key labels, but a pattern or mask of 3 by 3"):
-        attention_lines(**heads | {"query_tokens": ["The", "<b>"]}, key="lines", on_cell=lambda: None)
+        attention_lines(tokens(2), **heads, key="lines", on_cell=lambda: None)
