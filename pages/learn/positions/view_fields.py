@@ -1,10 +1,9 @@
 """What defines the view of the Positions page, beside the model, the text and the head."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pages.learn import experiment_runs
-from pages.shared.view.fields import Field, number, number_pair, one_of, write_pair
+from pages.shared.view.fields import Field, matching, number, number_pair, one_of, write_pair
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -34,7 +33,11 @@ PARTS_OF = {  # that make sense for an encoding; the first is what is seen first
     "none": (),
 }
 OF_THE_MODEL = ("model", "retrain")  # parts that every encoding has
-_DIMENSIONS = re.compile(r"\d{1,4}(?:\.\d{1,4})*")
+_DIMENSIONS = matching(
+    r"\d{1,4}(?:\.\d{1,4})*",
+    mark("the format is dimensions joined by dots: 0.64.128"),
+    lambda match: tuple(dict.fromkeys(map(int, match[0].split("."))))[:MOST_DIMENSIONS],
+)
 _PLACES = number_pair(mark("the format is the positions of a query and a key: 7.12"))
 
 
@@ -53,26 +56,13 @@ def _within(lowest: int, highest: int, *, is_even: bool = False) -> Callable[[st
     return read
 
 
-def _dimensions(text: str) -> tuple[int, ...]:
-    """Read some dimensions, such as "0.64.128".
-
-    Raises:
-        ValueError: they are not written so.
-    """
-    if not _DIMENSIONS.fullmatch(text):
-        raise ValueError(say("the format is dimensions joined by dots: 0.64.128"))
-    return tuple(dict.fromkeys(map(int, text.split("."))))[:MOST_DIMENSIONS]
-
-
-def _joined(values: Sequence[int]) -> str:
-    return ".".join(map(str, values))
-
-
 ENCODING = Field(PAGE, "encoding", ENCODINGS[0], one_of(*ENCODINGS))
 PART = Field(PAGE, "part", None, one_of(*PARTS))  # None: the first one of the encoding
 N = Field(PAGE, "n", None, _within(1, MOST_POSITIONS))  # positions; None: as many as show the part well
 WIDTH = Field(PAGE, "width", None, _within(2, MOST_WIDTH, is_even=True))  # None: likewise
-DIMENSIONS: Field = Field(PAGE, "dims", None, _dimensions, _joined)  # whose waves are drawn; None: some of all speeds
+DIMENSIONS: Field = Field(
+    PAGE, "dims", None, _DIMENSIONS, lambda dimensions: ".".join(map(str, dimensions))
+)  # whose waves are drawn; None: some of all speeds
 SHIFT = Field(PAGE, "shift", 5, _within(1, MOST_POSITIONS - 1))  # by how many positions
 PLACES: Field = Field(
     PAGE, "places", None, _PLACES, write_pair

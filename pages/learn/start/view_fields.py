@@ -1,24 +1,27 @@
 """What defines the view of the Start page, beside the model and the text: zoom, step, and how tokens are chosen."""
 
-import re
 from collections.abc import Callable
 
 from headlight.analysis.stage.panels import Zoom
 from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
-from pages.shared.view.fields import Field, Kept, number
+from pages.shared.view.fields import Field, Kept, matching, number
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, mark
 from transformer_core.language import say
 
 PAGE = "start"
 STAGE = "start-stage"  # key of the component
 ZOOMED, STEPPED = SharedValue(STAGE, "zoom"), SharedValue(STAGE, "step")  # what a person chose there
 MOST_CHOSEN = 64  # tokens that stand in the address
-_TOKENS = re.compile(r"(?:\d{1,7}(?:\.\d{1,7})*)?")
+_TOKENS = matching(
+    r"(?:\d{1,7}(?:\.\d{1,7})*)?",
+    mark("the format is token ids joined by dots: 12.44"),
+    lambda match: tuple(int(token) for token in match[0].split(".")[:MOST_CHOSEN] if token),
+)
 _OF = Kept("start-of")  # the model and the text that the chosen tokens belong to
 
 
@@ -34,20 +37,9 @@ def _zoom(text: str) -> str:
         raise ValueError(say("the format is a block, attention or head: decoder.0.cross_attn.2")) from None
 
 
-def _tokens(text: str) -> tuple[int, ...]:
-    """Read the tokens that were generated, such as "12.44".
-
-    Raises:
-        ValueError: they are not written so.
-    """
-    if not _TOKENS.fullmatch(text):
-        raise ValueError(say("the format is token ids joined by dots: 12.44"))
-    return tuple(int(token) for token in text.split(".")[:MOST_CHOSEN] if token)
-
-
 ZOOM: Field = Field(PAGE, "zoom", "", _zoom)
 STEP = Field(PAGE, "step", None, number)  # tokens that were generated; None: where the model is least certain
-TOKENS: Field = Field(PAGE, "tokens", (), _tokens, lambda tokens: ".".join(map(str, tokens)))  # forced, the first ones
+TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced, the first ones
 SAMPLING = sampling_fields(PAGE)
 FIELDS = (ZOOM, STEP, TOKENS, *SAMPLING.values(), *steps_fields.FIELDS)
 

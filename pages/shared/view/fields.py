@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -17,6 +17,7 @@ from pages.shared import lines, prose
 from pages.shared.view import long_texts
 from transformer_core.language import say
 
+T = TypeVar("T")
 _NUMBER = re.compile(r"\d{1,6}")
 
 
@@ -253,6 +254,24 @@ def number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise ValueError(say("it must be a whole number, 0 or more"))
     return int(text)
+
+
+def matching(form: str, wanted: str, take: Callable[[re.Match[str]], T]) -> Callable[[str], T]:
+    """Return a parser of texts of one form.
+
+    Args:
+        form: a regular expression.
+        wanted: a message that says the format.
+        take: makes the value of a match.
+    """
+
+    def read(text: str) -> T:
+        match = re.fullmatch(form, text)
+        if not match:
+            raise ValueError(say(wanted))
+        return take(match)
+
+    return read
 
 
 def number_pair(wanted: str) -> Callable[[str], tuple[int, int]]:
