@@ -144,7 +144,6 @@ def _stop(experiment: Experiment) -> None:
 def _draw(
     laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
 ) -> None:
-    """Draw what was measured so far."""
     with st.container(key=f"hl-experiment-stage-{laboratory.kind}"):
         left, right = st.columns(2, gap="medium")
     with left:
@@ -164,7 +163,6 @@ def _draw(
 def _curves(
     laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
 ) -> None:
-    """Draw losses and shares over the steps."""
     from headlight.figures.curves.experiment import experiment_curves
 
     figure = experiment_curves(

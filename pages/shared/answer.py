@@ -183,7 +183,6 @@ def _going_on(model_run: "ModelRun") -> str:
 
 
 def _candidates(blanks: "tuple[Blank, ...]") -> prose.Markup:
-    """Return the most probable tokens of each blank, one line per blank."""
     lines = (
         prose.each(
             "<span><bdi>{}</bdi> {}</span>", ((one.label, probability(one.probability)) for one in blank.candidates)

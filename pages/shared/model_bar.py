@@ -198,7 +198,6 @@ def _on_long_text_box() -> None:
 
 
 def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
-    """Return the warnings about the view."""
     if model_run is None:
         return []
     remarks = [*unknown_words(model_run.unknown), *ignored_white_space(model_run.ignores_white_space)]

@@ -389,7 +389,6 @@ _OF_BLANKS = {"accuracy": mark("{share:.1%} accuracy on masked tokens")}
 
 
 def _success(metrics: Mapping[str, Any], architecture: object) -> str:
-    """Say in a few words how well a model does."""
     telling = _SUCCESSES | (_OF_BLANKS if architecture == "encoder_only" else {})
     results = {name: float(metrics[name]) for name in telling if name in metrics}
     return next((say(telling[name], share=share) for name, share in results.items() if 0 <= share <= 1), "")

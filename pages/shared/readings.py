@@ -108,7 +108,6 @@ def picture_side(model_run: "ModelRun") -> int:
 
 
 def _n_tokens(model_run: "ModelRun") -> int:
-    """Return the tokens of the longest side."""
     return max(max(n_queries, n_keys) for _, _, n_queries, n_keys in _shapes(model_run))
 
 

@@ -38,9 +38,6 @@ class Expression:
     def _code(self) -> str:
         return self._write()
 
-    def _assigned_to(self, names: str) -> str:
-        return f"{names} = {self._code}"
-
     def __getattr__(self, name: str) -> "Expression":
         """Return the attribute of this name."""
         if name.startswith("_"):
@@ -106,7 +103,7 @@ class _Assignment:
 
     @cached_property
     def line(self) -> str:
-        return self.value._assigned_to(self.names)
+        return f"{self.names} = {self.value._code}"
 
 
 _Part = _Assignment | str | Unwritten
@@ -264,7 +261,6 @@ def written(value: Any) -> str:
 
 
 def _index(key: Any) -> str:
-    """Return the Python code of the content of brackets."""
     match key:
         case tuple() if key and not hasattr(key, "_fields"):
             return ", ".join(map(_index, key))

@@ -58,7 +58,6 @@ def examples(run: Run) -> tuple[str, ...]:
 
 @cache.by_arguments(mark("examples"))
 def _examples(folder: Path, version: str) -> tuple[str, ...]:
-    """Return the examples of a card; the version is the card's."""
     from transformer_core.checkpoints.checkpoint import read_card
 
     return tuple(map(str, read_card(folder).get("examples", ())))

@@ -114,7 +114,6 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
 
 
 def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
-    """Draw the memory."""
     config = data.card.config
     n, width = n_parameters(config), _bytes_per_number(data)
     held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
@@ -183,7 +182,6 @@ def _figure(
 
 
 def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:
-    """Return the notes."""
     config = data.card.config
     result = [say(BOTH)] if config.architecture == "encoder_decoder" else []
     if not config.d_ff:

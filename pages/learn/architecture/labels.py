@@ -147,7 +147,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> N
 
 
 def _sub(config: ModelConfig, box: Box) -> str:
-    """Return the small line on a block."""
     match box.kind:
         case "embedding":
             return f"{localized(config.vocab_size)} × {localized(config.d_model)}"
@@ -174,7 +173,6 @@ def _sub(config: ModelConfig, box: Box) -> str:
 
 
 def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
-    """Return the tip of a block."""
     result = stages(config, box)
     numbers = sizes(config, box, batch=1, lengths=lengths)
     first, last = (shape_in_words(in_numbers(stage.axes[1:], numbers)) for stage in (result[0], result[-1]))

@@ -55,7 +55,7 @@ def architecture() -> None:
     data = _data(models.available(view_fields.PAGE)[state.current().model])
     if data is None:
         return
-    _parts()
+    view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]))
     look = ""
     match view_fields.PART.value:
         case "parameters":
@@ -77,7 +77,6 @@ def architecture() -> None:
 
 
 def _code(data: ArchitectureData) -> str:
-    """Return the lines that tell the shapes and the weights of the block."""
     config = data.config_recipe
     box = named("box", call(blueprint_of, config).boxes[data.box.name])
     numbers = named("numbers", call(sizes, config, box, batch=data.batch, lengths=data.shape_lengths))
@@ -98,11 +97,6 @@ def _data(card: ModelCard) -> ArchitectureData | None:
     if notes:
         prose.note(" ".join(notes))
     return data
-
-
-def _parts() -> None:
-    """Draw the choice of the part."""
-    view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]))
 
 
 def _drawing(data: ArchitectureData) -> None:

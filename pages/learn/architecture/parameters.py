@@ -133,7 +133,6 @@ def code(data: ArchitectureData) -> str:
 
 
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
-    """Draw a bar for each part."""
     values = np.array([[*counts.values()]]).T
     parts = [in_words(*key) for key in counts]
     draw_figure(
@@ -181,7 +180,6 @@ def _counted(config: Expression) -> Expression:
 
 
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
-    """List all parts with their shares."""
     rows = [[in_words(*key), localized(n), percent(n / total, 1)] for key, n in counts.items()]
     rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", localized(total)), ""])
     table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")

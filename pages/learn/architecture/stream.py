@@ -18,7 +18,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from headlight.analysis.blueprint.stream import Stream
+    from headlight.analysis.trace.residual_stream import Stream
 
 HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
 LOOK_PRE = mark(
@@ -62,7 +62,6 @@ def code(data: ArchitectureData) -> str:
 
 
 def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
-    """Draw one stack's stream."""
     is_pair = len(data.plan.stacks) > 1
     places = [place_in_words(name) for name in stream.names]
     title = say("Residual stream: {stack}", stack=say(STACKS[stack])) if is_pair else say("Residual stream")

@@ -19,8 +19,6 @@ _OPEN = Kept("architecture-open-layers")  # the layer of each stack that is open
 
 
 def _written_as(form: re.Pattern[str], example: str) -> Callable[[str], str]:
-    """Return a check for a name."""
-
     def read(text: str) -> str:
         if not form.fullmatch(text):
             raise ValueError(say("the format is {example}", example=example))

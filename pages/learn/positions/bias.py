@@ -73,7 +73,6 @@ def _alibi(data: PositionsData) -> None:
 
 
 def _learned(data: PositionsData) -> None:
-    """Draw what the model learned for its buckets."""
     result = value_of(recipes.learned_bias(data))
     n_heads = len(result.matrix)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
@@ -148,7 +147,6 @@ def _buckets(data: PositionsData) -> None:
 
 
 def _choose_head(n_heads: int, head: int) -> None:
-    """Draw which head's matrix is shown."""
     view_fields.BIAS_HEAD.selectbox(say("Head shown in the matrix"), range(n_heads), width=160, shown=head)
 
 
@@ -193,7 +191,6 @@ def _lines(
 
 
 def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
-    """Draw what a head adds to each score."""
     n = len(matrix)
     draw_matrix(
         data,

@@ -102,7 +102,6 @@ def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> Non
 
 
 def _moved(n: int) -> None:
-    """Query and key were put to other places."""
     places = component.sent_places(KEY_OF_DIALS, n)
     if places is not None:
         view_fields.PLACES.set(places)

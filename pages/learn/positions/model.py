@@ -1,7 +1,7 @@
 """Positions in the chosen model: what share they have in a head's scores, and what a head follows when words move."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
@@ -109,9 +109,6 @@ def _sources(data: PositionsData) -> None:
         )
     result: ScoreParts = value_of(recipes.parts(data))
     shares = result.shares()
-    kind = ATTENTIONS[view.attention]
-    sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
-    attention = say(kind.inline)
     figure = position_parts(
         {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in result.parts.items()},
         {say(PART_NAMES[name]): share for name, share in shares.items()},
@@ -119,12 +116,11 @@ def _sources(data: PositionsData) -> None:
         result.mask[:MOST_DRAWN, :MOST_DRAWN],
         TokenGrid(
             *(side[:MOST_DRAWN] for side in labels),
-            query_name=say("query: {what}", what=sides[0]),
-            key_name=say("key: {what}", what=sides[1]),
+            **_side_names(data),
         ),
         title=say(
             "Scores of {attention} L{layer}.H{head} as a sum",
-            attention=attention,
+            attention=say(ATTENTIONS[view.attention].inline),
             layer=view.layer,
             head=view.head,
         ),
@@ -189,8 +185,14 @@ def _acting(parts: "ScoreParts") -> str:
     return "turned" if "turning" in parts.parts else "bias" if "distance" in parts.parts else "none"
 
 
+def _side_names(data: PositionsData) -> dict[str, Any]:
+    """Return the names of the axes of a `TokenGrid`."""
+    kind, architecture = ATTENTIONS[data.view.attention], data.card.config.architecture
+    queries, keys = (say(SIDE_NAMES[architecture, side]) for side in (kind.queries_from, kind.keys_from))
+    return {"query_name": say("query: {what}", what=queries), "key_name": say("key: {what}", what=keys)}
+
+
 def _choose_order() -> None:
-    """Draw the button of another order."""
     seed = view_fields.SEED.value
     st.button(
         say("Another order"),
@@ -241,32 +243,21 @@ def _outputs(shuffled: "ShuffledWords") -> None:
 def _pattern(data: PositionsData, shuffled: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
     """Draw the pattern of the chosen head in one order."""
     view, mask = data.view, shuffled.mask[data.view.layer]
-    kind = ATTENTIONS[view.attention]
     queries, keys = shuffled.query_labels[which], shuffled.key_labels[which]
     order = say("original order") if which == 0 else say("shuffled")
-    sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
-    names = [say("query: {what}", what=sides[0]), say("key: {what}", what=sides[1])]
-    grid = TokenGrid(queries, keys, query_name=names[0], key_name=names[1], width=430, height=HEIGHT)
-    figure = attention_heatmap(pattern, grid, title=title, mask=mask)
+    grid = TokenGrid(queries, keys, **_side_names(data), width=430, height=HEIGHT)
+    rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (queries, keys))
     draw(
         data,
-        figure,
+        attention_heatmap(pattern, grid, title=title, mask=mask),
         name=f"shuffle-{name}",
-        csv=lambda: matrix_csv(
-            pattern,
-            "query",
-            [f"{place} {label}" for place, label in enumerate(queries)],
-            "key",
-            [f"{place} {label}" for place, label in enumerate(keys)],
-            "weight",
-        ),
+        csv=lambda: matrix_csv(pattern, "query", rows, "key", columns, "weight"),
         arrays=lambda: {"pattern": pattern, "mask": mask, "order": np.array(shuffled.order)},
     )
 
 
 def _follows(data: PositionsData, shuffled: "ShuffledWords") -> None:
-    """Draw the number of every head."""
     view = data.view
     figure = head_grid(
         shuffled.follows,

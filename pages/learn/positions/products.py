@@ -75,16 +75,10 @@ def show(data: PositionsData) -> None:
             y_title=say("dot product"),
             height=HEIGHT,
         )
-    prose.small(_spread(result.spread))
+    spread = localized(result.spread, ".2g")
+    prose.small(say("The largest difference between two products at the same distance is {spread}.", spread=spread))
     prose.look_for(
         say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]), definitions(TERMS[data.encoding])
-    )
-
-
-def _spread(spread: float) -> str:
-    """Say how much products at one distance differ."""
-    return say(
-        "The largest difference between two products at the same distance is {spread}.", spread=localized(spread, ".2g")
     )
 
 

@@ -104,10 +104,6 @@ def _csv(reading: "ExperimentReading") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _look_for(request: ExperimentRequest) -> str:
-    return say(LOOK_FOR[request.task])
-
-
 def _remarks(request: ExperimentRequest) -> str:
     learned = [say(LEARNED, rows=LONGEST_TRIED + 1, last=LONGEST_TRAINED)] if "learned" in request.variants else []
     return " ".join([say(HONEST), *learned])
@@ -118,6 +114,6 @@ LABORATORY = Laboratory(
     variants=VARIANTS,
     variants_title=mark("Encodings"),
     draw=_lengths,
-    look_for=_look_for,
+    look_for=lambda request: say(LOOK_FOR[request.task]),
     remarks=_remarks,
 )

@@ -142,7 +142,6 @@ def _dimensions(table: "PositionTable") -> tuple[int, ...]:
 
 
 def _name(place: int, table: "PositionTable") -> str:
-    """Return the name of a dimension."""
     if not table.columns:
         return str(place)
     column = table.columns[place]
@@ -150,7 +149,6 @@ def _name(place: int, table: "PositionTable") -> str:
 
 
 def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
-    """Draw the values of some dimensions over the positions."""
     n = len(table.values)
     words = say("position {x}: {y}")
     lines = [
@@ -179,7 +177,6 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
 
 
 def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
-    """Draw the wavelength of each dimension."""
     width = len(table.columns)
     wavelengths = np.array([column.wavelength for column in table.columns])
     base = data.base

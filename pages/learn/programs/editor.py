@@ -106,7 +106,6 @@ def _usual_attends() -> str:
 
 
 def _saving() -> None:
-    """Draw where the model is saved, and what came of it."""
     usual = say(OWN_TITLE if view_fields.SOURCE.value else EXAMPLES[view_fields.PROGRAM.value].title)
     about = say("The model keeps its program and is available on every page.")
     if (number := _line_of_mistake()) is not None:

@@ -87,7 +87,6 @@ def _head(line: "LineRun") -> dict[str, int]:
 
 
 def _words(data: ProgramsData, line: "LineRun") -> None:
-    """Say what the line's head does, and where."""
     prose.subheading(say("Line {number}: {name}", number=line.number, name=line.name))
     if not line.is_used:
         prose.text(say("The output does not need this line, so it is not compiled."))
@@ -109,7 +108,6 @@ def _words(data: ProgramsData, line: "LineRun") -> None:
 
 
 def _head_words(compiled: CompiledProgram, line: "LineRun") -> str:
-    """Say what a line's head attends to."""
     if not line.heads:
         return say(NO_HEAD)
     role = roles(compiled.model[0])[line.heads[0]]
@@ -118,7 +116,6 @@ def _head_words(compiled: CompiledProgram, line: "LineRun") -> str:
 
 
 def _offset(offset: int) -> str:
-    """Say what a head of an offset attends to."""
     if offset == 0:
         return say("Attends to the query’s own position.")
     if offset == 1:
@@ -137,7 +134,6 @@ def _names(spaces: "list[Subspace]") -> str:
 
 
 def _mistake(data: ProgramsData) -> None:
-    """Draw where a mistake is made in the line."""
     source, mistake = data.line.source, str(view_fields.MISTAKE.value)
     offered = mutations(source)
     own = [mistake] if mistake and mistake not in offered else []

@@ -98,7 +98,6 @@ def recipe(program: Program, run: Run) -> Expression:
 
 
 def _compiled(program: Program) -> tuple[Expression, Expression]:
-    """Return the program's model and tokenizer as code."""
     written = call(
         Program, source=program.source, vocab=program.vocab, max_len=program.max_len, is_causal=program.is_causal
     )
@@ -107,7 +106,6 @@ def _compiled(program: Program) -> tuple[Expression, Expression]:
 
 
 def _trained(run: Run) -> tuple[Expression, Expression]:
-    """Return the trained model and its tokenizer as code."""
     version = f"{run_models.version(run)} {runs.saved_step(run)}"
     loading = through(call(tc.load, _last(run)), lambda make: training.trained(run), version=version)
     model, tokenizer = named("trained, trained_tokenizer", loading)
@@ -115,7 +113,6 @@ def _trained(run: Run) -> tuple[Expression, Expression]:
 
 
 def _last(run: Run) -> str:
-    """Return the folder of the trained weights."""
     return f"{models.at_root(run.path)}/last"
 
 
@@ -197,5 +194,4 @@ def _pattern(
 
 
 def _name(place: tuple[int, int]) -> str:
-    """Return the name of a head."""
     return "L{}.H{}".format(*place)

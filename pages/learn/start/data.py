@@ -248,7 +248,6 @@ class StageData:
 
 
 def _generated(source: Source, text: Given) -> Expression:
-    """Return the text with what is generated, as code."""
     from headlight.analysis.stage.generating import generate
 
     model, tokenizer = source.recipe()

@@ -181,7 +181,9 @@ def seed(
     elif MODEL.value not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT.key: TEXT.value, MODEL.key: MODEL.value}, usual_head or last_head)
     card = cards[MODEL.value]
-    is_chosen = ATTENTION.is_chosen and not (_ADDRESS.is_arrival() and _chosen_head() == last_head(card))
+    is_chosen = ATTENTION.is_chosen and not (
+        _ADDRESS.is_arrival() and (ATTENTION.value, LAYER.value, HEAD.value) == last_head(card)
+    )
     if usual_head and not is_chosen:
         choose_head(*usual_head(card))
     fit(card)
@@ -250,10 +252,6 @@ def _usual(
 def _is_usual(*choices: Kept) -> bool:
     """Return whether what the page shows without parameters has the same of this."""
     return all(str(choice.value) == _USUAL.value.get(choice.key) for choice in choices)
-
-
-def _chosen_head() -> tuple[str, int, int]:
-    return ATTENTION.value, LAYER.value, HEAD.value
 
 
 def fit(card: ModelCard) -> None:
