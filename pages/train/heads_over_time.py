@@ -56,17 +56,9 @@ def draw(
 ) -> None:
     """Draw a line for each head, and marks where heads specialized, if anything was measured.
 
-    Args:
-        run: the training.
-        history: the measurements of its heads.
-        events: the heads that specialized.
-        page: begins the keys of the page's widgets.
-        about: beside the title.
-        key: the figure's.
-        chosen: the head whose line is strong.
-        snapshot: the step that is marked; without it, the first measure is chosen until another one is.
-        width: px that the figure is laid out for.
-        seen: as for `throttled`, where the figure is drawn each second.
+    The line of the `chosen` head is strong, and the step `snapshot` is marked; without a snapshot, the first measure is
+    chosen until another one is. `page` begins the keys of the widgets, and `seen` is the source for `throttled` where
+    the figure is drawn each second.
     """
     from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
     from headlight.figures import heads_over_time

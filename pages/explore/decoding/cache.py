@@ -16,7 +16,6 @@ from transformer_core.errors import mark
 from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.prediction import NextTokenPrediction
 
 KIB = 1 << 10
@@ -28,43 +27,42 @@ LOOK_FOR = mark(
 
 def show(data: DecodingData) -> None:
     """Draw what is stored and what was new, then what it costs."""
-    last = _last(data)
-    if last is None or last.prediction is None:
+    recipe = CacheRecipe.of(data)
+    if recipe is None:
         return
-    recipe = CacheRecipe.of(data, last, last.prediction)
-    _grid(data, recipe, last.position + 1, last.prediction)
-    _facts(data, recipe, last.position + 1, last.prediction)
-    _costs(data, recipe, last.position - data.tree.start.position)
+    _grid(data, recipe)
+    _facts(data, recipe)
+    _costs(data, recipe)
     prose.small(say(LOOK_FOR), definitions("kv-cache"))
 
 
 def code(data: DecodingData) -> list[Print]:
     """Return the lines that print how much is stored, and what this step and all others cost."""
-    last = _last(data)
-    return [] if last is None or last.prediction is None else CacheRecipe.of(data, last, last.prediction).printed
-
-
-def _last(data: DecodingData) -> "DecodingStep | None":
-    """Return the last token that was read: what ends a text is not."""
-    return data.at if data.prediction is not None else data.at.parent
+    recipe = CacheRecipe.of(data)
+    return [] if recipe is None else recipe.printed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CacheRecipe:
     """What is stored, and multiply-adds."""
 
+    n_read: int  # tokens, up to the last one that was read
+    prediction: "NextTokenPrediction"  # after it
     held: Expression  # bytes
     of_step: Expression  # with the cache, and without
     cached: Expression  # of each step of the branch
     uncached: Expression
 
     @classmethod
-    def of(cls, data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> "CacheRecipe":
-        """Return the cache after the last token, and the cost of its step."""
+    def of(cls, data: DecodingData) -> "CacheRecipe | None":
+        """Return the cache after the last token that was read, and the cost of its step; None if none was."""
         from transformer_core.decoding.cost import cache_bytes, step_cost, step_costs
 
+        last = data.at if data.prediction is not None else data.at.parent  # the end of a text is not read
+        if last is None or last.prediction is None:
+            return None
         config, n_src = data.recipe.model.config, len(data.source_labels)
-        n_read, n_cached = last.position + 1, prediction.n_cached
+        n_read, n_cached = last.position + 1, last.prediction.n_cached
         n_given = data.tree.start.position + 1
         n_steps = max(len(data.branch), n_read - n_given + 1)
         width = 4 if last.kept is None else last.kept.dtype.itemsize
@@ -78,6 +76,8 @@ class CacheRecipe:
 
         cached, uncached = named("cached, uncached", each("is_cached", (True, False), totals))
         return cls(
+            n_read=n_read,
+            prediction=last.prediction,
             held=call(cache_bytes, config, n_read, n_src, bytes_per_number=width),
             of_step=each("is_cached", (True, False), total),
             cached=cached,
@@ -95,9 +95,9 @@ class CacheRecipe:
         ]
 
 
-def _grid(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
+def _grid(data: DecodingData, recipe: CacheRecipe) -> None:
     """Draw the keys and values of every layer and position."""
-    title, n_cached = say("Contents of the KV cache"), prediction.n_cached
+    title, n_read, n_cached = say("Contents of the KV cache"), recipe.n_read, recipe.prediction.n_cached
     figure = call(
         kv_cache_grid,
         data.labels_recipe[:n_read],
@@ -121,15 +121,16 @@ def _grid(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "Nex
     )
 
 
-def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
+def _facts(data: DecodingData, recipe: CacheRecipe) -> None:
     """Tell how much is stored, and what this step cost with and without that."""
     held, (cached, uncached) = value_of((recipe.held, recipe.of_step))
+    prediction = recipe.prediction
     read = [say("{n} tokens in one forward pass", n=prediction.n_read)] if prediction.n_read > 1 else []
     read += [say("a batch of {n}", n=prediction.n_rows)] if prediction.n_rows > 1 else []
     facts = [
         (say("cache size"), _size(held.total)),
         *([(say("of which source (fixed)"), _size(held.cross_attn))] if data.source_labels else []),
-        (say("size per token"), _size(held.self_attn // n_read)),
+        (say("size per token"), _size(held.self_attn // recipe.n_read)),
         (say("step time"), f"{localized(prediction.ms, '.1f')} ms" + (f" ({', '.join(read)})" if read else "")),
         (say("multiply-adds"), localized(cached)),
         (
@@ -140,9 +141,9 @@ def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "Ne
     prose.facts(facts)
 
 
-def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:
+def _costs(data: DecodingData, recipe: CacheRecipe) -> None:
     """Draw what the steps of this branch cost, with the cache and without."""
-    title = say("Cost per step")
+    title, at = say("Cost per step"), recipe.n_read - 1 - data.tree.start.position
     cached, uncached = value_of((recipe.cached, recipe.uncached))
     both = np.stack([cached, uncached], axis=1)
     draw(

@@ -134,7 +134,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
             figure = bipartite_lines(patterns, grid, names=names if shares else (), title=title)
-            saved = {"name": data.file_name("lines"), "files": lambda: files(data, shown)}
+            saved: dict[str, Any] = {"name": data.file_name("lines"), "files": lambda: files(data, shown)}
             with st.container(width=STILL_WIDTH):
                 figures.live_figure(figure, **saved, key="heads-still", height=460, opens=True)
 

@@ -50,11 +50,7 @@ def _draw(data: HeadsData) -> None:
     pooled: Pooled = value_of(result)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.patterns.shape != model_run.attention_maps[name].shape for name, heads in pooled.items())
-    pooled_title, plain_title = (
-        mark("Attention patterns of all heads, max-pooled"),
-        mark("Attention patterns of all heads"),
-    )
-    title = say(pooled_title if is_pooled else plain_title)
+    title = say("Attention patterns of all heads, max-pooled") if is_pooled else say("Attention patterns of all heads")
     chosen = (titles[view.attention], view.layer, view.head)
     drawn = call(
         all_heads,

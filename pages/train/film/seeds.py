@@ -9,7 +9,7 @@ import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import attention_heatmap, head_matrix
-from pages.shared import drawing, export, prose, run_readings, runs, ticking
+from pages.shared import drawing, export, prose, run_commands, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, call
 from pages.shared.run_figures import weights_of
@@ -251,7 +251,7 @@ def sibling(run: Run, others: Mapping[str, Run]) -> tuple[str, list[str]]:
     """Return the name and the arguments of the same training with the next seed that none of its kind has."""
     words, own_seed = _split(run)
     seed = 1 + max([own_seed, *(_split(other)[1] for other in others.values() if _is_sibling(run, other))])
-    return runs.free_name(f"{run.name.partition('-seed')[0]}-seed{seed}"), [*words, "--seed", str(seed)]
+    return run_commands.free_name(f"{run.name.partition('-seed')[0]}-seed{seed}"), [*words, "--seed", str(seed)]
 
 
 def _is_sibling(run: Run, other: Run) -> bool:
@@ -277,7 +277,7 @@ def _split(run: Run) -> tuple[list[str], int]:
 def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     name, arguments = sibling(run, others)
     try:
-        runs.start(name, [*arguments, "--device", "auto"])
+        run_commands.start(name, [*arguments, "--device", "auto"])
     except HeadlightError as error:
         run_state.NOTE.set(say("The training was not started: {error}.", error=error))
         return

@@ -121,10 +121,7 @@ def _load(
     from transformer_core.corpora.storage.token_store import special_token
 
     if source is None:
-        bos_id, eos_id = (
-            special_token(tokenizer.bos_id, "<bos>"),
-            special_token(tokenizer.eos_id, "<eos>"),
-        )
+        bos_id, eos_id = special_token(tokenizer.bos_id, "<bos>"), special_token(tokenizer.eos_id, "<eos>")
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
         return _untrained(config, training.seed)
     if isinstance(source, runs.Run):

@@ -1,12 +1,13 @@
 """A training that rests or is over: keep its model, make it again, or put it away."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import streamlit as st
 
 from pages.models import model_store
-from pages.shared import code_expander, models, owners, prose, run_models, runs
+from pages.shared import code_expander, models, owners, prose, run_commands, run_models
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -72,22 +73,24 @@ def put_away(run: Run) -> None:
     """Delete a run that nobody works on, and that is the visitor's own."""
     if not owners.is_mine(run.path):
         return
-    with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
-        gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
-        prose.small(gone)
-        st.button(
-            prose.plain(say("Delete {name}", name=run.name)),
-            key="delete-run-really",
-            type="primary",
-            on_click=_delete,
-            args=(run,),
-        )
+    gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
 
-
-def _delete(run: Run) -> None:
-    try:
-        runs.delete(run)
-    except HeadlightError as error:
-        run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
-    else:
+    def delete() -> None:
+        run_commands.delete(run)
         run_state.choose_run("")
+
+    with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
+        offer_deletion(run.name, gone, delete, key="delete-run-really")
+
+
+def offer_deletion(name: str, about: str, delete: Callable[[], None], *, key: str) -> None:
+    """Draw a button that deletes something, or says why that failed."""
+
+    def on_click() -> None:
+        try:
+            delete()
+        except HeadlightError as error:
+            run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
+
+    prose.small(about)
+    st.button(prose.plain(say("Delete {name}", name=name)), key=key, type="primary", on_click=on_click)

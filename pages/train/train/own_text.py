@@ -12,7 +12,7 @@ from pages.shared import models, owners, prose
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
-from pages.train.train import own_texts
+from pages.train.train import keep, own_texts
 from pages.train.train.own_texts import OwnText
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
@@ -267,18 +267,12 @@ def _choose_columns(key: str, text: OwnText) -> tuple[dict[str, Any], bool, bool
 
 
 def _offer_to_delete(text: OwnText) -> None:
-    with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
-        kept = say("Its trainings and models stay, but resuming a training needs the text.")
-        prose.small(kept)
-        words = say("Delete {name}", name=text.name)
-        st.button(prose.plain(words), key="delete-text-really", on_click=_delete, args=(text,))
+    kept = say("Its trainings and models stay, but resuming a training needs the text.")
 
-
-def _delete(text: OwnText) -> None:
-    try:
+    def delete() -> None:
         own_texts.delete(text)
-    except HeadlightError as error:
-        run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
-    else:
         OWN.set(None)
         run_state.NOTE.set(say("{name} was deleted.", name=text.name))
+
+    with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
+        keep.offer_deletion(text.name, kept, delete, key="delete-text-really")

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import owners, prose, runs
+from pages.shared import owners, prose, run_commands, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.train.words import duration, loss_in_digits
@@ -124,13 +124,13 @@ def _rate(run: Run) -> None:
 
 def _tell(run: Run, command: str, value: float = 1.0) -> None:
     try:
-        runs.ask(run, command, value)
+        run_commands.ask(run, command, value)
     except HeadlightError as error:
         run_state.NOTE.set(say("The command did not reach the training: {error}.", error=error))
 
 
 def _go_on(run: Run) -> None:
     try:
-        runs.resume(run)
+        run_commands.resume(run)
     except HeadlightError as error:
         run_state.NOTE.set(say("The training did not resume: {error}.", error=error))

@@ -79,11 +79,6 @@ def preset_in_words(name: str) -> str:
     return say(_PRESETS.get(name, name))
 
 
-def _in_words(name: str, option: str) -> str:
-    """Return a choice of a setting for the screen."""
-    return models.device_name(option) if name == "device" else say(_WORDS.get(option, option))
-
-
 class Fields:
     """Widgets for the fields of a configuration. Values are kept separately for each choice of corpus and preset."""
 
@@ -111,11 +106,13 @@ class Fields:
 
     def add_choice(self, name: str, label: str, options: Sequence[str], usual: str = "") -> None:
         """Draw a choice of one of several words."""
+        is_device = name == "device"
+        names = {one: models.device_name(one) if is_device else say(_WORDS.get(one, one)) for one in options}
         self.values[name] = st.selectbox(
             say(label),
             options,
             index=[*options].index(usual or getattr(self.usual, name)),
-            format_func=lambda option: _in_words(name, option),
+            format_func=names.__getitem__,
             **self._options(name),
         )
 

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.analysis.heads.inventory import parameters_by_part
-from pages.shared import corpora, models, prose, runs
+from pages.shared import corpora, models, prose, run_commands
 from pages.shared.corpora import MADE_HERE, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -262,9 +262,9 @@ def _start(choice: Choice, preset: str, stats: Any, request: Asked, warnings: De
             return
         if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
             arguments = settings.arguments(choice, preset, model, training, device)
-            name = runs.free_name(choice.run_name)
+            name = run_commands.free_name(choice.run_name)
             try:
-                runs.start(name, arguments)
+                run_commands.start(name, arguments)
             except HeadlightError as error:
                 prose.warning(say("The training did not start: {error}.", error=error))
                 return
