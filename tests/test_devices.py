@@ -64,4 +64,4 @@ def test_free_memory_is_less_than_all_of_it():
     [(1, "1 KiB"), (2048, "2 KiB"), (5 * MIB, "5 MiB"), (1023 * MIB, "1023 MiB"), (3 << 29, "1.5 GiB")],
 )
 def test_sizes_in_words(n_bytes: int, words: str):
-    assert in_words(n_bytes) == words
+    assert str(in_words(n_bytes)) == words

@@ -2,7 +2,7 @@
 
 The model is that of nanoGPT's example for a CPU: four layers, four heads, d_model 128, 64 characters of context, 12
 windows a step, no dropout, no biases. A step is all of it: data, forward, loss, backward, clipping, optimizer, record.
-Ours comes twice: as it is, and through torch.compile, whose first step takes long; the note says when that has paid.
+Ours comes twice: plain, and through torch.compile, whose first step takes long; the note says when that has paid.
 """
 
 import string

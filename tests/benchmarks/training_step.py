@@ -3,7 +3,7 @@
 Both have three layers, d_model 256, d_ff 1024, 8 heads, a vocabulary of 8,000 with all three matrices tied, embeddings
 of standard deviation d_model^-0.5, label smoothing 0.1 and the paper's Adam; a batch has 64 pairs of 24 tokens. The
 peer comes three times: as torch gives it (with dropout on the pattern and inside the feed-forward network too); with
-the paper's dropout alone, as ours has it; and with that and torch's fused Adam. Ours is the loop as it is, which also
+the paper's dropout alone, as ours has it; and with that and torch's fused Adam. Ours is the unchanged loop, which also
 measures the gradient and may shorten it.
 """
 

@@ -45,10 +45,10 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
         assert ("unlike the training data" in capsys.readouterr().err) == is_warned
     assert main(["decode", str(tmp_path), "a  c"]) == 0
     assert "the model ignores some spaces" in capsys.readouterr().err
-    for words, expected in ((["  "], "no tokens"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
-        assert main(["decode", str(tmp_path), *words]) == 2
+    for arguments, why in ((["  "], "no tokens"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
+        assert main(["decode", str(tmp_path), *arguments]) == 2
         message = capsys.readouterr().err
-        assert message.startswith("error: ") and expected in message
+        assert message.startswith("error: ") and why in message
 
 
 def test_a_decoder_continues_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

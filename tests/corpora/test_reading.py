@@ -145,7 +145,7 @@ def test_a_file_is_divided_as_it_is_wanted(path: Callable[..., str]):
     assert "".join(text.text for part in ("train", "held_out") for text in getattr(corpora["stream"], part)) == POEM
 
 
-@pytest.mark.parametrize("text", ["One long paragraph, of which each sentence goes on. " * 9, "ha\n" * 99])
+@pytest.mark.parametrize("text", ["One long paragraph, of which each sentence is long." * 9, "ha\n" * 99])
 def test_one_line_alone_is_a_running_text_if_it_is_long_enough(path: Callable[..., str], text: str):
     corpus = load_corpus(path(text))
     assert str(corpus.description).startswith("One continuous text")

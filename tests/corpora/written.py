@@ -6,7 +6,7 @@ from collections.abc import Iterator
 NAMES = "Anna|Mr. O'Brien|Mrs. Lind|Dr. Weiß|Tom|Ms. Okafor|José|Zoë|Uncle Émile|Captain Hale".split("|")
 THINGS = "letter|lamp|boat|garden|map|violin|kettle|ladder|clock|coat|window|suitcase".split("|")
 LOOKS = "tall|small|green|heavy|broken|well-known|half-finished|quiet".split("|")
-PLACES = "by the river|at No. 12|in the attic|near the café|behind St. Mary's|on the 7:45 train".split("|")
+PLACES = "by the river|at No. 12|in the attic|near the café|near St. Mary's|on the 7:45 train".split("|")
 VERBS = [("found", "find"), ("sold", "sell"), ("forgot", "forget"), ("painted", "paint"), ("wanted", "want")]
 BEINGS = "القطة|الكلب|البنت|الولد|الرجل|الطائر".split("|")
 DEEDS = "رأى|سمع|وجد|عرف".split("|")

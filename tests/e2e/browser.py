@@ -158,7 +158,7 @@ def serve(
     environment: Mapping[str, str] | None = None,
     timeout: float = 300.0,
 ) -> Iterator[Server]:
-    """Run the app on a free port, without a separate browser, until the block ends; nothing of it stays behind.
+    """Run the app on a free port, without a separate browser, until the block ends; nothing of it remains.
 
     Args:
         command: what starts it.

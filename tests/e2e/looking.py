@@ -70,7 +70,7 @@ def wait(page: Page, text: str | None = None) -> None:
 def open_address(page: Page, address: str) -> None:
     """Open an address, in place where the app is open already, as the browser does for Back; and wait for the page.
 
-    That takes less than half of the time of a full page load. After Back alone a page leaves the address as it is, so
+    That takes less than half of the time of a full page load. After Back alone a page keeps the address, so
     one key press does both: it opens the address, and its click counts as an act of the person, before any answer.
     """
     if page.url.startswith("http"):

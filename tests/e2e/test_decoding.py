@@ -39,7 +39,7 @@ def candidate(page: Page, place: int) -> Locator:
 
 
 def is_at(page: Page, n_written: int) -> None:
-    """The moment after <bos> and this many tokens is looked at, by the page and by the server."""
+    """The step after <bos> and this many tokens is selected by the page and by the server."""
     expect(chips(page).nth(n_written)).to_have_attribute("aria-current", "true")
     expect(page).to_have_url(re.compile(rf"[?&]step={n_written}(&|$)"))
 

@@ -37,7 +37,7 @@ def open_text(page: Page, text: str, **more: str) -> None:
 
 
 def check_cells(page: Page, tales: Path, text: str, spans: tuple[Span, Span]) -> None:
-    """Compare the cells of a window with the model's own pattern: no query looks at what stands after it."""
+    """Compare the cells of a window with the model's own pattern: no query attends to later positions."""
     model, tokenizer = tc.load(tales)
     (first_query, last_query), (first_key, last_key) = spans
     ids = tokenizer.encode_for(text, "decoder_only")[: last_query + 1]

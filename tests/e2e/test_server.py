@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def get(server_url: str, path: str, **headers: str) -> tuple[int, Message, bytes]:
-    """Status, headers and body of the answer to one plain request; the path goes out as it is, not normalised."""
+    """Status, headers and body of the answer to one plain request; the path is sent without normalisation."""
     connection = http.client.HTTPConnection(urlsplit(server_url).netloc, timeout=60)
     try:
         connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})

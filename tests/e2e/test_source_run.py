@@ -47,7 +47,7 @@ def stack_of(page: Page) -> Stack:
 
 
 def changed_heads(page: Page) -> set[tuple[int, int, int]]:
-    """Where the stack of the address changes the output of a head: board, row and column, as they stand on the page."""
+    """Where the stack of the address changes the output of a head: board, row and column, as on the page."""
     model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]

@@ -106,4 +106,4 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_the_player_stays_in_sig
         assert player.evaluate("(player) => player.getBoundingClientRect().top") == 0
         assert not faults(page), top
     player.evaluate("(player) => { player.style.position = 'relative'; player.style.top = '320px'; }")
-    assert faults(page)  # what lies on other texts without being stuck is still found
+    assert faults(page)  # an element that covers text without being sticky is still found

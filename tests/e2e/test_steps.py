@@ -93,4 +93,4 @@ def test_another_query_and_key_and_the_figure_stays_where_it_is(page: Page):
     before = box_of(figure)
     for _ in range(3):
         page.get_by_role("button", name="Previous stage").click()
-        assert box_of(figure) == before  # whatever is said of a stage
+        assert box_of(figure) == before  # whatever text a stage has

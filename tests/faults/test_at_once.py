@@ -43,7 +43,7 @@ def at_once(n_processes: int, target: Callable[..., None], *arguments: Any) -> l
 
 
 def wait_until_told(job: Job, n_others: int) -> None:
-    """Hold the run until the others were told that it is held; for five minutes at most."""
+    """Hold the run until the others know that it is held; for five minutes at most."""
     deadline = time.monotonic() + 300
     while len(told(job.directory.path)) < n_others and time.monotonic() < deadline:
         time.sleep(0.01)

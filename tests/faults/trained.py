@@ -1,4 +1,4 @@
-"""What processes do that are to be killed or starved: they train, and leave what a person would be told."""
+"""Training in a process that a test kills or starves: it writes the messages for the person to a file."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ def train(
     before: Callable[..., object] | None = None,
     *arguments: Any,
 ) -> None:
-    """Begin a run, or continue with it; what a person is told goes into a file beside it.
+    """Begin a run, or continue with it; the messages for the person go into a file beside it.
 
     Args:
         run: the folder.

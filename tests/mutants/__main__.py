@@ -135,7 +135,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--area", action="append", help="only the faults of this list; may be given several times")
     parser.add_argument("--name", action="append", help="only this fault; may be given several times")
-    parser.add_argument("--jobs", type=int, default=1, help="how many to try at once, each in a copy of its own")
+    parser.add_argument("--jobs", type=int, default=1, help="how many to try at once, each in a separate copy")
     parser.add_argument("--plant-at-once", action="store_true", help="do not run the tests without faults first")
     parser.add_argument("--list", action="store_true", help="print the faults, and try none")
     chosen = parser.parse_args()

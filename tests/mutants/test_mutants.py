@@ -1,4 +1,4 @@
-"""The list of faults can be planted as it is, and a verdict is what the tests say."""
+"""The list of faults can be planted, and a verdict is what the tests say."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -19,7 +19,7 @@ const NAMES = [
 ];
 
 /** The theme of the page, "light" or "dark", and what a person's system asks for: see `setTheme` and `prefer`. */
-const asked = { theme: "light", queries: new Set() };
+const settings = { theme: "light", queries: new Set() };
 const boxes = new WeakMap();
 let under = null; // what the pointer is over
 const watched = new Map(); // by element, the observers of its size
@@ -32,7 +32,7 @@ afterEach(() => {
   components.forEach((leave) => leave());
   const left = [...listeners].map(([, type]) => type);
   listeners.clear();
-  if (left.length) throw new Error(`These listeners stay behind: ${left.join()}`);
+  if (left.length) throw new Error(`These listeners remain: ${left.join()}`);
 });
 
 // What listens on the window or the document until something ends it: a component takes all of it along.
@@ -80,7 +80,7 @@ class Query extends page.EventTarget {
     this.media = media;
   }
   get matches() {
-    return asked.queries.has(this.media);
+    return settings.queries.has(this.media);
   }
 }
 const queries = new Map();
@@ -97,7 +97,7 @@ Object.assign(globalThis, {
   fetch: async (url) => ({ ok: true, text: () => readFile(new URL(url), "utf-8") }),
   getComputedStyle: (element) => {
     const own = page.getComputedStyle(element);
-    const background = asked.theme === "dark" ? "rgb(16, 17, 20)" : "rgb(255, 255, 255)";
+    const background = settings.theme === "dark" ? "rgb(16, 17, 20)" : "rgb(255, 255, 255)";
     const isProbe = element.style.cssText.includes("--st-background-color");
     return isProbe ? new Proxy(own, { get: (_, name) => (name === "backgroundColor" ? background : own[name]) }) : own;
   },
@@ -191,13 +191,13 @@ export function run(ms) {
 
 /** Change the theme of the page, as its menu does. */
 export function setTheme(theme) {
-  asked.theme = theme;
+  settings.theme = theme;
   for (const probe of all("span")) if (probe.style.cssText.includes("--st-background-color")) probe.dispatchEvent(new page.Event("transitionend"));
 }
 
 /** What a person's system asks for, or no longer: prefer("(prefers-reduced-motion: reduce)"). */
 export function prefer(media, is = true) {
-  asked.queries[is ? "add" : "delete"](media);
+  settings.queries[is ? "add" : "delete"](media);
   queryOf(media).dispatchEvent(Object.assign(new page.Event("change"), { matches: is, media }));
 }
 
@@ -221,10 +221,10 @@ export function shown(show, name, data, { isolated = true, size = [800, 400] } =
   root.className = name;
   parentElement.append(root);
   place(root, { width: size[0], height: size[1] });
-  const told = [];
+  const messages = [];
   let cleanUp;
   const update = (newer) => {
-    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => void told.push(message) });
+    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => void messages.push(message) });
   };
   const leave = () => {
     components.delete(leave);
@@ -234,7 +234,7 @@ export function shown(show, name, data, { isolated = true, size = [800, 400] } =
   components.add(leave);
   update(data);
   return {
-    ...{ root, told, update, leave },
+    ...{ root, told: messages, update, leave },
     find: (selector) => root.querySelector(selector),
     findAll: (selector) => [...root.querySelectorAll(selector)],
   };
@@ -263,5 +263,5 @@ export function point(element, type, more = {}) {
 /** Whether these are the same elements, in this order: to `deepEqual` any two elements are alike. */
 export const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
 
-/** What was said last to those who hear the page. */
+/** The last announcement for screen readers. */
 export const announced = () => page.document.querySelector(".hl-announced")?.textContent ?? "";

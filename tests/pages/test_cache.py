@@ -69,10 +69,10 @@ def at_once(ask: Callable[[int], Any]) -> list[Any]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(("texts", "models")), st.integers(0, 5), st.integers(0, 5)), max_size=20))
-def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(asked: list[tuple[str, int, int]]):
+def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(requests: list[tuple[str, int, int]]):
     """Against a list in the order of use, whatever the kinds are."""
     store, in_order, evicted = a_cache(4), dict[tuple[str, int], int](), list[str]()
-    for kind, key, n in asked:
+    for kind, key, n in requests:
         n = in_order.pop((kind, key), n)
         assert store.get(kind, key, mebibytes(n)).n_bytes == n * MIB
         in_order[kind, key] = n
@@ -98,7 +98,7 @@ def test_a_thing_that_grows_makes_others_go():
     store.measure("texts", "other")  # which is gone
     for n_mib in (1, 3, 2):
         store.put("texts", "growing", mebibytes(n_mib)())
-    assert n_of(store) == 1 and mib_of(store) == 2, "what is kept anew counts once"
+    assert n_of(store) == 1 and mib_of(store) == 2, "a replaced value counts once"
 
 
 def test_a_thing_is_made_once_when_ten_ask_at_once():
@@ -129,7 +129,7 @@ def test_an_error_is_raised_to_all_who_wait_and_kept_for_nobody():
     assert next(makers) == 1
     assert all(isinstance(error, ValueError) and str(error) == "no such text" for error in raised)
     assert n_of(store) == 0 and not store._making
-    assert store.get("texts", "a", mebibytes(1)) == Thing(MIB)  # who asks later tries again
+    assert store.get("texts", "a", mebibytes(1)) == Thing(MIB)  # a later call tries again
 
 
 def test_where_the_maker_is_called_off_another_who_waits_makes_it():

@@ -40,7 +40,7 @@ def test_a_query_and_its_key_are_shown_together_as_far_as_both_have_room():
 
 
 LIST = {"view": "texts", "texts": "list", "list": "The cat.\nThe dog.\nThe cat sees."}
-TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page has, its address, what is told beyond
+TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page has, its address, the note beyond
     "pages.explore.heads.figure.MOST_LINES": (31, "heads", {"as": "lines"}, "The line view is limited to"),
     "pages.explore.compare.data.MOST_TOKENS": (31, "compare", {}, "Comparisons are limited to texts of"),
     "pages.explore.compare.map.MOST_WORK": (8**2 * 31 * 12, "compare", {"view": "map"}, "is limited to texts of"),

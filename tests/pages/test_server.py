@@ -19,8 +19,8 @@ LINK = re.compile(r'<link rel="(?:modulepreload|preload)"[^>]* fetchpriority="lo
 
 async def streamlit_itself(scope: Any, receive: Any, send: Any) -> None:
     """Stands for all that lies after."""
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-from", b"behind")]})
-    await send({"type": "http.response.body", "body": b"behind"})
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-from", b"streamlit")]})
+    await send({"type": "http.response.body", "body": b"streamlit"})
 
 
 def ask(app: Any, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
@@ -49,14 +49,14 @@ def test_a_pages_address_gets_the_page(path: str):
     assert bool(LINK.search(body)) == (path == "/")
     assert body.index("history.pushState") < body.index('<script type="module"')  # before Streamlit takes it
     assert body.count("</style></body>") == 1
-    behind = body.partition("</head>")[2]  # Streamlit's styles are in the head: ours have the last word
-    assert style.sheet() in behind
+    rest = body.partition("</head>")[2]  # Streamlit's styles are in the head: ours have the last word
+    assert style.sheet() in rest
 
 
 def test_everything_else_goes_to_streamlit():
     for path in ("/_stcore/health", "/static/js/a.js", "/vendor/plotly.min.js", "/a/b"):
-        assert ask(FrontPage(streamlit_itself), path)[1] == "behind"
-    assert ask(FrontPage(streamlit_itself), "/heads", method="POST")[1] == "behind"
+        assert ask(FrontPage(streamlit_itself), path)[1] == "streamlit"
+    assert ask(FrontPage(streamlit_itself), "/heads", method="POST")[1] == "streamlit"
 
 
 def test_start_asks_for_its_modules_in_the_readers_language():

@@ -1,4 +1,4 @@
-"""What is marked for translation is said: in a language of numbers no English text of the catalogue is left on a page.
+"""Every marked text is translated: in a language of numbers no English text of the catalogue is left on a page.
 
 Texts that are not marked at all are found without a page: tests/lints/said.py.
 """

@@ -74,7 +74,7 @@ def work(
     """Work until the run is done, or until somebody stops it after a step; on the way the acts are done, in order.
 
     The process asks after each step, and again and again while it is paused or waits, whether to stop; that is when
-    somebody looks. What is asked then is taken after the next step, or at once by a run that waits.
+    somebody looks. A request then is taken after the next step, or at once by a run that waits.
     """
     left = [*acts]
 

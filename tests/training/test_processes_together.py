@@ -202,7 +202,7 @@ def test_processes_find_each_other_and_part(tmp_path: Path):
     """
     statuses, lines = Together(tmp_path / "log", act=join_late_and_leave).wait()
     assert statuses == [0, 0]
-    assert lines[:2] == ["1 has joined", "0 goes on"]
+    assert lines[:2] == ["1 has joined", "0 continues"]
     assert len(lines) == 6
     for line in lines[2:]:
         assert ("gloo" in line) == line.startswith("before"), lines
@@ -222,7 +222,7 @@ def join_late_and_leave(rank: int) -> None:
     processes = Processes.from_environment()
     processes.join(torch.device("cpu"))
     if rank == 0:
-        print("0 goes on", flush=True)
+        print("0 continues", flush=True)
     processes.total(torch.ones(1))
     for when in ("before", "after"):
         threads = sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))

@@ -120,7 +120,7 @@ def test_where_another_process_was_faster_its_arrays_are_taken(cache: Path):
 
 @pytest.fixture
 def unwritable(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder cannot be made inside a file, whoever asks."""
+    """A folder cannot be made inside a file, for any user."""
     cache.write_text("a file")
     monkeypatch.setenv("HEADLIGHT_CACHE", str(cache / "inside"))
 

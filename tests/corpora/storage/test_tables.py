@@ -233,7 +233,7 @@ print(peak() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is asked of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports peak memory")
 def test_short_lines_cost_no_more_memory_than_long_ones(tmp_path: Path):
     given = [tmp_path / "lines.txt", tmp_path / "stretches.txt"]
     for path, between in zip(given, ("\n", "\n\n"), strict=True):

@@ -209,7 +209,7 @@ print(peak() - before)
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is asked of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports peak memory")
 def test_a_large_file_takes_little_memory(tmp_path: Path):
     """It is taken in, in another encoding, counted, and trained on."""
     words = " ".join(["cat" * 500] * 40)  # long words are encoded fast

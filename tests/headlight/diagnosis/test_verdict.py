@@ -31,18 +31,18 @@ PROBES = (
 )
 
 
-def check(found: list[Finding]) -> None:
+def check(findings: list[Finding]) -> None:
     kinds, severities = get_args(FindingKind), ["problem", "note", "fine"]
-    assert 1 <= len(found) <= 4
-    assert all(finding.kind in kinds for finding in found)
-    ranks = [severities.index(finding.severity) for finding in found]
+    assert 1 <= len(findings) <= 4
+    assert all(finding.kind in kinds for finding in findings)
+    ranks = [severities.index(finding.severity) for finding in findings]
     assert ranks == sorted(ranks)
-    reports = {finding.kind for finding in found}
-    assert len(reports) == len(found)
+    reports = {finding.kind for finding in findings}
+    assert len(reports) == len(findings)
     for contrary in CONTRARY:
         assert not any({*pair} <= reports for pair in combinations(contrary, 2)), reports
-    assert ("well" in reports) <= (found[0].severity != "problem")
-    for finding in found:
+    assert ("well" in reports) <= (findings[0].severity != "problem")
+    for finding in findings:
         json.dumps(asdict(finding), allow_nan=False)
         for sentence in (str(finding.evidence), str(finding.advice)):
             assert sentence.endswith(".") and not sentence.endswith("..")

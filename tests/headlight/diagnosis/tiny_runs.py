@@ -37,7 +37,7 @@ def trained(
     """Train a tiny model and gather what a diagnosis goes by.
 
     Args:
-        corpus: pairs make an encoder-decoder, texts a decoder, where nothing else is said.
+        corpus: pairs make an encoder-decoder, texts a decoder, by default.
         steps: planned.
         architecture: of the model.
         model: fields of its configuration that differ.

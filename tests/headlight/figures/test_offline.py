@@ -1,4 +1,4 @@
-"""A page of its own: nothing comes from outside, and nothing is markup."""
+"""A standalone page: nothing comes from outside, and nothing is markup."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The tasks of programs: labels against plain Python, tokens of the compiled model, and programs of one's own."""
+"""The tasks of programs: labels against plain Python, tokens of the compiled model, and a user's programs."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -95,7 +95,7 @@ def test_a_disguise_keeps_the_function_and_the_given_model(disguise: str, change
 
 
 def test_a_rotation_leaves_no_one_hot_code_and_permuted_heads_take_their_patterns_with_them():
-    model = copy.deepcopy(H).double()  # of numbers up to 10, float32 keeps little more than the 1e-5 that is asked
+    model = copy.deepcopy(H).double()  # of numbers up to 10, float32 keeps little more than the required 1e-5
     other = rotated(model, seed=1)
     assert_near(other(TEXTS), model(TEXTS))
     embedding = other.get_parameter("decoder.embed.weight")

@@ -11,34 +11,34 @@ function drawn(storage, data) {
     getItem: (name) => storage[name] ?? null,
     setItem: (name, value) => (storage[name] = value),
   };
-  const told = [];
-  mounted(data, told)();
-  return told;
+  const messages = [];
+  mounted(data, messages)();
+  return messages;
 }
 
 /** Draw it and stay; return a function that removes it. */
-function mounted(data, told) {
-  const setTriggerValue = (...message) => told.push(message);
+function mounted(data, messages) {
+  const setTriggerValue = (...message) => messages.push(message);
   return show({ data: { store: "s", parts: {}, isRestored: false, ...data }, setTriggerValue });
 }
 
-test("a new session is told what is kept, and nothing where there is nothing", () => {
+test("a new session receives what is kept, and nothing where there is nothing", () => {
   const storage = {};
   assert.deepEqual(drawn(storage, { store: "none" }), []);
   assert.deepEqual(storage, {});
   assert.deepEqual(drawn({ s: '{"a":1}' }, {}), [["kept", { a: 1 }]]);
 });
 
-test("it is told again until the session has it", () => {
+test("the parts are sent again until the session has it", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   globalThis.localStorage = { getItem: () => '{"a":1}', setItem: assert.fail };
-  const told = [];
-  mounted({ store: "again" }, told);
+  const messages = [];
+  mounted({ store: "again" }, messages);
   mock.timers.tick(3000);
-  assert.deepEqual(told, [["kept", { a: 1 }], ["kept", { a: 1 }]]);
-  mounted({ store: "again", parts: { a: 1 }, isRestored: true }, told);
+  assert.deepEqual(messages, [["kept", { a: 1 }], ["kept", { a: 1 }]]);
+  mounted({ store: "again", parts: { a: 1 }, isRestored: true }, messages);
   mock.timers.tick(9000);
-  assert.equal(told.length, 2);
+  assert.equal(messages.length, 2);
   mock.timers.reset();
 });
 

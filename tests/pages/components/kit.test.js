@@ -25,7 +25,7 @@ test("a header and bytes, wherever they begin in their buffer", () => {
   assert.deepEqual([...rest], [7, 8]);
 });
 
-test("what has left the page is told nothing", () => {
+test("a part that has left the page receives nothing", () => {
   const [here, gone] = [new AbortController(), new AbortController()];
   const heard = [];
   shownStep.listen((n) => heard.push(["here", n]), here.signal);

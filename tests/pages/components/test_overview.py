@@ -103,7 +103,7 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
         chosen = {"attention": "cross", "layer": 1, "head": 2}
         head_overview(two_stacks(), chosen=chosen, key="overview", on_chosen=lambda: None, film=strip)
     header, levels = unpacked(bare.components["overview"]["data"])
-    assert levels == b"", "the pictures are in a component of their own"
+    assert levels == b"", "the pictures are in a separate component"
     pictures, sent = unpacked(bare.components["film"]["data"])
     assert sent == b"strongest" + two_stacks().levels
     assert (pictures["id"], pictures["frames"]) == (header["film"]["id"], 2)

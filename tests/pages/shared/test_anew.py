@@ -143,7 +143,7 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "what a recipe of its reading says": lambda card: value_of(
         readings.recipe(Source.of(card), card.config, TEXT).log_probs
     ),
-    "what it says by itself": lambda card: readings.run(Source.of(card), TEXT, None).log_probs,
+    "its output": lambda card: readings.run(Source.of(card), TEXT, None).log_probs,
     "the pictures of its heads": lambda card: overviews.read(Source.of(card), TEXT, None),
     "the measures of its heads": lambda card: overviews.measures(Source.of(card), TEXT, None),
     "its tokenizer": model_store.tokenizer_fact,

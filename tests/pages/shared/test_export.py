@@ -1,4 +1,4 @@
-"""What goes with a picture: the same numbers in both files, lines that run, and who can be asked what was looked at."""
+"""What goes with a picture: the same numbers in both files, lines that run, and the pages that name the selection."""
 
 import hashlib
 import io

@@ -52,14 +52,14 @@ class Maker:
     """Makes something that takes some seconds of a clock, and knows when it did."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-        self.now, self.seconds, self.made = 0.0, seconds, list[float]()
+        self.now, self.seconds, self.times = 0.0, seconds, list[float]()
         monkeypatch.setattr(st, "session_state", {})
         monkeypatch.setattr(ticking, "perf_counter", lambda: self.now)
 
     def __call__(self) -> int:
-        self.made.append(self.now)
+        self.times.append(self.now)
         self.now += self.seconds
-        return len(self.made)
+        return len(self.times)
 
 
 def test_the_longer_it_takes_the_less_often_it_is_made(monkeypatch: pytest.MonkeyPatch):
@@ -69,7 +69,7 @@ def test_the_longer_it_takes_the_less_often_it_is_made(monkeypatch: pytest.Monke
         for second in range(8):
             make.now = max(make.now, float(second))
             throttled("thing", "a", make)
-        assert make.made == expected
+        assert make.times == expected
 
 
 def test_of_something_else_it_is_made_at_once_and_what_failed_is_not_kept(monkeypatch: pytest.MonkeyPatch):

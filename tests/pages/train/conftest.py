@@ -15,16 +15,16 @@ from transformer_core.training.run.launch import Launcher
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
     """A folder with a run of each architecture, and the models of their snapshots."""
     folder = tmp_path_factory.mktemp("runs")
     return folder, {name: save_run(folder / name, architecture=kind) for name, kind in ARCHITECTURES.items()}
 
 
 @pytest.fixture
-def place(made: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(trained: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the runs, which may be changed; there are no models, and nothing is started ahead."""
-    shutil.copytree(made[0], tmp_path / "runs")
+    shutil.copytree(trained[0], tmp_path / "runs")
     app_finds(tmp_path / "runs", monkeypatch)
     return tmp_path / "runs"
 
@@ -46,13 +46,13 @@ def train_page(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch
 
 @pytest.fixture
 def open_film(
-    made: tuple[Path, Models], open_app: OpenApp, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    trained: tuple[Path, Models], open_app: OpenApp, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> OpenApp:
     """Opens the page, as a new visitor, on `place` where a test asks for that, else on runs that many tests read."""
     if "place" in request.fixturenames:
         request.getfixturevalue("place")
     else:
-        app_finds(made[0], monkeypatch)
+        app_finds(trained[0], monkeypatch)
 
     def open_at(**parameters: str) -> AppTest:
         app = open_app("film", **parameters)

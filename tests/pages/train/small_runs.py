@@ -33,7 +33,7 @@ def train_copy(folder: Path) -> None:
 
 
 def stop_pairs(folder: Path) -> None:
-    """Make a run named "pairs" of a file of one's own, stopped after two of six steps, and the folder "cache"."""
+    """Make a run named "pairs" of a user's file, stopped after two of six steps, and the folder "cache"."""
     file = folder / "pairs.tsv"
     lines = (
         f"The {a} {b}s, it's {c}.\tDer {b}t {a}?\n" for a in ("Dog", "cat") for b in ("eat", "Wait") for c in "xyz"

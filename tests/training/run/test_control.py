@@ -24,7 +24,7 @@ pytestmark = pytest.mark.training
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
-    """A run of which nothing was asked."""
+    """A run without requests."""
     path = tmp_path_factory.mktemp("undisturbed") / "run"
     work(begin(path, corpus))
     return path
@@ -57,7 +57,7 @@ def test_paused_and_stepped_it_waits_saved_and_has_the_same_losses(tmp_path: Pat
 
 
 def test_stopped_it_is_saved_and_can_go_on(tmp_path: Path, corpus: Path, undisturbed: Path):
-    """Whether it is running or paused; what is asked of it while it is stopped is forgotten."""
+    """Whether it is running or paused; requests while it is stopped are dropped."""
     job = begin(tmp_path / "run", corpus)
     work(job, ("running", 2, asking("stop")))
     assert standing(tmp_path / "run") == ("stopped", 3, "stopped by the user")

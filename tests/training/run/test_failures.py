@@ -1,4 +1,4 @@
-"""Messages for errors that end a training; no error of torch or the system is shown as it is."""
+"""Messages for errors that end a training; no error of torch or the system is shown verbatim."""
 
 import errno
 import os

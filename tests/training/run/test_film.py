@@ -119,7 +119,7 @@ def test_taken_back_it_drops_what_a_killed_process_left(film: Film, model: Trans
     (film.folder / "000005").rename(film.folder / ".000005.former")  # killed between the two renames
     film.look(3, model)
     film.now.rename(film.now.with_name(".now.former"))
-    assert film.step_now() == 3  # whoever reads finds it all the same
+    assert film.step_now() == 3  # a reader finds it all the same
     film.rewind(step=6)
     assert film.snapshots() == [0, 5]
     assert film.heads.read() == [{"step": 0}, {"step": 5}]

@@ -21,7 +21,7 @@ from transformer_core.training.run.status import RunStatus, WorkDirectory
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine of its own, with two places."""
+    """A separate machine with two places."""
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path))
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "2")
     return tmp_path / "places"

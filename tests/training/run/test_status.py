@@ -69,7 +69,7 @@ def test_a_run_at_work_whose_process_is_gone_has_failed(run: Path, state: str):
         say(run, state=state, host="elsewhere", heartbeat=time.time() - age)
         assert read(run).state == expected
     (run / ".lock").unlink(missing_ok=True)
-    (run / ".lock").mkdir()  # as in a folder of somebody else: the lock cannot be asked
+    (run / ".lock").mkdir()  # as in a folder of somebody else: the lock cannot be taken
     for age, state in ((0.0, "running"), (61.0, "failed")):
         say(run, host=socket.gethostname(), heartbeat=time.time() - age)
         assert read(run).state == state

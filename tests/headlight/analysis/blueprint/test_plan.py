@@ -61,11 +61,11 @@ def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(v
             tc.capture(model, "*") as after,
         ):
             model(*inputs)
-        behind = downstream(plan.arrows, name)
+        later = downstream(plan.arrows, name)
         for other, there in last.items():
             if other != name:
                 moved = not torch.equal(before[there], after[there])
-                assert moved == (other in behind), (name, other)
+                assert moved == (other in later), (name, other)
 
 
 def reaches(config: tc.ModelConfig, box: Box) -> bool:

@@ -58,11 +58,11 @@ def sum_over_paths(graph: Graph, node: Node) -> dict[Node, float]:
     """Of each input, the products of the weights along all paths from it, added up one path at a time."""
     if node not in graph:
         return {node: 1.0}
-    found: dict[Node, float] = {}
+    shares: dict[Node, float] = {}
     for below, weight in graph[node].items():
         for source, product in sum_over_paths(graph, below).items():
-            found[source] = found.get(source, 0.0) + weight * product
-    return found
+            shares[source] = shares.get(source, 0.0) + weight * product
+    return shares
 
 
 def widest(graph: Graph, start: Node, end: Node) -> float:
@@ -73,20 +73,20 @@ def widest(graph: Graph, start: Node, end: Node) -> float:
     others = {below for _, below, _ in edges if below not in graph and below != end}
     limits = [(0, 0 if below in others else width) for _, below, width in edges]
     gain = [-float(above == start) for above, _, _ in edges]
-    found: Any = linprog(gain, A_eq=kept, b_eq=np.zeros(len(nodes)), bounds=limits)
-    return -float(found.fun)
+    optimum: Any = linprog(gain, A_eq=kept, b_eq=np.zeros(len(nodes)), bounds=limits)
+    return -float(optimum.fun)
 
 
 @pytest.mark.parametrize("residual", [0.5, 0.2, 0.0, 1.0])
 def test_rollout_is_the_sum_over_all_paths(residual: float):
     layers = attention(3, 4, 4)
-    found = rollout(layers, residual=residual)
-    assert found.shape == layers.shape
+    actual = rollout(layers, residual=residual)
+    assert actual.shape == layers.shape
     graph = stack_graph("a", layers, residual)
-    for layer, query, key in np.ndindex(found.shape):
+    for layer, query, key in np.ndindex(actual.shape):
         paths = sum_over_paths(graph, ("a", layer + 1, query))
-        assert found[layer, query, key] == pytest.approx(paths.get(("a", 0, key), 0.0), abs=1e-12)
-    np.testing.assert_allclose(found.sum(axis=-1), 1)
+        assert actual[layer, query, key] == pytest.approx(paths.get(("a", 0, key), 0.0), abs=1e-12)
+    np.testing.assert_allclose(actual.sum(axis=-1), 1)
 
 
 def test_heads_count_alike():
@@ -111,18 +111,18 @@ def test_a_query_that_may_look_at_nothing_keeps_what_is_its_own():
 
 @pytest.mark.parametrize("residual", [0.5, 0.3])
 def test_both_sides_are_the_sum_over_all_paths(residual: float):
-    found = rollout_to_source(ENCODER, DECODER, CROSS, residual=residual)
-    assert found.source.shape == (2, N_TGT, N_SRC) and found.target.shape == (2, N_TGT, N_TGT)
+    actual = rollout_to_source(ENCODER, DECODER, CROSS, residual=residual)
+    assert actual.source.shape == (2, N_TGT, N_SRC) and actual.target.shape == (2, N_TGT, N_TGT)
     graph = two_stack_graph(residual)
     for layer, query in np.ndindex(2, N_TGT):
         paths = sum_over_paths(graph, ("tgt", layer + 1, query))
-        assert found.source[layer, query].tolist() == pytest.approx(
+        assert actual.source[layer, query].tolist() == pytest.approx(
             [paths.get(("src", 0, k), 0.0) for k in range(N_SRC)]
         )
-        assert found.target[layer, query].tolist() == pytest.approx(
+        assert actual.target[layer, query].tolist() == pytest.approx(
             [paths.get(("tgt", 0, k), 0.0) for k in range(N_TGT)]
         )
-    np.testing.assert_allclose(found.source.sum(axis=-1) + found.target.sum(axis=-1), 1)
+    np.testing.assert_allclose(actual.source.sum(axis=-1) + actual.target.sum(axis=-1), 1)
 
 
 def test_no_more_flows_than_all():
@@ -137,26 +137,26 @@ def test_no_more_flows_than_all():
 @pytest.mark.parametrize("layers", [attention(3, 4, 4), DECODER], ids=["full", "causal"])
 def test_flow_is_the_best_of_a_linear_programme(layers: np.ndarray, residual: float):
     graph = stack_graph("a", layers, residual)
-    found = flow(layers, 3, residual=residual)
+    actual = flow(layers, 3, residual=residual)
     expected = [widest(graph, ("a", len(layers), 3), ("a", 0, key)) for key in range(4)]
-    assert found.tolist() == pytest.approx(expected, abs=1e-7)
-    assert (found >= rollout(layers, residual=residual)[-1, 3] - 1e-7).all() and (found <= 1).all()
+    assert actual.tolist() == pytest.approx(expected, abs=1e-7)
+    assert (actual >= rollout(layers, residual=residual)[-1, 3] - 1e-7).all() and (actual <= 1).all()
 
 
 def test_flow_to_both_sides_is_the_best_of_a_linear_programme():
     graph = two_stack_graph(0.5)
     shares = rollout_to_source(ENCODER, DECODER, CROSS)
     for query in (0, N_TGT - 1):
-        found = flow_to_source(ENCODER, DECODER, CROSS, query)
+        actual = flow_to_source(ENCODER, DECODER, CROSS, query)
         top = ("tgt", len(DECODER), query)
-        assert found.source.tolist() == pytest.approx(
+        assert actual.source.tolist() == pytest.approx(
             [widest(graph, top, ("src", 0, k)) for k in range(N_SRC)], abs=1e-7
         )
-        assert found.target.tolist() == pytest.approx(
+        assert actual.target.tolist() == pytest.approx(
             [widest(graph, top, ("tgt", 0, k)) for k in range(N_TGT)], abs=1e-7
         )
-        assert (found.source >= shares.source[-1, query] - 1e-7).all()
-        assert (found.target >= shares.target[-1, query] - 1e-7).all()
+        assert (actual.source >= shares.source[-1, query] - 1e-7).all()
+        assert (actual.target >= shares.target[-1, query] - 1e-7).all()
 
 
 ONE_STACK: dict[Architecture, str] = {"decoder_only": "decoder", "encoder_only": "encoder"}
@@ -176,8 +176,8 @@ def seen(make: Make, architecture: Architecture) -> tuple[ModelRun, dict[str, np
     return model_run, {name: pattern.astype(np.float64) for name, pattern in patterns.items()}
 
 
-def parts_of(found: tuple[Part, ...]) -> dict[tuple[str, str], Part]:
-    return {(part.of, part.side): part for part in found}
+def parts_of(parts: tuple[Part, ...]) -> dict[tuple[str, str], Part]:
+    return {(part.of, part.side): part for part in parts}
 
 
 @pytest.mark.parametrize("method", ["rollout", "flow"])

@@ -55,7 +55,7 @@ def test_a_decoder_cell_by_cell(tokenizer: tc.Tokenizer):
         first.append(sum(float(cells[q, 0]) for q in queries) / len(queries))
         near += [float(cells[q, q - 3 : q + 1].sum()) for q in range(4, len(ids))]  # none in the second text
     actual = of(scores, "decoder", 1, 2)
-    # unit t is token t + 1: it is said at place t, and unit s is key s + 1
+    # unit t is token t + 1: it is predicted at position t, and unit s is key s + 1
     aligned = float(patterns[0][5, 2] + patterns[0][6, 3] + patterns[0][7, 4]) / 3
     expected = [aligned, sum(previous) / 2, sum(first) / 2, sum(near) / 5]
     assert [actual.aligned, actual.previous, actual.first, actual.near] == pytest.approx(expected, rel=1e-4)
@@ -136,7 +136,7 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
         score(4, near=0.67, effect=-0.3),
         score(5, near=0.99, previous=0.5, effect=0.1),
         score(6, effect=0.2),
-        score(7, effect=0.19),  # a third one of which no more can be said
+        score(7, effect=0.19),  # a third one that has no further scores
     ]
     known = known_heads(scores)
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]

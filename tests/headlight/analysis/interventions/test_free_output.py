@@ -81,9 +81,9 @@ class Writing:
 writing = cache(Writing)
 
 
-def entries(made: Writing) -> list[Entry]:
+def entries(writing: Writing) -> list[Entry]:
     """Edits of every kind, in what was given and in what is written."""
-    config, first, n_written = made.model.config, made.n_given, len(made.base.tokens)
+    config, first, n_written = writing.model.config, writing.n_given, len(writing.base.tokens)
     last: Any = "cross" if config.has_encoder else "decoder"
     head = Component(kind="head", attention=last, layer=1)
     value = Component(kind="value", attention="decoder", layer=0, positions=(first + 1,))

@@ -76,8 +76,8 @@ def test_edges_ablated_together(variation: str):
             with tc.intervene(model, {node.site: tc.zero(heads=heads) if is_zero else tc.patch(acts, heads=heads)}):
                 expected = model(*inputs)
             ablated = [edge for edge in everything if getattr(edge, end) == node]
-            found = run_with_edges(model, inputs, ablated=ablated, other=None if is_zero else other)
-            assert close(found, expected) and not (is_zero and close(expected, model(*inputs))), node
+            actual = run_with_edges(model, inputs, ablated=ablated, other=None if is_zero else other)
+            assert close(actual, expected) and not (is_zero and close(expected, model(*inputs))), node
 
 
 def test_the_direct_effect_of_a_head_is_its_changed_output_on_the_unembedding():

@@ -60,8 +60,8 @@ def test_words_stay_whole_special_tokens_in_their_places_and_a_seed_is_an_order(
         if is_special:
             assert order[place] == place
     words = model_run.words["source"]
-    for before, behind in pairwise(order):  # pieces of a word follow upon each other
-        assert words[before] != words[behind] or behind == before + 1
+    for before, after in pairwise(order):  # pieces of a word follow upon each other
+        assert words[before] != words[after] or after == before + 1
     assert actual.key_labels[1] == tuple(model_run.source[place] for place in order)
     assert sorted(actual.text.split()) == sorted(actual.own_text.split())
     again = shuffle_words(model, tokenizer, model_run, attention="encoder", seed=3)

@@ -27,29 +27,29 @@ PREDICTION_TO_IT = (HeadName("cross", 1, 2), HeadName("cross", 1, 3))
 
 
 @pytest.fixture(scope="module")
-def found(en_fr: Loaded) -> PronounHeads:
+def search(en_fr: Loaded) -> PronounHeads:
     return pronoun_heads(*en_fr, n_pairs=N_PAIRS)
 
 
-def test_one_head_is_enough_and_two_by_themselves_are(found: PronounHeads):
-    assert (found.n_drawn, found.n_searched, found.n_measured) == (N_PAIRS, N_PAIRS // 2, N_PAIRS // 2)
-    assert found.share_right == 1
-    assert found.smallest is not None
-    assert found.smallest.heads in ((QUALITY_TO_IT,), (IT_TO_NOUN,))
-    assert found.smallest.n_checked == 1
-    assert found.sufficient == (QUALITY_TO_IT, IT_TO_NOUN)
-    assert min(found.equally_small[0].rates) == 1
-    assert all(effect.rates.lower >= ENOUGH - 0.05 for effect in found.equally_small)
-    assert min(found.everything) == 1
+def test_one_head_is_enough_and_two_by_themselves_are(search: PronounHeads):
+    assert (search.n_drawn, search.n_searched, search.n_measured) == (N_PAIRS, N_PAIRS // 2, N_PAIRS // 2)
+    assert search.share_right == 1
+    assert search.smallest is not None
+    assert search.smallest.heads in ((QUALITY_TO_IT,), (IT_TO_NOUN,))
+    assert search.smallest.n_checked == 1
+    assert search.sufficient == (QUALITY_TO_IT, IT_TO_NOUN)
+    assert min(search.equally_small[0].rates) == 1
+    assert all(effect.rates.lower >= ENOUGH - 0.05 for effect in search.equally_small)
+    assert min(search.everything) == 1
 
 
-def test_other_heads_do_not_turn_the_pronoun(found: PronounHeads):
-    shared = {*found.sufficient, *PREDICTION_TO_IT}
-    others = [effect for effect in found.single if effect.heads[0] not in shared]
+def test_other_heads_do_not_turn_the_pronoun(search: PronounHeads):
+    shared = {*search.sufficient, *PREDICTION_TO_IT}
+    others = [effect for effect in search.single if effect.heads[0] not in shared]
     assert len(others) == 20
     assert max(max(effect.rates) for effect in others) <= 0.1
-    assert (found.remaining_sets.size, found.remaining_sets.n_sets) == (2, 50)
-    assert found.remaining_sets.mean <= 0.1
+    assert (search.remaining_sets.size, search.remaining_sets.n_sets) == (2, 50)
+    assert search.remaining_sets.mean <= 0.1
 
 
 def test_in_the_plural_the_same_heads_of_the_encoder_decide_and_two_of_the_decoder_together(en_fr: Loaded):

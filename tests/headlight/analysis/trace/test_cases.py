@@ -38,13 +38,13 @@ def test_of_a_text_bos_moves_the_units_by_one(tokenizer: tc.Tokenizer):
     a, b = tokenizer.encode("a b")
     assert case.inputs == ((tokenizer.bos_id, a, b, a, b),)
     assert case.targets == (a, b, a, b, tokenizer.eos_id)
-    assert (case.determined, case.sources) == ((3,), ((2,),))  # the second "b" is said at the second "a": the first "b"
+    assert (case.determined, case.sources) == ((3,), ((2,),))  # the second "a" predicts the first "b"
     assert case.side("target") == case.inputs[0]
     assert case.aligned_attention == "decoder"
 
 
 def test_of_what_is_too_long_the_beginning_is_read(tokenizer: tc.Tokenizer):
-    """Source and target keep two tokens; of the alignment, what lies within both."""
+    """Source and target keep two tokens; the alignment keeps the links within both."""
     whole = case_of(config(tokenizer), tokenizer, PAIR)
     short = case_of(config(tokenizer), tokenizer, PAIR, max_tokens=3)
     assert short.inputs == tuple(tokens[:3] for tokens in whole.inputs)

@@ -28,7 +28,7 @@ each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)
 
 
 @pytest.fixture(scope="module")
-def made(make: Make) -> dict[str, Made]:
+def loaded(make: Make) -> dict[str, Made]:
     return {architecture: make(architecture) for architecture in ARCHITECTURES}
 
 
@@ -47,8 +47,8 @@ def assert_patterns(model_run: ModelRun, acts: tc.Activations, config: tc.ModelC
             np.testing.assert_allclose(pattern, acts[attention.site(layer)][0].numpy(), atol=1e-6)
 
 
-def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
-    model, tokenizer = made["encoder_decoder"]
+def test_a_source_and_what_the_model_writes(loaded: dict[str, Made]):
+    model, tokenizer = loaded["encoder_decoder"]
     model_run = run_text(model, tokenizer, TEXTS[0])
     src = tokenizer.encode(TEXTS[0], eos=True)
     tokens = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=19).tokens[0].tolist()
@@ -64,9 +64,9 @@ def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
     assert (before.target, before.following) == (("<bos>",), model_run.following[:1])
 
 
-def test_a_target_that_was_typed(made: dict[str, Made]):
+def test_a_target_that_was_typed(loaded: dict[str, Made]):
     """Teacher forcing: each probability is that of the typed token after the typed ones before it."""
-    model, tokenizer = made["encoder_decoder"]
+    model, tokenizer = loaded["encoder_decoder"]
     model_run = run_text(model, tokenizer, TEXTS[0], target="Le chat voit Zoé")
     typed = tokenizer.encode("Le chat voit Zoé", eos=True)
     log_probs, acts = run(model, tokenizer.encode(TEXTS[0], eos=True), [tokenizer.bos_id, *typed[:-1]])
@@ -104,8 +104,8 @@ def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
     assert ("The cat sees" + model_run.output).lower() == tokenizer.decode(tokens).lower()
 
 
-def test_a_prompt_has_a_limit_and_leaves_room_for_an_answer(made: dict[str, Made]):
-    model, tokenizer = made["decoder_only"]
+def test_a_prompt_has_a_limit_and_leaves_room_for_an_answer(loaded: dict[str, Made]):
+    model, tokenizer = loaded["decoder_only"]
     model_run = run_text(model, tokenizer, "the cat " * 50, max_tokens=9)
     assert model_run.target[:7] == ("<bos>", *["the", "cat"] * 3)
     assert model_run.left_out == range(7, 101)
@@ -150,21 +150,21 @@ def test_without_a_mask_token_each_token_of_the_text_has_a_prediction(name: str)
         assert all(blank.candidates[0].probability == pytest.approx(1, abs=1e-6) for blank in model_run.blanks)
 
 
-def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
-    model_run = run_text(*made["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
+def test_a_long_text_is_read_as_far_as_there_is_room(loaded: dict[str, Made]):
+    model_run = run_text(*loaded["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
     assert model_run.source == (*["the", "cat"] * 4, "<eos>")
     assert model_run.left_out == range(8, 1_000)
     assert model_run.target == ("<bos>", *["le", "chat"] * 4)
     assert model_run.target_left_out == range(8, 120)
-    model_run = run_text(*made["encoder_only"], "the cat " * 500, max_tokens=8)
+    model_run = run_text(*loaded["encoder_only"], "the cat " * 500, max_tokens=8)
     assert model_run.source == ("<bos>", *["the", "cat"] * 3, "<eos>")
     assert model_run.left_out == range(7, 1_001)
 
 
 @settings(max_examples=20)
 @given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
-def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Architecture):
-    model_run = run_text(*made[architecture], text)
+def test_any_text_can_be_read(loaded: dict[str, Made], text: str, architecture: Architecture):
+    model_run = run_text(*loaded[architecture], text)
     for name, patterns in model_run.patterns.items():
         assert tuple(map(len, model_run.labels(name))) == patterns.shape[2:]
         assert np.isfinite(patterns).all()

@@ -1,4 +1,4 @@
-"""Two texts are read as transformers reads the pair: ids, segments, patterns and predictions, whoever asks."""
+"""Two texts are read as transformers reads the pair: ids, segments, patterns and predictions, for every caller."""
 
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def test_pairs_are_read_as_transformers_reads_them(family: str, tmp_path: Path, 
         torch.testing.assert_close(
             final_states(model, padded.model_inputs)[:, : len(ids)], final_states(model, run.inputs)
         )
-        assert leak(model, text.model_inputs, ids).moved.max() == 0  # each token replaced by itself
+        assert leak(model, text.model_inputs, ids).moved.max() == 0  # each token keeps its id
         assert generate(model, tokenizer, pair, chosen=[7]).inputs[1:] == run.inputs[1:]
 
     shuffled = shuffle_words(model, tokenizer, run_text(model, tokenizer, PAIRS[0]), attention="encoder")

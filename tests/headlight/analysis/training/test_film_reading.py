@@ -1,4 +1,4 @@
-"""One text at the snapshots of a film: the same numbers as each snapshot's own model gives, loaded by itself."""
+"""One text at the snapshots of a film: the same numbers as each snapshot's own model gives when loaded alone."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -38,7 +38,7 @@ def test_costs_are_drawn_over_the_length():
     actual = traces_of(figure)
     assert np.isnan(actual["attention"].y[0]) and actual["attention"].y[2] == 20_000
     assert actual["rest"].customdata[1] == "rest: 50 multiply-adds"
-    assert [shape.x0 for shape in figure.layout.shapes] == [10]  # what lies beyond the axis is not marked
+    assert [shape.x0 for shape in figure.layout.shapes] == [10]  # a size beyond the axis is not marked
     low, high = 10 ** np.array(figure.layout.yaxis.range)
     assert 2.5 < low < 5 and 20_000 < high < 40_000
     assert figure.layout.xaxis.range == (0, 2)

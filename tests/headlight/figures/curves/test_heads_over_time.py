@@ -1,4 +1,4 @@
-"""All heads over the steps: a line each, its hue its layer, and what stands out."""
+"""All heads over the steps: a line each, its hue its layer, and the highlighted ones."""
 
 import numpy as np
 import pytest

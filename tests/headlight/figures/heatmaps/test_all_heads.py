@@ -33,7 +33,7 @@ def traces_of(figure: go.Figure) -> dict[str, Any]:
 
 
 def cells_around(z: np.ndarray, x: float, y: float, like: np.ndarray) -> np.ndarray:
-    """The cells around the middle of a head, each of its own once, where it is drawn as one cell."""
+    """The cells around the middle of a head, each distinct cell once, where the head is drawn as one cell."""
     n_rows, n_columns = like.shape
     top, left = round(y - (n_rows - 1) / 2), round(x - (n_columns - 1) / 2)
     return z[top : top + n_rows, left : left + n_columns]

@@ -1,4 +1,4 @@
-// A zip of several files: each as it is, with its checksum.
+// A zip of several files: each unchanged, with its checksum.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -79,7 +79,7 @@ test("the arrow keys go over the cells, say each, show its words and outline it;
   assert.deepEqual(figure.told[1], ["cell", { query: null, key: null }]);
 });
 
-test("keys go on from the chosen cell; Escape leaves the cell and lets the chosen one go", async () => {
+test("keys move from the chosen cell; Escape leaves the cell and lets the chosen one go", async () => {
   const figure = await drawn(show, heatmap(), { cell: { query: 8, key: 4 } });
   const { plot } = figure;
   press(plot, "ArrowRight");
@@ -126,7 +126,7 @@ test("a box drawn with the pointer asks for all places that it touches, and one 
   assert.deepEqual(draw([2.6, 5.4], [8.4, 7.6]), []);
 });
 
-test("where a figure stays whole, any box is asked for, once, and nothing is zoomed", async () => {
+test("where a figure stays whole, any box is requested, once, and nothing is zoomed", async () => {
   const figure = await drawn(show, heatmap(), { staysWhole: true });
   const { plot } = figure;
   const whole = { "xaxis.range": [1.5, 6.5], "yaxis.range": [9.5, 6.5] };

@@ -35,8 +35,8 @@ test("words lose the markup that plotly reads, and no other", () => {
 
 test("words of cells: sign, rounding to nothing, powers, what is forbidden", () => {
   const words = (z, more) => {
-    const told = { queries: ["a"], keys: ["b", "c"], before: "", forbidden: "no", decimal: ".", ...more };
-    const figure = { data: [{ meta: "words", z }], layout: { meta: { words: told } } };
+    const texts = { queries: ["a"], keys: ["b", "c"], before: "", forbidden: "no", decimal: ".", ...more };
+    const figure = { data: [{ meta: "words", z }], layout: { meta: { words: texts } } };
     fillInWords(figure);
     return figure.data[0].customdata;
   };

@@ -60,7 +60,7 @@ test("a saved page draws its figure with what is in it: numbers, words, layout, 
   assert.equal(last().layout.template.layout.paper_bgcolor, "#ffffff");
 });
 
-test("cells of a saved page are about as high as wide, where a figure has no height of its own", async () => {
+test("cells of a saved page are about as high as wide, where a figure sets no height", async () => {
   const cells = await open(heatmap({}, { rows: 12, columns: 12 }), { width: 1500 });
   const { width, height } = cells.last().layout;
   assert.equal(width, 960); // no wider

@@ -37,9 +37,9 @@ globalThis.HTMLCanvasElement.prototype.toBlob = function (take, type) {
 
 /** The picture of a figure, as SVG and as plotly got it. */
 async function pictureOf(figure, words, shown = SHOWN) {
-  const made = await makePicture({ figure: JSON.stringify(figure), template, width: widthOf(words), shown });
+  const picture = await makePicture({ figure: JSON.stringify(figure), template, width: widthOf(words), shown });
   const { figure: drawn, how } = calls.findLast(([name]) => name === "toImage")[1];
-  return { made, drawn, how, svg: new DOMParser().parseFromString(made.svg, "image/svg+xml").documentElement };
+  return { picture, drawn, how, svg: new DOMParser().parseFromString(picture.svg, "image/svg+xml").documentElement };
 }
 
 const lines = (more = {}) => ({
@@ -65,14 +65,14 @@ test("a picture is as wide as asked, in mm or px, and its pixels are those that 
     ["1,600 px", 1600, "", 1600, null],
   ]) {
     for (const figure of [heatmap(), lines()]) {
-      const { made, svg, how } = await pictureOf(figure, words);
+      const { picture, svg, how } = await pictureOf(figure, words);
       const [, , across, down] = svg.getAttribute("viewBox").split(" ").map(Number);
       assert.deepEqual([how.width, how.height, how.format], [across, down, "svg"]);
       assert.equal(svg.getAttribute("width"), `${wide}${unit}`);
       assert.ok(Math.abs(parseFloat(svg.getAttribute("height")) - (wide * down) / across) < 0.51);
-      assert.equal(made.width, Math.round(pixels));
-      assert.ok(Math.abs(made.height - (pixels * down) / across) <= 0.51);
-      assert.equal(made.dotsPerInch, dotsPerInch);
+      assert.equal(picture.width, Math.round(pixels));
+      assert.ok(Math.abs(picture.height - (pixels * down) / across) <= 0.51);
+      assert.equal(picture.dotsPerInch, dotsPerInch);
     }
   }
 });
@@ -106,8 +106,8 @@ test("cells of several places are as large as these", async () => {
   paint("blocks", [[red, red], [red, red]], [0, 0, 100, 90]);
   const blocks = heatmap({ meta: { blocks: { queries: [0, 2, 3], keys: [0, 4, 5] } } }, { rows: 2, columns: 2 });
   Object.assign(blocks.data[0], { x: [1.5, 4], y: [0.5, 2] });
-  const made = await pictureOf(blocks, "as shown");
-  const path = made.svg.querySelector(".hm path").getAttribute("d").replaceAll(".00", "");
+  const picture = await pictureOf(blocks, "as shown");
+  const path = picture.svg.querySelector(".hm path").getAttribute("d").replaceAll(".00", "");
   assert.equal(path, "M0 0H80V60H0zM80 0H100V60H80zM0 60H80V90H0zM80 60H100V90H80z");
 });
 

@@ -4,7 +4,7 @@
 import { place, resize, shown } from "../../dom.js";
 
 export const EDGES = { left: 40, top: 30, right: 60, bottom: 20 }; // px
-/** What was asked of it, [name, what it was requested] each. */
+/** The calls, [name, arguments] each. */
 export const calls = [];
 
 function axisOf(axis, offset, length, isDown) {

@@ -18,9 +18,9 @@ const preview = (more = {}) => ({
 const head = (attention, layer, number, more = {}) => ({ attention, layer, head: number, rows: 3, columns: 5, levels: LEVELS, ...more });
 
 function figure() {
-  const made = heatmap({ shapes: [{ type: "rect" }], coloraxis: { cmin: 0 } });
-  made.data.push({ type: "scatter", mode: "text", text: [".25", ".5"], x: [1, 2], y: [1, 2] }, { type: "scatter", mode: "lines", name: "frame", x: [], y: [] });
-  return made;
+  const map = heatmap({ shapes: [{ type: "rect" }], coloraxis: { cmin: 0 } });
+  map.data.push({ type: "scatter", mode: "text", text: [".25", ".5"], x: [1, 2], y: [1, 2] }, { type: "scatter", mode: "lines", name: "frame", x: [], y: [] });
+  return map;
 }
 
 test("another head is drawn at once, cell by cell, without words and numbers of the one before", async () => {

@@ -54,7 +54,7 @@ test("the menu opens by its button, asks for the numbers once, and offers what i
   assert.deepEqual(state(), shown(false));
 });
 
-test("while it is open another figure has its numbers asked for anew, and they are not those of the one before", async () => {
+test("while it is open another figure has its numbers requested again, and they are not those of the one before", async () => {
   const figure = await drawn(show, heatmap(), OFFERS);
   const { kind, opener } = partsOf(figure);
   opener.click();
@@ -123,14 +123,14 @@ test("what cannot be made says why, and the next one can be", async () => {
 
 /** The files in a zip, of which some are packed. */
 function unzip(bytes) {
-  const found = {};
+  const files = {};
   for (let at = 0; bytes.readUInt32LE(at) === 0x04034b50; ) {
     const [size, length] = [bytes.readUInt32LE(at + 18), bytes.readUInt16LE(at + 26)];
     const content = bytes.subarray(at + 30 + length, at + 30 + length + size);
-    found[bytes.toString("utf8", at + 30, at + 30 + length)] = bytes.readUInt16LE(at + 8) ? inflateRawSync(content) : content;
+    files[bytes.toString("utf8", at + 30, at + 30 + length)] = bytes.readUInt16LE(at + 8) ? inflateRawSync(content) : content;
     at += 30 + length + size;
   }
-  return found;
+  return files;
 }
 
 test("pictures and the page are of what is shown now, in the chosen width, and one file has everything", async () => {
@@ -151,7 +151,7 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
   const newer = heatmap({ title: { text: "newer" } });
   await figure.update(newer, OFFERS);
   await figure.update(newer, { ...answer(figure), name: "two" });
-  const made = async (ending) => {
+  const download = async (ending) => {
     const n = saved.length;
     kind(ending).click();
     while (saved.length === n) await settled();
@@ -159,18 +159,18 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
     return [name, Buffer.from(await blob.arrayBuffer()), blob.type];
   };
   setTheme("dark"); // paper stays light
-  const [name, , type] = await made("SVG");
+  const [name, , type] = await download("SVG");
   assert.deepEqual([name, type], ["two.svg", "image/svg+xml"]);
   const [, { figure: pictured }] = calls.findLast(([it]) => it === "toImage");
   assert.equal(pictured.layout.title.text, "newer");
   assert.equal(pictured.layout.template.layout.paper_bgcolor, "#ffffff");
   setTheme("light");
   figure.findAll("input[type=radio]")[1].click();
-  assert.match((await made("SVG"))[1].toString(), / width="88mm"/);
-  assert.equal((await made("PNG"))[1].length, 60 + 21); // with its resolution
-  const [, html] = await made("HTML");
+  assert.match((await download("SVG"))[1].toString(), / width="88mm"/);
+  assert.equal((await download("PNG"))[1].length, 60 + 21); // with its resolution
+  const [, html] = await download("HTML");
   assert.match(html.toString(), /<title>newer<\/title>[^]*of a text[^]*the library/);
-  const [, bytes] = await made("ZIP");
+  const [, bytes] = await download("ZIP");
   const files = unzip(bytes);
   assert.deepEqual(Object.keys(files), ["two.svg", "two.png", "two.html", "one.csv", "one.npz", "README.txt"]);
   for (const [file, content] of Object.entries(FILES)) assert.equal(files[file].toString("base64"), content);

@@ -115,7 +115,7 @@ test("the theme follows the background, and a watcher hears of each change once"
   parent.remove();
 });
 
-test("what changed is said in one place below the page, which comes back if it was taken away", () => {
+test("changes are announced in one place below the page, which comes back if it was taken away", () => {
   announce("two");
   assert.equal(announced(), "two");
   const region = document.body.querySelector(".hl-announced");

@@ -29,7 +29,7 @@ function made({ kind = "button", ...more } = {}) {
 }
 const active = () => document.activeElement.id;
 
-test("the Tab key comes to one thing: where it was told to rest, and then to where the focus was", () => {
+test("the Tab key comes to one thing: where it was set, and then to where the focus was", () => {
   const { items, roving, stops, beside } = made();
   assert.deepEqual([stops(), roving.stop], [[], null]);
   roving.rest(items[1]);

@@ -42,7 +42,7 @@ test("all pictures fit into the room, and fill it one way, as long as they are n
   }
 });
 
-test("heads stand in the order of their measure, each attention by itself; equal ones by layer, those without it last", () => {
+test("heads are sorted by their measure within each attention; equal ones by layer, those without it last", () => {
   const ascending = ["1 0", "0 0", "0 2", "0 1", "1 2", "1 1"].map((name) => `encoder ${name}`);
   const cross = ["2 3", "0 2", "1 2", "0 0", "1 0", "1 3", "0 3", "0 1", "1 1", "2 0", "2 1", "2 2"].map((name) => `cross ${name}`);
   const overview = overviewOf({ measure: MEASURE, order: "ascending" });
@@ -56,7 +56,7 @@ test("heads stand in the order of their measure, each attention by itself; equal
   assert.deepEqual(overview.names().slice(0, 4), ["encoder 0 0", "encoder 0 1", "encoder 0 2", "encoder 1 0"]);
 });
 
-test("a head keeps the focus when the order changes, and the keys go on from where it stands then", () => {
+test("a head keeps the focus when the order changes, and the keys move on from its new place", () => {
   const overview = overviewOf({ measure: MEASURE, order: "ascending" });
   const active = () => overview.names()[overview.buttons().indexOf(overview.root.getRootNode().activeElement)];
   press(overview.button("encoder", 0, 0), "ArrowDown"); // which stands in the middle of the first line

@@ -61,7 +61,7 @@ test("what the server chose holds, unless a person has chosen another head since
   assert.deepEqual(pressed(overview), ["cross 2 1"]);
 });
 
-test("the arrow keys go over all heads as they stand, of every attention, and the ends of rows and columns are ends", () => {
+test("the arrow keys go over all heads in their order, of every attention, and the ends of rows and columns are ends", () => {
   const overview = overviewOf();
   const from = (name, key) => {
     const event = press(overview.button(...name), key);

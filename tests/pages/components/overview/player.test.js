@@ -100,7 +100,7 @@ test("moving along shows each snapshot at once, and where it rests is named and 
   const player = filmed(filmOf("moved"));
   move(player, 2);
   assert.ok(isAt(player, 2));
-  assert.ok(saysPlace(player, 1)); // whoever hears the page is not told each
+  assert.ok(saysPlace(player, 1)); // a screen reader does not announce each
   move(player, 3);
   assert.ok(isAt(player, 3));
   assert.deepEqual(large.map(({ attention, layer, head, step }) => [attention, layer, head, step]), [["encoder", 0, 1, 250], ["encoder", 0, 1, 3000]]);
@@ -113,7 +113,7 @@ test("moving along shows each snapshot at once, and where it rests is named and 
   assert.ok(saysPlace(player, 2));
 });
 
-test("the track says where it is: the step, the numbers of its lines, and what lies along it", (t) => {
+test("the track says where it is: the step, the numbers of its lines, and the marks along it", (t) => {
   begin(t);
   const player = filmed(filmOf("track"));
   const { find, slider } = player;
@@ -139,7 +139,7 @@ test("a mark leads to its snapshot, and so does the slider; what plays stops the
   assert.equal(player.play.getAttribute("aria-label"), "Play");
 });
 
-test("a film is played to its end, a picture each time, and told there; then it begins anew", (t) => {
+test("a film is played to its end, a picture each time, and announced there; then it restarts", (t) => {
   const { tick } = begin(t);
   send("played");
   const player = filmed(filmOf("played"));
@@ -165,7 +165,7 @@ test("a film is played to its end, a picture each time, and told there; then it 
   assert.deepEqual(player.told.slice(1), [["snapshot", { revision: 3, value: 10 }]]);
 });
 
-test("without its pictures a film does not play, and nothing is told", (t) => {
+test("without its pictures a film does not play, and nothing is announced", (t) => {
   const { tick } = begin(t);
   const player = filmed(filmOf("empty"));
   player.play.click();

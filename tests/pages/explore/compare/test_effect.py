@@ -62,11 +62,11 @@ def test_where_nothing_is_measured_that_is_said(two_models: Path, drawings: dict
 
 
 def blanks(folder: Path, text: str) -> ComparisonData:
-    found: list[ComparisonData] = []
+    comparisons: list[ComparisonData] = []
     a = loaded("A", folder, "gaps", text=text)
     b = loaded("B", folder, "gaps", text=text, change=ablation("zero", [("encoder", 0, 0)]))
-    shown(lambda: found.append(ComparisonData.of(a, b)))
-    return found[0]
+    shown(lambda: comparisons.append(ComparisonData.of(a, b)))
+    return comparisons[0]
 
 
 @torch.inference_mode()
@@ -92,14 +92,14 @@ def test_the_output_of_a_masked_model_is_the_most_probable_token_of_each_blank(
 
 
 def test_without_ablated_heads_there_is_nothing_to_predict(two_models: Path):
-    made: list[Any] = []
+    edits: list[Any] = []
 
     def look() -> None:
         a = loaded("A", two_models)
         for b in (loaded("B", two_models), loaded("B", two_models, text=EXAMPLES[0], **OFF)):
-            made.append(effect.edit(ComparisonData.of(a, b)))
+            edits.append(effect.edit(ComparisonData.of(a, b)))
         off = loaded("A", two_models, **OFF), loaded("B", two_models, **OFF)
-        made.append(effect.edit(ComparisonData.of(*off)))
+        edits.append(effect.edit(ComparisonData.of(*off)))
 
     shown(look)
-    assert made == [None, None, None]
+    assert edits == [None, None, None]

@@ -1,4 +1,4 @@
-"""How similar the states of layers are: which stacks and texts are compared, and what is said of them."""
+"""How similar the states of layers are: which stacks and texts are compared, and the text below."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,7 +41,7 @@ def pair(a: str, b: str, n_pairs: int = 2, only_a: int = 0, only_b: int = 0) -> 
 
 
 def told(pairs: list[StackPair], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is said below the matrices of some pairs of stacks."""
+    """Return the text below the matrices of these pairs of stacks."""
     with monkeypatch.context() as patch:
         patch.setattr(layers, "_on_one_text", lambda data: (data, False))
         patch.setattr(layers, "_pairs", lambda _: pairs)

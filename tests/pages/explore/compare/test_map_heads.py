@@ -29,11 +29,11 @@ def data() -> ComparisonData:
     return comparison(run({"encoder": patterns(2, 2, 3, 3)}), run({"encoder": patterns(1, 3, 3, 3, seed=1)}))
 
 
-def check_distances(found: compare_map.MappedHeads, *maps: Any) -> None:
+def check_distances(mapped: compare_map.MappedHeads, *maps: Any) -> None:
     """The distances are those of these attentions' heads."""
     heads = [of.pattern(*place) for of in maps for place in np.ndindex(of.shape[:2])]
     expected = [[distance(one, other) for other in heads] for one in heads]
-    np.testing.assert_allclose(found.distances, expected, atol=1e-6)
+    np.testing.assert_allclose(mapped.distances, expected, atol=1e-6)
 
 
 def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData):

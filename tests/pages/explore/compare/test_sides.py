@@ -105,7 +105,7 @@ def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_nex
     b = side("B", of, text="the cat sees a dog", head=HeadName("cross", 2, 3))
     assert sides._another(b) == replace(b, text="the cat sees the dog"), "4 of 5 words, and no other is so like it"
     alone = replace(b, text="one two three four five")
-    assert sides._another(alone) == replace(alone, head=HeadName("cross", 0, 0)), "behind the last comes the first"
+    assert sides._another(alone) == replace(alone, head=HeadName("cross", 0, 0)), "the first follows the last"
     for other, is_like in (("a b c x y", True), ("a b x y z", False)):  # from three words of five on
         b = side("B", weights(examples=(other,)), text="a b c d e")
         assert (sides._another(b).text == other) == is_like
@@ -190,8 +190,8 @@ def test_a_snapshot_has_a_head_of_its_own_or_gives_way_to_the_nearest_of_its_tra
         _, b, notes = resolved(session, WEIGHTS_B=f"pairs@{step}", HEAD_B=HeadName("cross", 0, 0))
         of = b.weights
         assert (of.name, of.run, of.source.step, of.snapshots) == (f"pairs, step {nearest}", "pairs", nearest, (20, 60))
-        told = f"no snapshot at step {step}; step {nearest} is"
-        assert [told in note for note in notes] == [True] * (step != nearest)
+        message = f"no snapshot at step {step}; step {nearest} is"
+        assert [message in note for note in notes] == [True] * (step != nearest)
     own = HeadName("encoder", 0, 1)
     a, b, notes = resolved(session, WEIGHTS_A="pairs@20", WEIGHTS_B="pairs@60", HEAD_A=own)
     assert (a.head, b.head, notes) == (own, own, [])

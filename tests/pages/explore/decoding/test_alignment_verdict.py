@@ -1,4 +1,4 @@
-"""What is said of an alignment, on chosen links, and which corpora have gold links."""
+"""The verdict on an alignment, on chosen links, and which corpora have gold links."""
 
 import json
 from pathlib import Path

@@ -67,7 +67,7 @@ def test_next_back_all_and_again(tree: FillingTree):
     pressed(app, "blanks-next")
     one, whole = tree.fill(), tree.fill_all()
     assert url_of(app)["filled"] == written(one) and "step" not in url_of(app)
-    blanks = {**state.blanks, **tree.read(one).blanks}  # what was said of the filled one stays
+    blanks = {**state.blanks, **tree.read(one).blanks}  # the candidates of the filled one stay
     for drawn, blank in zip(bars(app), blanks.values(), strict=True):
         np.testing.assert_allclose(drawn, [c.probability for c in blank.candidates(6)], rtol=1e-5)
     pressed(app, "blanks-all")

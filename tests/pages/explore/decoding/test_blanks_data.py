@@ -74,7 +74,7 @@ def test_another_token_opens_what_came_after_it(tree: FillingTree):
     data, app = current(**{FILLED: written(whole), REQUEST: (first, other)})
     assert pairs(data.at) == pairs(data.whole) == [(first, other)]
     assert app.session_state[FILLED] == f"{first}:{other}" and data.next_place == second
-    assert data.blank(first).best.token == tree.read().blanks[first].best.token, "as it was said before"
+    assert data.blank(first).best.token == tree.read().blanks[first].best.token, "as before"
     data, _ = current(**{FILLED: written(whole), REQUEST: (second, other)})
     assert pairs(data.at) == [pairs(whole)[0], (second, other)]
 

@@ -22,7 +22,7 @@ OWN = "decoding-own-line"
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """What is said of this moment and of all, and its scores."""
+    """Return the header of this step and of all, and its scores."""
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
     header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")

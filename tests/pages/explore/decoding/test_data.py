@@ -134,7 +134,7 @@ def test_steps_nearby_are_those_on_both_sides_but_none_behind_the_end(folder: Pa
     assert step_of(opened("writing", **address, step=9)) == 7, "beyond what is written, the last one"
     for step in (0, 2, 5, 6, 7):
         here, *others = sent(opened("writing", **address, step=step))[0]["steps"]
-        assert here["output"] == (0 if step == 7 else step + 1)  # <bos> and what was written is looked at
+        assert here["output"] == (0 if step == 7 else step + 1)  # the attention is from <bos> and the written tokens
         nearby = [n for n in range(step - N_NEARBY, step + N_NEARBY + 1) if 0 <= n < 7 and n != step]
         assert sorted(moment["output"] for moment in others) == [n + 1 for n in nearby]
 

@@ -59,5 +59,5 @@ def test_branches_are_as_long_as_is_asked_for_or_as_they_begin(three_kinds: Path
     own, long = ([step.token for step in branch] for branch in value_of(result.branches))
     assert own == greedy[:3]
     assert long == [*begun], "not cut to 3"
-    assert [step.token for step in value_of(result.branch)] == long, "the one that is looked at"
+    assert [step.token for step in value_of(result.branch)] == long, "the selected one"
     assert value_of(tokens_of(result.branch)) == long

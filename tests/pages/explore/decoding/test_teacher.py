@@ -35,7 +35,7 @@ def typed(app: AppTest, text: str) -> None:
 
 
 def told_of(app: AppTest) -> tuple[list[float], list[str]]:
-    """Of both texts, the summed log-probability, and what is said of the whole after it."""
+    """Return the summed log-probability of both texts, and the words after it."""
     actual = re.findall(r"<span>log-probability (\S+) nats, (.*?)</span>", words_of(app))
     return [float(total.replace("−", "-")) for total, _ in actual], [remark for _, remark in actual]
 

@@ -87,9 +87,9 @@ def press(app: AppTest, key: str) -> AppTest:
     return app
 
 
-def act(app: AppTest, do: Callable[[], None], told: object = None) -> AppTest:
-    """Have a person do something in the list of the stack, which AppTest cannot drive; `told` is what it says then."""
-    entries = to_json(told) if isinstance(told, Stack) else told
+def act(app: AppTest, do: Callable[[], None], sent: object = None) -> AppTest:
+    """Have a person do something in the list of the stack, which AppTest cannot drive; `sent` is what it says then."""
+    entries = to_json(sent) if isinstance(sent, Stack) else sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", app.session_state)
         patch.setattr("pages.investigate.interventions.components.stack_list.sent", lambda key, event: entries)

@@ -1,4 +1,4 @@
-"""What is said of a line, what is drawn of its result, the program of twelve lines, and the code of a step."""
+"""The verdict on a line, the figure of its result, the program of twelve lines, and the code of a step."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The editor of masks: the gallery, the matrix, and what is said of the output, against forwards of the model."""
+"""The editor of masks: the gallery, the matrix, and the text about the output, against forwards of the model."""
 
 from typing import Any
 

@@ -21,15 +21,15 @@ REQUEST = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("experiments") / NAME, REQUEST)
 
 
 @pytest.fixture
-def finished(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def finished(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The experiment, where the app looks for it."""
     here(tmp_path, monkeypatch)
-    return Path(shutil.copytree(made, tmp_path / "runs" / ".experiments" / NAME))
+    return Path(shutil.copytree(trained, tmp_path / "runs" / ".experiments" / NAME))
 
 
 def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, finished: Path):

@@ -21,22 +21,24 @@ REQUEST = ExperimentRequest(kind="positions", task="reverse", variants=("learned
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("experiments") / NAME, REQUEST)
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return here(tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def finished(made: Path, asked: list[list[str]], tmp_path: Path) -> Path:
+def finished(trained: Path, commands: list[list[str]], tmp_path: Path) -> Path:
     """The experiment, where the app looks for it."""
-    return Path(shutil.copytree(made, tmp_path / "runs" / ".experiments" / NAME))
+    return Path(shutil.copytree(trained, tmp_path / "runs" / ".experiments" / NAME))
 
 
-def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open_app: OpenApp, asked: list[list[str]]):
+def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(
+    open_app: OpenApp, commands: list[list[str]]
+):
     app = opened(open_app, "positions", part="retrain")
     assert "Trains 5 small encoder-decoders in turn, 240 steps each" in words_of(app)
     assert not [*figures(app)]
@@ -44,13 +46,13 @@ def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open
     app.number_input(key="positions-experiment-seed").set_value(7).run()
     app.button(key="positions-experiment-start").click().run()
     assert not app.exception
-    ((name, *arguments),) = asked
+    ((name, *arguments),) = commands
     request = ExperimentRequest(kind="positions", task="sort", variants=USUAL_VARIANTS["positions"], seed=7, steps=240)
     assert arguments[: len(request.arguments)] == request.arguments
     assert experiment_runs.POSITIONS.read(name) == name == url_of(app)["experiment"]
 
 
-def test_as_many_encodings_as_take_turns_in_time(open_app: OpenApp, asked: list[list[str]]):
+def test_as_many_encodings_as_take_turns_in_time(open_app: OpenApp, commands: list[list[str]]):
     app = opened(open_app, "positions", part="retrain")
     app.pills(key="positions-experiment-variants").set_value([]).run()
     assert "Choose at least one to train." in words_of(app)
@@ -75,7 +77,7 @@ def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finishe
     assert len([*figures(app)]) == 2 and "experiment" not in url_of(app)
 
 
-def test_an_experiment_that_is_gone_is_told_in_a_sentence(open_app: OpenApp, asked: list[list[str]]):
+def test_an_experiment_that_is_gone_is_told_in_a_sentence(open_app: OpenApp, commands: list[list[str]]):
     app = opened(open_app, "positions", part="retrain", experiment=NAME)
     assert f"The experiment “{NAME}” no longer exists" in words_of(app)
     assert not app.button(key="positions-experiment-start").disabled

@@ -1,4 +1,4 @@
-"""The Tour page: chapters, answers, a teacher's own lessons, and what is said where one is broken."""
+"""The Tour page: chapters, answers, a teacher's own lessons, and the message for a broken one."""
 
 import re
 from collections.abc import Callable

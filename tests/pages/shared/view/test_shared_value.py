@@ -1,4 +1,4 @@
-"""Values that a component and Python both change: what is said of them, and what counts."""
+"""Values that a component and Python both change: their notes, and which value counts."""
 
 from typing import Any
 

@@ -47,10 +47,10 @@ def test_a_comparison_begins_with_the_untrained_model_or_else_with_the_trained_o
 
 
 def test_a_training_is_compared_at_its_snapshot_that_is_nearest_and_on_several_texts(
-    open_film: OpenApp, place: Path, made: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_film: OpenApp, place: Path, trained: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     save_run(place / "turned", seed=7, steps=(0, 18, 60))
-    Film(place / "turned").add(18, with_heads_turned(made[1]["pairs"][STEPS.index(20)], 1))
+    Film(place / "turned").add(18, with_heads_turned(trained[1]["pairs"][STEPS.index(20)], 1))
     app = open_film(run="pairs", snapshot="20", other="turned", text=TEXTS[0], attention="encoder", layer="0", head="2")
     words = words_of(app)
     assert "by their patterns: <b>1.00</b>" in words and "on 3 texts" in words, "its own and two other examples"

@@ -67,6 +67,6 @@ def test_a_head_has_the_mask_of_its_layer():
     read: Any = SimpleNamespace(reading=reading)
     for layer in range(3):
         view: Any = SimpleNamespace(attention="encoder", layer=layer, head=1)
-        data = SnapshotData(run=SimpleNamespace(name="run"), read=read, place=1, view=view)  # type: ignore[arg-type]
+        data = SnapshotData(run=SimpleNamespace(name="run"), read=read, place=1, view=view)
         np.testing.assert_array_equal(data.axes["mask"], masks[layer])
         np.testing.assert_array_equal(data.pattern(1), patterns[1, layer, 1])

@@ -18,14 +18,14 @@ from transformer_core.training.run.film import Film
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tuple[Path, Models], name: str):
+def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, trained: tuple[Path, Models], name: str):
     text = EXAMPLES[ARCHITECTURES[name]][0]
     app = open_film(run=name, text=text, snapshot="4", layer="1", head="2")
-    last, tokenizer = Film(made[0] / name).load(STEPS[-1])
+    last, tokenizer = Film(trained[0] / name).load(STEPS[-1])
     fixed = fix_text(last, tokenizer, text)
     header, strongest, levels = pictures_of(app)
     at = 0
-    for of_snapshot, model in zip(strongest, made[1][name], strict=True):
+    for of_snapshot, model in zip(strongest, trained[1][name], strict=True):
         patterns = [
             pattern
             for group in overview_of(app)[0]["groups"]
@@ -41,7 +41,9 @@ def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tupl
             at += pattern.size
     assert at == len(levels) and header["frames"] == len(STEPS)
     site = ATTENTIONS[overview_of(app)[0]["chosen"]["value"]["attention"]].site(1)
-    np.testing.assert_allclose(heatmap_of(app), patterns_by_hand(made[1][name][1], site, *fixed.inputs)[2], atol=1e-6)
+    np.testing.assert_allclose(
+        heatmap_of(app), patterns_by_hand(trained[1][name][1], site, *fixed.inputs)[2], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Texts of one's own on the Train page: taken in or refused, chosen, skipped lines, and deleted."""
+"""A user's texts on the Train page: imported or refused, chosen, skipped lines, and deleted."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import runs
+from pages.shared import run_commands, runs
 from pages.shared.runs import Run
 from pages.train.train import own_texts
 from tests.pages.conftest import labels_of, words_of
@@ -144,7 +144,7 @@ def test_texts_keep_their_names_and_can_be_deleted(
     assert any("other.md was deleted" in info.value for info in app.info)
     assert chosen(app) is None and "Start training" not in labels_of(app)
     with pytest.raises(ValueError, match=r"its training text, other.md, no longer exists; upload it again"):
-        runs.resume(at_work)
+        run_commands.resume(at_work)
 
 
 def test_epochs_and_the_steps_that_are_suggested_follow_the_settings(app: AppTest, upload: Upload):

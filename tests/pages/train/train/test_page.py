@@ -149,7 +149,7 @@ def test_damaged_files_are_a_sentence_each(place: Path, open_train: OpenApp):
 def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
     place: Path, trained: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
-    """With the weights that were saved when it was paused; why something could not be kept or measured is said."""
+    """With the weights that were saved when it was paused; the page explains what could not be kept or measured."""
     stands(place, "paused", step=2)
     app = open_train(run="pairs")
     assert "Resume" in labels_of(app)

@@ -1,4 +1,4 @@
-"""How far a training is, how long it will take, and what can be asked of it as it stands."""
+"""How far a training is, how long it will take, and which actions its state allows."""
 
 import json
 import time
@@ -25,7 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_that(place: Path, state: str, *records: Record, step: int = 0, reason: str = "") -> Run:
-    """The run as it stands, by what a process of another machine says, and with these measurements."""
+    """The run in this state, reported by a process of another machine, with these measurements."""
     status = {"state": state, "step": step, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": reason}
     (place / "status.json").write_text(json.dumps(status))
     (place / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))

@@ -60,7 +60,7 @@ def test_all_that_was_measured_is_taken_away_a_line_a_step(
 
 
 def test_a_text_and_some_examples_are_read_by_the_newest_weights(
-    open_app: OpenApp, place: Path, made: tuple[Path, Models]
+    open_app: OpenApp, place: Path, trained: tuple[Path, Models]
 ):
     model, tokenizer = Film(place / "pairs").load(STEPS[-1])
     for text, texts in (

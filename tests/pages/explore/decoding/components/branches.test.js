@@ -24,7 +24,7 @@ test("a token that comes is the only one that is made, and a branch that is dele
   assert.ok(!isWatched(gone) && isWatched(before[2]));
 });
 
-test("a change of theme paints the tokens and their legend anew", () => {
+test("a change of theme paints the tokens and their legend again", () => {
   const tree = shown(show, "branches", data());
   const fills = () => tree.findAll(".node").map(({ style }) => style.getPropertyValue("--fill"));
   const inks = () => tree.findAll(".node").map(({ style }) => style.getPropertyValue("--ink"));
@@ -114,7 +114,7 @@ test("columns are as wide as their widest token, lanes as high as they must, and
   isInOrder(tree, FORKED);
 });
 
-test("the Tab key comes to the token that is looked at, also where the one that had the focus was deleted", () => {
+test("the Tab key comes to the selected token, also where the one that had the focus was deleted", () => {
   const stops = (tree) => tree.findAll(':is(button, .end):not([tabindex="-1"], .end:not([tabindex]))').map(({ dataset }) => dataset.id);
   const tree = shown(show, "branches", data());
   assert.deepEqual(stops(tree), ["2"]);
@@ -134,7 +134,7 @@ test("a tree that is not seen yet is drawn when it gets its room", () => {
   isInOrder(tree, NODES);
 });
 
-test("a token that changes is written anew, with its words at the end", () => {
+test("a token that changes is written again, with its words at the end", () => {
   const tree = shown(show, "branches", data());
   assert.ok(areSame(tree.findAll('[aria-current="true"] .word').map(({ textContent }) => textContent), ["chat"]));
   const nodes = [...NODES.slice(0, 2), { ...NODES[2], taken: false }, { ...NODES[3], label: "chienne", kind: "forced", p: 0.9, taken: true }];

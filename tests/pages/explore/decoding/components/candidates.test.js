@@ -1,4 +1,4 @@
-// The next-token distribution as a component: what each row says, what sliders change at once and when the server is told.
+// The next-token distribution as a component: what each row says, what sliders change at once and when the server hears of it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -66,7 +66,7 @@ test("each row says a token's rank, its raw probability, and what penalty and se
   assert.ok(facts.endsWith(`${sum(order.map((token) => shares(penalized, 0.5)[token])).toFixed(2)} of the probability.`), facts);
 });
 
-test("a slider that is moved draws at once, and the server is told when it is let go, once", () => {
+test("a slider that is moved draws at once, and the server hears of it at its release, once", () => {
   const candidates = shown(show, "candidates", data([usual()], { revision: 6 }));
   drag(candidates, TEMPERATURE, 50);
   assert.ok(Math.abs(row(candidates, 2).style.getPropertyValue("--now") - shares(LOGITS, 0.5)[2]) < 1e-6);
@@ -126,7 +126,7 @@ test("a field takes what is a value, and is left alone while it is typed into", 
   type(candidates, TOP_P, "0.50");
   assert.equal(field(candidates, TOP_P).value, "0.50");
   drag(candidates, MIN_P, 30);
-  assert.equal(field(candidates, TOP_P).value, "0.5", "who goes on with another slider has done with the field");
+  assert.equal(field(candidates, TOP_P).value, "0.5", "another slider ends the edit of the field");
 });
 
 test("the button beside a slider sets it back, tells so, and goes", () => {

@@ -51,41 +51,41 @@ timed("each way to another step shows it at once, tells those who show steps, an
   end.abort();
 });
 
-timed("one step is asked for at a time, and of what is wanted meanwhile the last", (begin) => {
+timed("one step is requested at a time, then the last one wanted meanwhile", (begin) => {
   const writing = begin();
   for (let i = 0; i < 3; i++) press(writing.root, "ArrowLeft");
   assert.equal(stepOf(writing), 2);
-  assert.deepEqual(writing.asked(), [4]);
+  assert.deepEqual(writing.requests(), [4]);
   writing.answer();
   assert.equal(stepOf(writing), 2, "the answer does not lead back");
-  assert.deepEqual(writing.asked(), [4, 2]);
+  assert.deepEqual(writing.requests(), [4, 2]);
   writing.answer();
-  assert.deepEqual([stepOf(writing), writing.asked(), isBusy(writing)], [2, [4, 2], false]);
+  assert.deepEqual([stepOf(writing), writing.requests(), isBusy(writing)], [2, [4, 2], false]);
   press(writing.root, "ArrowRight");
   press(writing.root, "ArrowLeft");
   writing.answer(); // 3 comes, while 2 is wanted
-  assert.deepEqual([stepOf(writing), writing.asked().slice(2)], [2, [3, 2]]);
+  assert.deepEqual([stepOf(writing), writing.requests().slice(2)], [2, [3, 2]]);
 });
 
-timed("a step behind the last token is written, one by one or to the end of the text", (begin) => {
+timed("a step after the last token is written, one by one or to the end of the text", (begin) => {
   const writing = begin({ most: 7 });
   press(writing.root, "ArrowRight");
   press(writing.root, "ArrowRight");
-  assert.deepEqual([stepOf(writing), writing.asked()], [5, [6]]);
+  assert.deepEqual([stepOf(writing), writing.requests()], [5, [6]]);
   writing.answer();
-  assert.deepEqual([stepOf(writing), writing.asked()], [6, [6, 7]]);
+  assert.deepEqual([stepOf(writing), writing.requests()], [6, [6, 7]]);
   writing.answer();
   assert.deepEqual([stepOf(writing), isBusy(writing), text(writing, "says")], [7, false, "It is over."]);
   assert.equal(announced(), "It is over.");
   press(writing.root, "ArrowRight");
-  assert.deepEqual([stepOf(writing), writing.asked()], [7, [6, 7]], "there is nothing behind it");
+  assert.deepEqual([stepOf(writing), writing.requests()], [7, [6, 7]], "there is nothing after it");
   assert.deepEqual(isDisabled(writing), ["forward", "end"]);
   const shorter = begin({ most: 6 });
   for (let i = 0; i < 3; i++) press(shorter.root, "ArrowRight");
   shorter.answer(); // the text is over: the goal is given up
-  assert.deepEqual([stepOf(shorter), shorter.asked(), isBusy(shorter)], [6, [6], false]);
+  assert.deepEqual([stepOf(shorter), shorter.requests(), isBusy(shorter)], [6, [6], false]);
   press(shorter.root, "ArrowLeft");
-  assert.deepEqual(shorter.asked(), [6, 5]);
+  assert.deepEqual(shorter.requests(), [6, 5]);
 });
 
 timed("playing writes the first token at once and the others at the chosen speed, until the text is over", (begin, pass) => {
@@ -93,32 +93,32 @@ timed("playing writes the first token at once and the others at the chosen speed
   click(writing, "play");
   assert.ok(isPlaying(writing));
   pass(10);
-  assert.deepEqual(writing.asked(), [6]);
+  assert.deepEqual(writing.requests(), [6]);
   pass(100);
   writing.answer();
   pass(200);
-  assert.deepEqual(writing.asked(), [6], "a third of a second since it was asked is not over");
+  assert.deepEqual(writing.requests(), [6], "less than a third of a second since the request");
   pass(60);
-  assert.deepEqual(writing.asked(), [6, 7]);
+  assert.deepEqual(writing.requests(), [6, 7]);
   pass(500);
   writing.answer(); // which took longer
   pass(10);
-  assert.deepEqual(writing.asked(), [6, 7, 8]);
+  assert.deepEqual(writing.requests(), [6, 7, 8]);
   writing.find(".speed").value = "0";
   writing.find(".speed").dispatchEvent(new Event("change"));
   writing.answer();
   pass(970);
-  assert.deepEqual(writing.asked(), [6, 7, 8]);
+  assert.deepEqual(writing.requests(), [6, 7, 8]);
   pass(40);
-  assert.deepEqual(writing.asked(), [6, 7, 8, 9]);
+  assert.deepEqual(writing.requests(), [6, 7, 8, 9]);
   writing.answer();
   assert.ok(!isPlaying(writing));
   pass(3000);
-  assert.equal(writing.asked().length, 4);
+  assert.equal(writing.requests().length, 4);
   assert.equal(writing.find(".play").getAttribute("aria-label"), "Play again");
 });
 
-timed("as fast as possible more and more tokens are asked for at once, up to eight, and after a pause one", (begin, pass) => {
+timed("as fast as possible more and more tokens are requested at once, up to eight, and after a pause one", (begin, pass) => {
   const writing = begin();
   press(writing.root, "End");
   assert.ok(isPlaying(writing));
@@ -126,33 +126,33 @@ timed("as fast as possible more and more tokens are asked for at once, up to eig
     pass(10);
     writing.answer();
   }
-  const steps = writing.asked().map((n, i, all) => n - (all[i - 1] ?? N));
+  const steps = writing.requests().map((n, i, all) => n - (all[i - 1] ?? N));
   assert.deepEqual(steps, [1, 2, 4, 8, 8, 8]);
   pass(10);
   press(writing.root, " ");
   assert.ok(!isPlaying(writing));
   writing.answer();
   pass(2000);
-  assert.equal(writing.asked().length, 7, "it stopped");
+  assert.equal(writing.requests().length, 7, "it stopped");
   press(writing.root, " ");
   pass(10);
-  assert.equal(writing.asked().at(-1) - writing.asked().at(-2), 1);
+  assert.equal(writing.requests().at(-1) - writing.requests().at(-2), 1);
 });
 
 timed("the end is where the text ends: what is there is shown at once, then it is written on", (begin, pass) => {
   const writing = begin({ at: 2, most: 6 });
   click(writing, "end");
-  assert.deepEqual([stepOf(writing), writing.asked(), isPlaying(writing)], [5, [5], true]);
+  assert.deepEqual([stepOf(writing), writing.requests(), isPlaying(writing)], [5, [5], true]);
   writing.answer();
   pass(10);
-  assert.deepEqual(writing.asked(), [5, 6]);
+  assert.deepEqual(writing.requests(), [5, 6]);
   writing.answer();
   assert.deepEqual([stepOf(writing), isPlaying(writing)], [6, false]);
   press(writing.root, "ArrowLeft");
   click(writing, "end");
   assert.deepEqual([stepOf(writing), isPlaying(writing)], [6, false]);
   writing.answer();
-  assert.deepEqual([stepOf(writing), writing.asked()], [6, [5, 6, 5, 6]]);
+  assert.deepEqual([stepOf(writing), writing.requests()], [6, [5, 6, 5, 6]]);
 });
 
 timed("playing stops by the space bar, by a step, by a click elsewhere and by a change elsewhere on the page", (begin, pass) => {
@@ -174,35 +174,35 @@ timed("playing stops by the space bar, by a step, by a click elsewhere and by a 
     assert.ok(isPlaying(writing));
     stop(writing);
     assert.ok(!isPlaying(writing), String(stop));
-    const n = writing.asked().length;
+    const n = writing.requests().length;
     pass(2000);
-    assert.equal(writing.asked().length, n, String(stop));
+    assert.equal(writing.requests().length, n, String(stop));
     writing.leave();
   }
 });
 
-timed("a page that answers with the step that was there has refused: nothing more is asked", (begin, pass) => {
+timed("a page that answers with the step that was there has refused: there are no more requests", (begin, pass) => {
   const writing = begin();
   press(writing.root, " ");
   pass(10);
   writing.update({ at: N, revision: writing.told.at(-1)[1].revision });
   assert.deepEqual([isPlaying(writing), isBusy(writing), stepOf(writing)], [false, false, 5]);
   pass(2000);
-  assert.equal(writing.asked().length, 1);
+  assert.equal(writing.requests().length, 1);
 });
 
 timed("what the page said before it heard of a step does not lead back", (begin, pass) => {
   const writing = begin({ revision: 3 });
   press(writing.root, "Home");
   writing.update({ at: N, revision: 3 });
-  assert.deepEqual([stepOf(writing), isBusy(writing), writing.asked()], [0, true, [0]]);
+  assert.deepEqual([stepOf(writing), isBusy(writing), writing.requests()], [0, true, [0]]);
   pass(14_000);
   assert.ok(isBusy(writing));
   writing.answer();
   pass(3000);
   assert.deepEqual([stepOf(writing), isBusy(writing)], [0, false]);
   writing.update({ at: 4, revision: 5 }); // chosen elsewhere on the page
-  assert.deepEqual([stepOf(writing), writing.asked()], [4, [0]]);
+  assert.deepEqual([stepOf(writing), writing.requests()], [4, [0]]);
 });
 
 timed("an answer that does not come is waited for fifteen seconds; then all is as the page has it", (begin, pass) => {
@@ -212,9 +212,9 @@ timed("an answer that does not come is waited for fifteen seconds; then all is a
   pass(14_900);
   assert.deepEqual([stepOf(writing), isBusy(writing)], [0, true]);
   pass(200);
-  assert.deepEqual([stepOf(writing), isBusy(writing), writing.asked()], [5, false, [4]]);
+  assert.deepEqual([stepOf(writing), isBusy(writing), writing.requests()], [5, false, [4]]);
   press(writing.root, "ArrowLeft");
-  assert.deepEqual(writing.asked(), [4, 4]);
+  assert.deepEqual(writing.requests(), [4, 4]);
   pass(14_900);
   assert.ok(isBusy(writing), "each answer has its own time");
 });
@@ -231,7 +231,7 @@ timed("a writing that leaves asks for nothing any more, and an answer that does 
     assert.doesNotThrow(() => point(document.body, "pointerdown"));
     pass(20_000);
     end.abort();
-    assert.deepEqual([writing.asked().length, heard], [1, []], "others on the page may show another text by then");
+    assert.deepEqual([writing.requests().length, heard], [1, []], "others on the page may show another text by then");
   }
 });
 

@@ -73,7 +73,7 @@ def test_a_long_prompt_is_folded(n_given: int, labels: list[str]):
         assert node["parent"] == before["id"]
     assert len(data["nodes"]) == (6 if n_given == 4 else 1 + 3 + 2)
     data = data_of(nodes=chain(n_given + 2, n_given=n_given), at=11)
-    assert data["at"] == (11 if n_given == 4 else data["nodes"][0]["id"]), "what is folded is looked at as one"
+    assert data["at"] == (11 if n_given == 4 else data["nodes"][0]["id"]), "folded nodes are selected as one"
 
 
 def test_only_leaves_have_ends():

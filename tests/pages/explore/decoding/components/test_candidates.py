@@ -34,7 +34,7 @@ def label(token: int) -> str:
 
 
 def payload(n: int = 100, **changed: Any) -> tuple[dict[str, Any], np.ndarray]:
-    """What is said of a distribution, and its scores as the browser reads them."""
+    """Return the header of a distribution, and its scores as the browser reads them."""
     header, scores = distribution_payload(distribution(n, **changed), label, 40)
     return header, np.frombuffer(scores, dtype="<f4")
 

@@ -37,14 +37,14 @@ export function data({ source = [], tokens, nGiven, at, revision = 0, looked = {
 }
 
 /**
- * A writing on the page, with a server that answers when it is told to: `answer()` goes to the step that was requested
+ * A writing on the page, with a server that answers on demand: `answer()` goes to the step that was requested
  * last, and writes what is missing there; at `most` tokens the text is over. `state` is what the server knows.
  */
 export function open(show, state, where) {
   const full = { revision: 0, most: Infinity, ...state };
   const writing = shown(show, "writing", data(full), where);
   const update = (more = {}) => writing.update(data(Object.assign(full, more)));
-  const asked = () => writing.told.map(([, { value }]) => value);
+  const requests = () => writing.told.map(([, { value }]) => value);
   function answer(more = {}) {
     const { revision, value } = writing.told.at(-1)[1];
     const tokens = [...full.tokens];
@@ -52,7 +52,7 @@ export function open(show, state, where) {
     while (tokens.length < full.nGiven + last) tokens.push(written(`w${tokens.length}`, 0.5));
     update({ tokens, revision, at: last, ended: tokens.length - full.nGiven >= full.most ? "It is over." : null, ...more });
   }
-  return { ...writing, state: full, update, answer, asked };
+  return { ...writing, state: full, update, answer, requests };
 }
 
 /** Let timers run for this many ms: `timers` are those of a test's mock, which are to be enabled before. */

@@ -13,7 +13,7 @@ const byId = (tree, id) => tree.find(`.node[data-id="${id}"]`);
 const focused = (tree) => tree.root.getRootNode().activeElement;
 const forked = (more = {}) => data({ nodes: FORKED, at: 4, ends: [END(4, "bcde"), END(6, "bcfg")], ...more });
 
-test("keys walk along a branch, on the path where it goes, and between branches to what stands nearest", () => {
+test("keys walk along a branch, on the path where it goes, and between branches to the nearest token", () => {
   const tree = shown(show, "branches", forked());
   const ways = [
     [3, "ArrowLeft", 2], [3, "ArrowRight", 4], [4, "ArrowRight", 4], [0, "ArrowLeft", 0], [6, "Home", 0], [1, "End", 4],
@@ -45,8 +45,8 @@ test("the box beside a token says what else could have stood there, and goes wit
   const others = tree.findAll(".other").map((line) => line.textContent);
   assert.deepEqual(others, ["x0.40", "chat0.20", "y<0.0001"]);
   assert.ok(areSame(tree.findAll(".other").map((line) => line.classList.contains("own")), [false, true, false]));
-  const said = tipOf(tree).textContent;
-  assert.ok(said.includes("probability 0.20, 1 token is more") && said.includes("beam score −2.50"), said);
+  const tip = tipOf(tree).textContent;
+  assert.ok(tip.includes("probability 0.20, 1 token is more") && tip.includes("beam score −2.50"), tip);
   point(byId(tree, 0), "mouseover");
   point(tree.find(".field"), "mouseleave");
   assert.ok(!isOpen(tree));
@@ -72,7 +72,7 @@ test("the words at the end of a branch have a box, too, and lead to its last tok
   assert.deepEqual(tree.told, [["node", { id: 3 }]]);
 });
 
-test("the token that is looked at is scrolled to when it changes, with room around it, and not when a size changes", () => {
+test("the selected token is scrolled to when it changes, with room around it, and not when a size changes", () => {
   const nodes = [NODES[0], ...Array.from({ length: 40 }, (_, i) => node(i + 1, i, `word${i}`)), ...Array.from({ length: 12 }, (_, i) => node(i + 50, 0, `fork${i}`))];
   const tree = shown(show, "branches", data({ nodes, at: 0, ends: [] }));
   const scroller = tree.find(".scroller");

@@ -17,7 +17,7 @@ test("the name of a token has its label, place, probability, rank and how it cam
   assert.equal(named({ p: null, kind: "given" }), "'chat', token 7; given, not generated");
 });
 
-test("a beam's score is said once: as it is written beside the token, or behind all else", () => {
+test("a beam's score is named once: beside the token, or after all else", () => {
   assert.equal(named({ p: 0.5, kind: "kept", score: -1.5 }), "'chat', token 7; probability 0.50, the most probable token; kept by beam search; score −1.50");
   assert.equal(named({ p: 0.5, kind: "dropped", score: -1.5 }), "'chat' −1.50: score of token 7; probability 0.50, the most probable token; dropped by beam search");
   assert.equal(named({ p: 0.5, kind: "dropped" }), "'chat', token 7; probability 0.50, the most probable token; dropped by beam search");

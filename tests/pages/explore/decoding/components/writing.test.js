@@ -1,4 +1,4 @@
-// A text that is being written, as a component: its chips, what is said of them, and where the model looks.
+// A text that is being written, as a component: its chips, their tooltips, and where the model looks.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -76,7 +76,7 @@ test("a bar over each token is as high as its weight, and the five strongest hav
   assert.deepEqual(numbers(writing, "output"), ["", "", "", "", ""]);
 });
 
-test("the last token of the step is outlined, what is behind it is faint, and the caret stands where the next one comes", () => {
+test("the last token of the step is outlined, later tokens are faint, and the caret stands where the next one comes", () => {
   const writing = open(show, state());
   const caret = writing.find(".caret");
   assert.deepEqual([current(writing), faint(writing), caret.hidden], [[3], [4], false]);
@@ -90,7 +90,7 @@ test("the last token of the step is outlined, what is behind it is faint, and th
   assert.ok(!caret.hidden && !writing.root.textContent.includes("That is all."));
 });
 
-test("chips stay where they are when others come or go, and another source begins anew", () => {
+test("chips stay where they are when others come or go, and another source starts over", () => {
   const writing = open(show, state());
   const before = [chips(writing, "source"), chips(writing, "output")];
   writing.update({ tokens: [...TOKENS, written("!", 0.5)] });
@@ -113,13 +113,13 @@ test("chips stay where they are when others come or go, and another source begin
   assert.ok(!chips(writing, "output")[0].classList.contains("fixed"));
 });
 
-const said = (writing) => [...tipOf(writing).children].map((line) => line.textContent);
+const tipLines = (writing) => [...tipOf(writing).children].map((line) => line.textContent);
 
 test("the box beside a chip says all of it, and what else could have stood there", () => {
   const writing = open(show, state());
   point(chips(writing, "output")[2].querySelector(".word"), "mouseover");
   assert.ok(isOpen(writing));
-  assert.deepEqual(said(writing).slice(0, 5), ["output 2 'le'", "probability 0.60, most probable", "log-probability −0.51 nats", "entropy of the distribution 1.25 nats", "attention 0.40"]);
+  assert.deepEqual(tipLines(writing).slice(0, 5), ["output 2 'le'", "probability 0.60, most probable", "log-probability −0.51 nats", "entropy of the distribution 1.25 nats", "attention 0.40"]);
   const list = tipOf(writing).querySelector(".alternatives");
   assert.equal(list.textContent, "le0.60la0.30unbelow 0.0001");
   assert.deepEqual([...list.querySelectorAll(".this")].map(({ textContent }) => textContent), ["le"]);
@@ -127,10 +127,10 @@ test("the box beside a chip says all of it, and what else could have stood there
   assert.equal(tipOf(writing).querySelector(".alternatives").textContent, "chien0.80");
   assert.equal(tipOf(writing).querySelector(".this"), null);
   point(chips(writing, "output")[4], "mouseover"); // it is not there yet at this step
-  assert.doesNotMatch(said(writing).join(), /attention/);
+  assert.doesNotMatch(tipLines(writing).join(), /attention/);
   assert.equal(tipOf(writing).querySelector(".alternatives"), null);
   point(chips(writing, "source")[2], "mouseover");
-  assert.deepEqual(said(writing), ["source 2 'sees'", "attention 0.0040"]);
+  assert.deepEqual(tipLines(writing), ["source 2 'sees'", "attention 0.0040"]);
   point(writing.find(".source .list"), "mouseleave");
   assert.ok(!isOpen(writing));
 });
@@ -139,9 +139,9 @@ test("the box is of this step and this text as long as it is open, and closes wi
   const writing = open(show, state());
   point(chips(writing, "source")[2], "mouseover");
   writing.update({ at: 3, revision: 1 });
-  assert.deepEqual(said(writing), ["source 2 'sees'", "attention 1.00"]);
+  assert.deepEqual(tipLines(writing), ["source 2 'sees'", "attention 1.00"]);
   point(chips(writing, "output")[4], "mouseover");
-  assert.equal(said(writing).at(-1), "attention 0.10");
+  assert.equal(tipLines(writing).at(-1), "attention 0.10");
   writing.update({ tokens: TOKENS.slice(0, 4), at: 2, revision: 2 });
   assert.ok(!isOpen(writing));
   for (const pane of writing.findAll(".pane")) {

@@ -14,7 +14,7 @@ const data = (entries, more = {}) => ({ entries, canUndo: true, canRedo: false, 
 const list = () => shown(show, "stack_list", data([one("a"), one("b", false), one("c")]));
 const sentences = (view) => view.findAll(".sentence").map(({ textContent }) => textContent.replace(": does something", "")).join("");
 const handles = (view) => view.findAll(".handle");
-const told = (view) => view.told.map(([name, value]) => [name, name === "stack" ? marked(JSON.parse(value)) : value]);
+const sent = (view) => view.told.map(([name, value]) => [name, name === "stack" ? marked(JSON.parse(value)) : value]);
 const marked = (entries) => entries.map(({ name, enabled }) => name + (enabled === false ? "!" : "")).join("");
 
 function lay(view) {
@@ -32,7 +32,7 @@ test("an intervention is switched at once, and the whole stack is sent", () => {
   assert.deepEqual(view.findAll(".switch").map(({ checked }) => checked), [true, false, true]);
   view.findAll(".switch")[1].click();
   view.findAll(".switch")[0].click();
-  assert.deepEqual(told(view), [["stack", "abc"], ["stack", "a!bc"]]); // the second holds the first, too
+  assert.deepEqual(sent(view), [["stack", "abc"], ["stack", "a!bc"]]); // the second holds the first, too
   assert.deepEqual(view.findAll(".entry").map((row) => row.classList.contains("off")), [true, false, false]);
 });
 
@@ -46,7 +46,7 @@ test("one is dragged to another place, and goes back with Escape", () => {
   press(handles(view)[1], "Escape");
   assert.equal(sentences(view), "bca");
   point(view.root, "pointerup", { pointerId: 1, clientY: 110 });
-  assert.deepEqual(told(view), [["stack", "b!ca"]]);
+  assert.deepEqual(sent(view), [["stack", "b!ca"]]);
 });
 
 test("the arrow keys move one, which keeps the focus, and stop at the ends", () => {
@@ -58,7 +58,7 @@ test("the arrow keys move one, which keeps the focus, and stop at the ends", () 
   press(focused(), "ArrowDown");
   assert.ok(areSame([focused()], [handles(view)[2]]));
   press(focused(), "ArrowDown");
-  assert.deepEqual(told(view), [["stack", "b!ac"], ["stack", "b!ca"]]);
+  assert.deepEqual(sent(view), [["stack", "b!ac"], ["stack", "b!ca"]]);
 });
 
 test("what the server says is shown, and what has the focus keeps it", () => {
@@ -71,7 +71,7 @@ test("what the server says is shown, and what has the focus keeps it", () => {
   redo.click();
   view.findAll(".remove")[1].click();
   clear.click();
-  assert.deepEqual(told(view), [["redo", true], ["stack", "ac!"], ["stack", ""]]);
+  assert.deepEqual(sent(view), [["redo", true], ["stack", "ac!"], ["stack", ""]]);
   view.update(data([one("a")]));
   assert.ok(handles(view)[0].hidden); // a single one has nowhere to go
 });
@@ -89,14 +89,14 @@ test("one is renamed with Enter, in place and as one change, and the focus goes 
   view.findAll(".rename")[1].click();
   assert.deepEqual([field(view).value, field(view).ariaLabel, view.findAll(".sentence").length], ["b", "Name of intervention 2", 2]);
   assert.ok(areSame([focused(view)], [field(view)]));
-  type(view, " new ");
+  type(view, " New ");
   assert.ok(press(field(view), "Enter").defaultPrevented); // else it would press the button that has the focus next
   assert.equal(field(view), null);
-  assert.equal(sentences(view), "anewc");
+  assert.equal(sentences(view), "aNewc");
   assert.ok(areSame([focused(view)], [view.findAll(".rename")[1]]));
-  assert.deepEqual(told(view), [["stack", "anew!c"]]);
+  assert.deepEqual(sent(view), [["stack", "aNew!c"]]);
   view.findAll(".switch")[1].click(); // it was drawn before its name changed
-  assert.deepEqual(told(view)[1], ["stack", "anewc"]);
+  assert.deepEqual(sent(view)[1], ["stack", "aNewc"]);
 });
 
 test("a double click begins a name too; Escape leaves it, and the same name is no change", () => {
@@ -125,5 +125,5 @@ test("a name that is being typed stays while the server says something else, unl
   view.update(data([one("a")]));
   assert.deepEqual([field(view), sentences(view), view.told], [null, "a", []]);
   view.update(data([one("a"), one("other")]));
-  assert.equal(field(view), null, "another one in its place has a name of its own");
+  assert.equal(field(view), null, "another one in its place has its own name");
 });

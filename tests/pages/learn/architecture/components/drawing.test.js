@@ -1,4 +1,4 @@
-// The drawing of a model as a whole component: what stands where, what lights up, and what opens when it is chosen.
+// The drawing of a model as a whole component: where each part is, what lights up, and what opens when it is chosen.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -61,7 +61,7 @@ export function alone(open = 1, more = {}) {
   return { ...pair(), stacks, arrows, chosen: "decoder.1.mlp", ...more };
 }
 
-/** Layers and nothing behind them. */
+/** Layers and nothing after them. */
 export function bare(open) {
   const data = alone(open, { head: [] });
   data.stacks[0].after = [];

@@ -37,7 +37,7 @@ test("a box is chosen by a click or a key, told with the number of its open laye
   assert.deepEqual([pressed(drawing), reached(drawing).length], [[], 1]);
 });
 
-test("a plate that is chosen opens at once: the same box in it where one of its stack is looked at, else the layer", () => {
+test("a plate that is chosen opens at once: the same box in it where one of its stack is selected, else the layer", () => {
   const drawing = made(pair());
   const click = (plate) => plate.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   click(drawing.plate("decoder", 4));
@@ -87,7 +87,7 @@ test("what is pointed at and goes takes its tip and its light along", () => {
   assert.ok(!drawing.node("decoder.*.cross_attn"));
 });
 
-test("arrow keys lead to what stands there, and Escape takes the tip away", () => {
+test("arrow keys move to the neighbour, and Escape takes the tip away", () => {
   const drawing = made(pair());
   const from = (name, key) => (press(drawing.node(name), key), drawing.focus().dataset.box ?? drawing.focus().dataset.layer);
   assert.equal(from("encoder.*.mlp", "ArrowUp"), "encoder.*.ln2");

@@ -60,7 +60,7 @@ sys.addaudithook(hook)
 
 
 class Watched(np.ndarray):
-    """An array that notes what is asked of it; so does all that is made of it."""
+    """An array that records the calls on it; so does every array derived from it."""
 
     def __getattribute__(self, name: str) -> Any:
         reached.add(name)

@@ -1,4 +1,4 @@
-"""A wrong line is told what is wrong with it."""
+"""A wrong line gets a message that names the mistake."""
 
 import numpy as np
 import pytest

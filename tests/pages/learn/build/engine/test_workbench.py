@@ -17,7 +17,7 @@ HOOKS = {  # of the captured activations [batch, head, ...] by step
 
 @each_attention
 def test_what_is_expected_is_what_the_model_captures(name: str, attention: str, layer: int):
-    """In float32, of its own forward; what no hook holds, as torch computes it from what one holds."""
+    """In float32, from its own forward; values without a hook, as torch computes it from what one holds."""
     model, model_run = model_of(name)
     bench, walk = walked(name, attention, layer, 1)
     module = walk.outline.module

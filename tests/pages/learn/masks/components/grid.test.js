@@ -1,4 +1,4 @@
-// A mask as it is drawn: each cell, label, number, corner and frame where its query and key are, and what lies there.
+// A mask as it is drawn: each cell, label, number, corner and frame where its query and key are, and the part at a point.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -47,7 +47,7 @@ test("each cell has its own color and its own words", () => {
   }
 });
 
-test("what lies under a point is the cell, the query or the key that is drawn there", () => {
+test("the part under a point is the cell, the query or the key that is drawn there", () => {
   for (const size of SIZES) {
     const { grid } = made(size);
     const { left, top, pitch } = grid;

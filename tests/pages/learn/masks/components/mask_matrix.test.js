@@ -100,7 +100,7 @@ beforeEach(() => {
   setTheme("light");
 });
 
-test("mask, scores and pattern are painted cell by cell, anew in the other theme, with padding faint", () => {
+test("mask, scores and pattern are painted cell by cell, again in the other theme, with padding faint", () => {
   const matrix = made();
   check(matrix, PRESET);
   setTheme("dark");
@@ -110,7 +110,7 @@ test("mask, scores and pattern are painted cell by cell, anew in the other theme
   assert.match(matrix.canvases.mask.getAttribute("aria-label"), /^Mask of 3 queries by 5 keys\. /);
 });
 
-test("a click on a cell is seen at once, waits for the model, and is told once; the answer ends the waiting", () => {
+test("a click on a cell is seen at once, waits for the model, and is sent once; the answer ends the waiting", () => {
   const matrix = made();
   matrix.hand("down", 3);
   check(matrix, edited(3));
@@ -195,7 +195,7 @@ test("only the main button draws; a click on a label turns its whole row or colu
   assert.deepEqual(matrix.turned(), [2, 8, 9]);
 });
 
-test("keys go from cell to cell and turn them, and several within a moment are told at once", () => {
+test("keys go from cell to cell and turn them, and several within a moment are sent at once", () => {
   const matrix = made();
   const says = (row, column) => assert.match(matrix.says(), new RegExp(`^query ${row} “.+” → key ${column} “`));
   assert.ok(matrix.key("ArrowDown").defaultPrevented);
@@ -284,7 +284,7 @@ test("the answer to an edit leaves what is pointed at, with its numbers as they 
   assert.match(matrix.says(), new RegExp(`^query 1 “chat” → key 1 “cat”: may attend; .* weight ${softmax(edited(5))[6].toFixed(3)} `));
 });
 
-test("a hand that draws is not led away by what lies under it elsewhere", () => {
+test("a drag that draws is not diverted by the cells under it elsewhere", () => {
   const matrix = made();
   matrix.hand("down", 3);
   point(matrix.canvases.scores, "pointermove", matrix.at(...matrix.middle(7, "scores")));

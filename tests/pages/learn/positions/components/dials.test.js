@@ -38,14 +38,14 @@ function made(...given) {
   const places = () => dials.findAll("output").map(({ textContent }) => Number(textContent));
   const sliders = () => dials.findAll("input");
   const play = () => dials.find(".play");
-  const told = () => dials.told.map(([, { value }]) => value);
+  const sent = () => dials.told.map(([, { value }]) => value);
   /** What a pointer does on the face of pair 1, of 0.3 radians a position, at an angle from its middle. */
   const pointer = (type, angle, more = {}) => {
     const face = dials.findAll("svg")[1];
     place(face, { left: 200, top: 100, width: 84, height: 84 });
     return point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1, ...more });
   };
-  return { ...dials, hand, pointsTo, places, sliders, play, told, pointer, messages: dials.told };
+  return { ...dials, hand, pointsTo, places, sliders, play, sent, pointer, messages: dials.told };
 }
 
 const isNear = (one, other, by = 1e-6) => Math.abs(one - other) <= by;
@@ -99,7 +99,7 @@ test("up and down move the query, with Shift the key, as far as there are positi
   check(dials, [11, 0]);
   press(second, "ArrowDown");
   check(dials, [10, 0]);
-  assert.deepEqual(dials.told().at(-1), [10, 0]);
+  assert.deepEqual(dials.sent().at(-1), [10, 0]);
   assert.equal(announced(), dials.find(".sum").textContent);
   const focus = () => dials.root.getRootNode().activeElement;
   assert.equal(focus(), second);
@@ -109,7 +109,7 @@ test("up and down move the query, with Shift the key, as far as there are positi
   }
 });
 
-test("a slider is seen while it moves and told when it is let go, and what the page says meanwhile does not hold", () => {
+test("a slider is seen while it moves and sent at its release, and what the page says meanwhile does not hold", () => {
   const dials = made([7, 2], 4);
   const [, key] = dials.sliders();
   key.value = "9";
@@ -171,10 +171,10 @@ test("they play on together at five positions a second, begin again from the end
   run(320);
   dials.play().click();
   check(dials, [5, 2]); // 4.6 and 1.6
-  assert.deepEqual([dials.play().textContent, dials.play().ariaPressed, dials.told()], ["Play", "false", [[5, 2]]]);
+  assert.deepEqual([dials.play().textContent, dials.play().ariaPressed, dials.sent()], ["Play", "false", [[5, 2]]]);
 });
 
-test("whatever moves a hand ends the play, and so does what the page says anew, and leaving it", () => {
+test("whatever moves a hand ends the play, and so does a new value from the page, and leaving it", () => {
   const moves = {
     slider: (dials) => (dials.sliders()[0].value = "3", dials.sliders()[0].dispatchEvent(new Event("input"))),
     key: (dials) => press(dials.find(".dial"), "ArrowUp"),
@@ -211,7 +211,7 @@ test("a dial is turned by one finger at a time, and by the main button only", ()
   pointer("move", query + 0.6);
   check(dials, [9, 2]);
   pointer("up", query + 0.6);
-  assert.deepEqual(dials.told(), [[9, 2]]);
+  assert.deepEqual(dials.sent(), [[9, 2]]);
 });
 
 test("what fills all positions has no room to play, and stays where it is", () => {
@@ -236,10 +236,10 @@ test("with reduced motion, each press of Play moves by one position and announce
   check(dials, [11, 9]);
   dials.play().click();
   check(dials, [2, 0]);
-  assert.deepEqual([dials.told(), dials.play().textContent], [[[11, 9], [2, 0]], "Play"]);
+  assert.deepEqual([dials.sent(), dials.play().textContent], [[[11, 9], [2, 0]], "Play"]);
 });
 
-test("other places leave the dials as they are, other numbers make new ones", () => {
+test("other positions leave the dials unchanged, other numbers make new ones", () => {
   const dials = made();
   const [, second] = dials.findAll(".dial");
   second.focus();

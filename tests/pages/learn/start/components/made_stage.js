@@ -54,12 +54,12 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
   const next = random(7);
   const values = lanes.flatMap((of) => of.panels).map((panel) => {
     const n = panel.size.reduce((product, size) => product * size, 1);
-    const made = Float32Array.from({ length: n }, () => (panel.shape === "heads" ? next() : 4 * next() - 2));
+    const numbers = Float32Array.from({ length: n }, () => (panel.shape === "heads" ? next() : 4 * next() - 2));
     if (panel.shape === "heads" && panel.rows === panel.columns) {
       const [, rows, columns] = panel.size;
-      made.forEach((_, i) => { if (Math.floor(i / columns) % rows < i % columns) made[i] = -Infinity; });
+      numbers.forEach((_, i) => { if (Math.floor(i / columns) % rows < i % columns) numbers[i] = -Infinity; });
     }
-    return made;
+    return numbers;
   });
   const steps = isFilling ? [0] : [0, 1, 2, 3];
   const distributions = level !== "overview" ? [] : steps.map((n) => {
@@ -82,4 +82,4 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
   return packed(header, ...values, ...distributions.map(({ scores }) => scores));
 }
 
-export const made = (how = {}, size = [1100, 600]) => shown(show, "stage", data(how), { size });
+export const stageOf = (how = {}, size = [1100, 600]) => shown(show, "stage", data(how), { size });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
 import { place, point, prefer, press } from "../../../dom.js";
-import { data, made, overview, SIDES } from "./made_stage.js";
+import { data, stageOf, overview, SIDES } from "./made_stage.js";
 import { wordsOf } from "../../../../../pages/learn/start/components/stage/words.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
@@ -14,7 +14,7 @@ const labels = (stage, i = 0) => [...stage.findAll(".tokens")[i].children].filte
 const last = (stage, name) => stage.told.filter(([told]) => told === name).at(-1)?.[1];
 
 test("the overview has a lane for each stack, with tokens, ids, panels, and a frame around each block", () => {
-  const stage = made({ step: 3 });
+  const stage = stageOf({ step: 3 });
   assert.deepEqual(stage.findAll(".lane").map(({ dataset }) => dataset.stack), ["encoder", "decoder"]);
   assert.deepEqual(stage.findAll(".token .id").map(({ textContent }) => Number(textContent)), [...SIDES.source.ids, ...SIDES.target.ids]);
   assert.deepEqual(stage.findAll(".block-title").map(({ dataset }) => dataset.zoom), ["encoder.0", "decoder.0"]);
@@ -22,7 +22,7 @@ test("the overview has a lane for each stack, with tokens, ids, panels, and a fr
 });
 
 test("a step shows the tokens that are there, marks the row that is read, and names what comes next", () => {
-  const stage = made({ step: 1 });
+  const stage = stageOf({ step: 1 });
   assert.deepEqual(labels(stage, 1), ["<bos>", "le"]);
   assert.equal(stage.find(".token.current .label").textContent, "le");
   assert.match(stage.find(".place").textContent, /1 generated; next: “chat”/);
@@ -39,7 +39,7 @@ test("a step shows the tokens that are there, marks the row that is read, and na
 });
 
 test("it plays to the end, and then from the beginning; a click elsewhere stops it", () => {
-  const stage = made({ step: 2 });
+  const stage = stageOf({ step: 2 });
   stage.find(".play").click();
   assert.equal(last(stage, "step").value, 3);
   mock.timers.tick(2000);
@@ -53,7 +53,7 @@ test("it plays to the end, and then from the beginning; a click elsewhere stops 
 });
 
 test("keys go along the tokens, but not where a slider or a button has them", () => {
-  const stage = made({ step: 1 });
+  const stage = stageOf({ step: 1 });
   press(stage.root, "ArrowRight");
   assert.equal(last(stage, "step").value, 2);
   press(stage.root, "Home");
@@ -67,27 +67,27 @@ test("keys go along the tokens, but not where a slider or a button has them", ()
 });
 
 test("what is clicked is zoomed in on: a block, an attention of it, a head; Escape and the crumbs lead back", () => {
-  const stage = made();
+  const stage = stageOf();
   stage.findAll(".block-title")[1].click();
   assert.equal(last(stage, "zoom").value, "decoder.0");
   press(stage.root, "Escape"); // there is nothing above
   assert.equal(stage.told.filter(([name]) => name === "zoom").length, 1);
   stage.leave();
-  const block = made({ level: "block" });
+  const block = stageOf({ level: "block" });
   block.findAll(".map")[2].click();
   assert.equal(last(block, "zoom").value, "decoder.0.cross_attn");
   press(block.root, "Escape");
   assert.equal(last(block, "zoom").value, "");
   block.leave();
-  const attention = made({ level: "attention" });
+  const attention = stageOf({ level: "attention" });
   attention.findAll(".map")[1].click();
   assert.equal(last(attention, "zoom").value, "decoder.0.cross_attn.1");
   attention.findAll(".crumb")[1].click();
   assert.equal(last(attention, "zoom").value, "decoder.0");
 });
 
-test("what is pointed at is told in words, and its row is marked on the whole side", () => {
-  const stage = made({ step: 3 });
+test("the part under the pointer is described in words, and its row is marked on the whole side", () => {
+  const stage = stageOf({ step: 3 });
   const canvas = stage.findAll(".lane")[1].querySelector(".panel.vectors canvas");
   const { width, height } = canvas.picture;
   place(canvas, { width, height });
@@ -98,8 +98,8 @@ test("what is pointed at is told in words, and its row is marked on the whole si
   assert.equal(stage.findAll(".token.pointed").length, 0);
 });
 
-test("a slider changes the bars at once, and the server is told where it is let go", () => {
-  const stage = made({ temperature: 1 });
+test("a slider changes the bars at once, and the server hears of it at its release", () => {
+  const stage = stageOf({ temperature: 1 });
   const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
   assert.deepEqual(shares(), ["0.60", "0.20", "0.10", "0.06", "0.03", "0.01"]);
   const [temperature, topK] = stage.findAll(".range");
@@ -116,8 +116,8 @@ test("a slider changes the bars at once, and the server is told where it is let 
   assert.deepEqual(last(stage, "sampling").value, { temperature: 2, top_k: 2, top_p: 1, min_p: 0 });
 });
 
-test("a chosen token is told with its step; an older answer of the server does not take a step back", () => {
-  const stage = made({ step: 1 });
+test("a chosen token is sent with its step; an older answer of the server does not take a step back", () => {
+  const stage = stageOf({ step: 1 });
   stage.findAll(".bar")[2].click();
   assert.deepEqual(last(stage, "token"), { token: 3, step: 1 });
   stage.find(".forward").click();
@@ -130,26 +130,26 @@ test("a chosen token is told with its step; an older answer of the server does n
 });
 
 test("an encoder fills a blank of the whole text, and a second click fills no other one", () => {
-  const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0, nFilled: 2 });
+  const stage = stageOf({ lanes: overview("encoder"), isFilling: true, step: 0, nFilled: 2 });
   assert.deepEqual(labels(stage), SIDES.source.labels);
   stage.find(".forward").click();
   stage.find(".forward").click();
   assert.deepEqual(stage.told.filter(([name]) => name === "token").map(([, sent]) => sent.step), [2, 2]);
 });
 
-test("where only the stage stops, and the text has not ended, one can go on", () => {
-  const open = made({ step: 3, hasEnded: false });
+test("where only the stage stops, and the text has not ended, it can be continued", () => {
+  const open = stageOf({ step: 3, hasEnded: false });
   assert.doesNotMatch(open.find(".place").textContent, /the end/);
   assert.equal(open.find(".forward").getAttribute("aria-disabled"), "false");
   open.find(".forward").click();
   assert.deepEqual(last(open, "token"), { token: 3, step: 3 });
-  const full = made({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
+  const full = stageOf({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
   assert.equal(full.find(".place").textContent, "All positions are used.");
   assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
 });
 
-test("the focus stays on the stage when its parts are drawn anew, so that Escape is heard", () => {
-  const stage = made();
+test("the focus stays on the stage when its parts are drawn again, so that Escape is heard", () => {
+  const stage = stageOf();
   const focused = () => stage.root.getRootNode().activeElement;
   stage.findAll(".block-title")[1].focus();
   stage.update(data({ step: 2, revision: 1 }));

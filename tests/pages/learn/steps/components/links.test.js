@@ -31,10 +31,10 @@ function made(stages, isSelf = true) {
 function check(stages, isSelf) {
   const view = made(stages, isSelf);
   stages.forEach(([name, , ...wanted], i) => {
-    const found = new Map();
-    for (const { from, to } of view.header.stages[i].links) found.set(to, [...(found.get(to) ?? []), from]);
-    const said = [...found].map(([to, from]) => `${to} < ${from.toSorted().join(" ")}`).toSorted();
-    assert.deepEqual(said, wanted.toSorted(), name);
+    const sources = new Map();
+    for (const { from, to } of view.header.stages[i].links) sources.set(to, [...(sources.get(to) ?? []), from]);
+    const links = [...sources].map(([to, from]) => `${to} < ${from.toSorted().join(" ")}`).toSorted();
+    assert.deepEqual(links, wanted.toSorted(), name);
   });
   const { columns } = view;
   const places = columns.map(({ id }) => id);

@@ -1,4 +1,4 @@
-// A head as the page Steps sends it, with numbers that look random, and the component that shows it.
+// A head as the Steps page sends it, with numbers that look random, and the component that shows it.
 
 import { beforeEach, mock } from "node:test";
 
@@ -83,19 +83,19 @@ export function made(more) {
   const texts = () => canvas.getContext("2d").texts;
   /** Where the middle of a column is painted, by its name above it, and of a key's row, by its token. */
   const across = (name) => {
-    const found = texts().find(({ text, y }) => text === name && y < 30);
-    return found.x + 3 * name.length;
+    const operation = texts().find(({ text, y }) => text === name && y < 30);
+    return operation.x + 3 * name.length;
   };
   const down = (key) => parseFloat(steps.findAll(".key")[key].style.top) + parseFloat(steps.findAll(".key")[key].style.height) / 2;
   const on = (type, x, y) => point(canvas, type, { clientX: x, clientY: y });
-  const told = () => steps.told.map(([, { value }]) => value);
+  const sent = () => steps.told.map(([, { value }]) => value);
   const soon = () => (mock.timers.tick(219), steps.told.length);
   const settle = () => mock.timers.tick(220);
   const numbers = (name) => steps.findAll(".number").filter(({ dataset }) => dataset.name === name);
   const focus = () => steps.root.getRootNode().activeElement;
   const chips = () => steps.findAll(".chip").findIndex(({ ariaPressed }) => ariaPressed === "true");
   const keys = () => steps.findAll(".key").findIndex(({ ariaPressed }) => ariaPressed === "true");
-  return { ...steps, canvas, title, texts, across, down, on, all: told, soon, settle, numbers, focus, chips, keys, messages: steps.told };
+  return { ...steps, canvas, title, texts, across, down, on, all: sent, soon, settle, numbers, focus, chips, keys, messages: steps.told };
 }
 
 export const stageOf = (steps) => Number(steps.title().split(".")[0]) - 1;

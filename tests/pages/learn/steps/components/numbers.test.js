@@ -16,7 +16,7 @@ test("a number is written as short as it can be read", () => {
   assert.equal(writeNumber(-Infinity), "−∞");
 });
 
-test("quantities lie one behind the other, row by row", () => {
+test("quantities follow each other, row by row", () => {
   const header = { quantities: [{ name: "q", shape: [2, 3] }, { name: "mask", shape: [1, 2] }] };
   const { quantities } = readSteps(packed(header, Float32Array.of(1, 2, 3, 4, -5, 6, -Infinity, 0)));
   assert.equal(valueAt(quantities.get("q"), 1, 1), -5);
@@ -29,7 +29,7 @@ test("products are scaled by their own largest number, weighted values by that o
   const quantity = (width, values) => ({ n: values.length / width, width, values: Float32Array.from(values), most: Math.max(...values.map(Math.abs)) });
   const quantities = new Map(Object.entries({ q: quantity(2, [9, 9, 1, -2]), k: quantity(2, [3, 1, -1, 4, 0, 5]), v: quantity(2, [8, 2, 1, -4, 6, 0]), pattern: quantity(3, [1, 0, 0, 0.25, 0.5, 0.25]) }));
   makeOfQuery({ quantities, query: 1, header: { pairs: { elementwise: { symbol: "q k" }, weighted: { symbol: "A v" } } } });
-  const made = (name) => ["values", "most", "rows", "columns", "symbol"].map((part) => quantities.get(name)[part]);
-  assert.deepEqual(made("elementwise"), [Float32Array.of(3, -2, -1, -8, 0, -10), 10, "key", "d_head", "q k"]);
-  assert.deepEqual(made("weighted"), [Float32Array.of(2, 0.5, 0.5, -2, 1.5, 0), 8, "key", "d_head", "A v"]);
+  const fields = (name) => ["values", "most", "rows", "columns", "symbol"].map((part) => quantities.get(name)[part]);
+  assert.deepEqual(fields("elementwise"), [Float32Array.of(3, -2, -1, -8, 0, -10), 10, "key", "d_head", "q k"]);
+  assert.deepEqual(fields("weighted"), [Float32Array.of(2, 0.5, 0.5, -2, 1.5, 0), 8, "key", "d_head", "A v"]);
 });

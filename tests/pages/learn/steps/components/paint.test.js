@@ -11,7 +11,7 @@ import { paint } from "../../../../../pages/learn/steps/components/steps/paint.j
 
 const { light } = COLORS;
 const FIRST = { query: 10, key: 20 };
-const made = ({ stage = STAGES.length - 1, query = 2, key = 3 } = {}) =>
+const figureAt = ({ stage = STAGES.length - 1, query = 2, key = 3 } = {}) =>
   shown({ at: { stage: STAGES[stage][0], query: FIRST.query + query, key: FIRST.key + key } }).root.view;
 
 /** The color of a number by the definition of its scale, mixed again. */
@@ -41,7 +41,7 @@ const middle = ({ x, y, w, h }) => [x + w / 2, y + h / 2];
 
 test("each number of the query and of all keys is painted where it is pointed at, in the color of its value", () => {
   for (const query of [0, 2, 3]) {
-    const view = made({ query });
+    const view = figureAt({ query });
     const seen = new Set();
     for (const { quantity, mark, rect, value } of numbersOf(view)) {
       const [x, y] = middle(rect);
@@ -57,7 +57,7 @@ test("each number of the query and of all keys is painted where it is pointed at
 
 test("a key that is pointed at is painted like a chosen one, with its links in front", () => {
   for (const stage of STAGES.keys()) {
-    const [view, other] = [made({ key: 3, stage }), made({ key: 0, stage })];
+    const [view, other] = [figureAt({ key: 3, stage }), figureAt({ key: 0, stage })];
     const paths = (one) => JSON.stringify(one.canvas.getContext("2d").paths);
     paint(Object.assign(view, { pointedKey: 0 }));
     assert.equal(paths(view), paths(other), STAGES[stage][0]);
@@ -67,7 +67,7 @@ test("a key that is pointed at is painted like a chosen one, with its links in f
 });
 
 test("a bar is as long as its weight, and what the mask forbids has none", () => {
-  const view = made({ stage: 4 });
+  const view = figureAt({ stage: 4 });
   for (const { mark, rect, value } of numbersOf(view)) {
     if (mark.name !== "pattern") continue;
     const y = Math.floor(middle(rect)[1]);
@@ -79,8 +79,8 @@ test("a bar is as long as its weight, and what the mask forbids has none", () =>
   }
 });
 
-test("the present stage's numbers are pointed at by frames of their own", () => {
-  const view = made();
+test("the present stage's numbers have their own frames", () => {
+  const view = figureAt();
   Object.assign(view, { pointed: { name: "z", row: view.query, column: 1 }, cell: { name: "k", row: 4, column: 2 } });
   paint(view);
   const frames = view.canvas.getContext("2d").frames.map(({ box }) => middle({ x: box[0], y: box[1], w: box[2], h: box[3] }));
@@ -88,7 +88,7 @@ test("the present stage's numbers are pointed at by frames of their own", () => 
 });
 
 test("a number's place in the whole text leads back to where it is shown", () => {
-  const [view, other] = [made({ query: 2 }), made({ query: 3 })];
+  const [view, other] = [figureAt({ query: 2 }), figureAt({ query: 3 })];
   for (const { mark } of numbersOf(view)) {
     const whole = wholeCell(view, mark);
     assert.deepEqual(shownCell(view, whole), mark);

@@ -15,7 +15,7 @@ test("a stage says its title, its notice, its formula and the shapes of what it 
   assert.match(steps.canvas.ariaLabel, /^Stage The projection: query 12 “q2”, key 23 “k3”$/);
 });
 
-test("stages are gone along by their names, by the buttons and by keys, and the last of several is told a moment later", () => {
+test("names, buttons and keys move along the stages, and the last of several is sent a moment later", () => {
   const steps = made();
   const [back, forward] = [steps.find(".back"), steps.find(".forward")];
   const state = () => [stageOf(steps), current(steps), ...[back, forward].map((button) => button.getAttribute("aria-disabled"))];
@@ -99,7 +99,7 @@ test("another query looks where its own weight is largest, by a click or by keys
   assert.deepEqual(painted, Array.from({ length: N_KEYS }, (_, key) => valueOf("product", 3, key).toFixed(2).replace("-", "−")));
 });
 
-test("tokens before and behind those that are shown are asked for at once, where there are such", () => {
+test("tokens before and after the shown ones are requested at once, if there are any", () => {
   const steps = made();
   steps.findAll(".chip")[1].click();
   steps.find(".beyond.earlier").click();
@@ -141,7 +141,7 @@ test("a key is chosen by a click or by keys, as far as there are keys, and shows
   assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(3, key)));
 });
 
-test("the lens has the numbers of the stage, of the query and of the key that is looked at or pointed at", () => {
+test("the lens has the numbers of the stage, of the query and of the key that is selected or pointed at", () => {
   const steps = made({ at: { stage: "projection" } });
   const check = (name, row) => {
     const wanted = Array.from({ length: D_HEAD }, (_, column) => valueOf(name, row, column).toFixed(3).replace("-", "−"));
@@ -210,7 +210,7 @@ test("of a wide vector the numbers that are largest are shown, in their order, a
   SIZES.d_model = D_MODEL;
 });
 
-test("what lies under the pointer is said beside it, looked at, and chosen by a click", () => {
+test("the part under the pointer is described beside it, highlighted, and chosen by a click", () => {
   const steps = made();
   const tip = steps.find(".tip");
   const [x, y] = [steps.across("product"), steps.down(1)];
@@ -232,7 +232,7 @@ test("what lies under the pointer is said beside it, looked at, and chosen by a 
   assert.ok(tip.hidden);
 });
 
-test("what the page says anew is gone to, unless a person has gone on meanwhile", () => {
+test("a new selection of the page is shown, unless a person has moved meanwhile", () => {
   const steps = made({ revision: 4 });
   steps.update(data({ revision: 5, at: { stage: "z", query: 11, key: 20, cell: ["z", 11, 2] } }));
   assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [6, 1, 0]);
@@ -263,7 +263,7 @@ test("a marked number keeps to what there is, to the last row and column and not
   }
 });
 
-test("another theme paints the figure and the numbers anew", () => {
+test("another theme paints the figure and the numbers again", () => {
   const steps = made({ at: { stage: "projection", key: 22 } });
   const look = () => [...steps.numbers("q").map(({ style }) => style.background), ...steps.texts().map(({ color }) => color)].join();
   const light = look();

@@ -13,55 +13,55 @@ const data = (more = {}) => ({
   formula: ["mrow", [["msub", [["mi", "q"], ["mn", "1"]]], ["mo", "="], ["mtext", "x"]]],
   ...{ constants: [], terms: [], factors: [{ symbol: "q", hue: "#1060c0" }, { symbol: "x", hue: "" }], ...more },
 });
-const made = (more) => shown(show, "steps_number", data(more));
+const numberOf = (more) => shown(show, "steps_number", data(more));
 /** A formula as the page is given it. */
 const treeOf = (node) => [node.localName, node.children.length ? [...node.children].map(treeOf) : node.textContent];
-const said = (component, selector) => component.findAll(selector).map(({ textContent }) => textContent);
+const texts = (component, selector) => component.findAll(selector).map(({ textContent }) => textContent);
 
 test("the number, its formula and its constants are written out", () => {
   const constants = [[["mi", "d"], 32], [["mi", "a"], 0.08838834764831845], [["mi", "m"], "-Infinity"], [["mi", "e"], 0.00001], [["mi", "n"], -2.5], [["mi", "t"], 1.23456789e-7]];
-  const number = made({ constants, note: "A note." });
-  assert.deepEqual([said(number, ".place"), said(number, ".value")], [["q, query 1, dimension 2"], ["= 0.12345679"]]);
+  const number = numberOf({ constants, note: "A note." });
+  assert.deepEqual([texts(number, ".place"), texts(number, ".value")], [["q, query 1, dimension 2"], ["= 0.12345679"]]);
   const [block, ...inline] = number.findAll("math");
   assert.deepEqual([block.getAttribute("display"), treeOf(block.firstChild)], ["block", data().formula]);
   assert.ok(inline.length === 6 && inline.every((math) => math.getAttribute("display") === "inline"));
-  assert.deepEqual(said(number, ".constant"), ["d = 32", "a = 0.088388348", "m = −∞", "e = 0.00001", "n = −2.5", "t = 1.234568e−7"]);
-  assert.deepEqual(said(number, ".note"), ["A note."]);
+  assert.deepEqual(texts(number, ".constant"), ["d = 32", "a = 0.088388348", "m = −∞", "e = 0.00001", "n = −2.5", "t = 1.234568e−7"]);
+  assert.deepEqual(texts(number, ".note"), ["A note."]);
   assert.deepEqual([number.findAll(".terms").length, number.findAll(".checks div").length], [0, 2]);
   number.update(data({ value: 1.5e-5, formula: ["script", "alert()"] }));
-  assert.deepEqual([said(number, ".value"), said(number, ".note"), number.findAll("script").length, said(number, ".formula")], [["= 1.500000e−5"], [], 0, [""]]);
+  assert.deepEqual([texts(number, ".value"), texts(number, ".note"), number.findAll("script").length, texts(number, ".formula")], [["= 1.500000e−5"], [], 0, [""]]);
 });
 
 test("up to sixteen terms stand in their order, with their factors and how large each is beside the largest", () => {
   const terms = [term(0, 0.5, 2), term(1, -4, 0.5), term(2, 0.0001, 3), term(3, 250, 0)];
-  const number = made({ terms: [...terms, ...Array.from({ length: 12 }, (_, i) => term(i + 4, 0.25, 1))] });
+  const number = numberOf({ terms: [...terms, ...Array.from({ length: 12 }, (_, i) => term(i + 4, 0.25, 1))] });
   assert.equal(number.findAll(".term").length, 16);
   assert.equal(number.find("button"), null);
-  assert.deepEqual(said(number, ".product").slice(0, 4), ["0.5000 · 2.0000", "−4.0000 · 0.5000", "1.0e−4 · 3.0000", "250.0 · 0.0000"]);
-  assert.deepEqual(said(number, ".sum").slice(0, 4), ["1.0000", "−2.0000", "3.0e−4", "0.0000"]);
+  assert.deepEqual(texts(number, ".product").slice(0, 4), ["0.5000 · 2.0000", "−4.0000 · 0.5000", "1.0e−4 · 3.0000", "250.0 · 0.0000"]);
+  assert.deepEqual(texts(number, ".sum").slice(0, 4), ["1.0000", "−2.0000", "3.0e−4", "0.0000"]);
   number.update(data({ terms: [term(0, 1.25, null, 3.5)], factors: [] }));
-  assert.deepEqual([said(number, ".product"), said(number, ".sum")], [["1.2500"], ["e^(S − max) = 3.5000"]]);
+  assert.deepEqual([texts(number, ".product"), texts(number, ".sum")], [["1.2500"], ["e^(S − max) = 3.5000"]]);
 });
 
-test("of more the largest are shown, and the rest when they are asked for, whose sum is said", () => {
+test("of more the largest are shown, and the rest on request, with their sum", () => {
   const terms = Array.from({ length: 17 }, (_, i) => term(i, (i % 2 ? -1 : 1) * (1 + ((7 * i) % 17)), 2));
-  const number = made({ terms });
+  const number = numberOf({ terms });
   const largest = terms.toSorted((one, other) => Math.abs(other.value) - Math.abs(one.value));
-  assert.deepEqual(said(number, ".label"), largest.slice(0, 12).map(({ label }) => label));
+  assert.deepEqual(texts(number, ".label"), largest.slice(0, 12).map(({ label }) => label));
   const rest = largest.slice(12).reduce((sum, { value }) => sum + value, 0);
   const more = number.find("button");
   assert.equal(more.textContent, `and 5 more, sum ${rest.toFixed(4).replace("-", "−")}`);
   more.click();
-  assert.deepEqual(said(number, ".label"), largest.map(({ label }) => label));
+  assert.deepEqual(texts(number, ".label"), largest.map(({ label }) => label));
   assert.equal(number.find("button"), null);
   assert.equal(number.root.getRootNode().activeElement, number.findAll(".term")[12]);
   number.update(data({ terms: terms.map((one, i) => (i % 8 ? term(i, 0, 2) : one)) }));
-  assert.deepEqual(said(number, ".label"), [terms[16], terms[8], terms[0]].toSorted((one, other) => Math.abs(other.value) - Math.abs(one.value)).map(({ label }) => label));
+  assert.deepEqual(texts(number, ".label"), [terms[16], terms[8], terms[0]].toSorted((one, other) => Math.abs(other.value) - Math.abs(one.value)).map(({ label }) => label));
   assert.equal(number.find("button").textContent, "and 14 more, sum 0.0000");
 });
 
 test("the model's number stands beside a recomputed one and torch's, each with its difference", () => {
-  const number = made({ torch: 0.123456788, torchName: "torch.nn" });
+  const number = numberOf({ torch: 0.123456788, torchName: "torch.nn" });
   const rows = () => number.findAll(".checks div").map((row) => [...row.children].map(({ textContent }) => textContent));
   assert.deepEqual(rows(), [["Model", "0.12345679", ""], ["Recomputed in float64", "0.12345679", "difference 1.0e−9"], ["torch.nn", "0.12345679", "difference 1.0e−9"]]);
   number.update(data({ value: "-Infinity", recomputed: "-Infinity", difference: 0, torch: "-Infinity" }));
@@ -69,7 +69,7 @@ test("the model's number stands beside a recomputed one and torch's, each with i
 });
 
 test("the answer to a click in the figure comes into sight, once and soon, and softly where that is wanted", () => {
-  const number = made();
+  const number = numberOf();
   const shows = [];
   number.root.scrollIntoView = ({ behavior }) => shows.push(behavior);
   const answer = (after) => (run(after), number.update(data()), run(16));

@@ -30,7 +30,7 @@ test("a stage is travelled to within its time and ends where it would have been 
   assert.equal(painted(steps), painted(end));
 });
 
-test("who goes on before they have arrived arrives there only, and what has left travels no more", () => {
+test("a move before the last one has arrived arrives only at its own stage, and a removed part travels no more", () => {
   const steps = made();
   press(steps.canvas, "ArrowRight");
   run(200);
@@ -60,8 +60,8 @@ test("each operation is named in front of what it makes", () => {
   const operations = (steps) => steps.texts().filter(({ font, y, align }) => font.startsWith("11px") && y > 30 && align === "center" && y < 200).map(({ text, x }) => ({ text, x }));
   for (const [stage, text, from, to] of [["product", "Σ", "q*k", "product"], ["softmax", "softmax", "attn_scores", "pattern"], ["output", "W_O", "concat", "attn_out"], ["add", "+", "attn_out", "resid_mid"], ["add_cross", "+", "cross_out", "resid_mid_cross"]]) {
     const steps = at(stage);
-    const found = operations(steps).find((one) => one.text === text);
-    assert.ok(found && found.x > steps.across(from) && found.x < steps.across(to), stage);
+    const operation = operations(steps).find((one) => one.text === text);
+    assert.ok(operation && operation.x > steps.across(from) && operation.x < steps.across(to), stage);
     steps.leave();
   }
 });

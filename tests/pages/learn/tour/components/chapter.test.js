@@ -11,11 +11,11 @@ function shown(storage, data, box = null) {
     getItem: (name) => storage[name] ?? null,
     setItem: (name, value) => (storage[name] = value),
   };
-  const told = [];
+  const messages = [];
   const page = { querySelector: (selector) => (selector === '[data-testid="stMain"]' ? box : null) };
   const parentElement = { getRootNode: () => ({ host: { ownerDocument: page } }) };
-  show({ data, parentElement, setTriggerValue: (...message) => told.push(message) })();
-  return told;
+  show({ data, parentElement, setTriggerValue: (...message) => messages.push(message) })();
+  return messages;
 }
 
 test("each chapter keeps its answers beside those of the others, and tells all of them until they are restored", () => {

@@ -1,4 +1,4 @@
-"""The figures of lessons: what they show is what the model held, and faults are told with their lines."""
+"""The figures of lessons: what they show is what the model held, and faults are reported with their lines."""
 
 import numpy as np
 import pytest

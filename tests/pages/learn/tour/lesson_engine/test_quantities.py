@@ -138,7 +138,7 @@ def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text
 
 
 def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
-    """What the reading measured by itself is the oracle; a mistake makes it another."""
+    """The loss that the reading measured is the oracle; a mistake changes it."""
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
     measured = -float(evidence.run_of("right").model_run.log_probs.mean())
     assert float(evidence.told("right.text_loss", 6)) == pytest.approx(measured, abs=1e-5)
