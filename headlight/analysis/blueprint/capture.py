@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headlight.analysis.blueprint.plan import STACKS
 from headlight.analysis.blueprint.shapes import PROBABILITIES
-from headlight.analysis.blueprint.stream import Stream, stream_of, stream_places
+from headlight.analysis.trace.residual_stream import Stream, stream_of, stream_places
 from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer

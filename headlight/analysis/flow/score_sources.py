@@ -15,9 +15,9 @@ from jaxtyping import Float
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from headlight.analysis.trace.traced_forward import captured
+from headlight.analysis.walkthrough.filling import Weights
 from headlight.analysis.walkthrough.outline import Outline
 from headlight.analysis.walkthrough.recomputing import distance_bias
-from headlight.analysis.walkthrough.weights import Weights
 from transformer_core.config import ModelConfig
 from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer

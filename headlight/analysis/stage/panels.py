@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from headlight.analysis.blueprint.plan import blueprint_of, is_normalized
-from headlight.analysis.blueprint.stream import stream_places
 from headlight.analysis.trace.attentions import ATTENTIONS, Attention
-from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
+from headlight.analysis.trace.residual_stream import embedding_sites, stream_places, sublayers
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 

@@ -1,9 +1,13 @@
-"""What writes into a stack's residual stream, and where that can be watched."""
+"""The residual stream of a stack: what writes into it, its hook points, and the norms of its vectors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from jaxtyping import Float
+
+from headlight.analysis.trace.attentions import ATTENTIONS
 from transformer_core.config import ModelConfig
 
 
@@ -40,3 +44,75 @@ def embedding_sites(config: ModelConfig, stack: str) -> Mapping[Literal["token",
 def has_added_positions(config: ModelConfig) -> bool:
     """Whether positions are vectors that are added to the embeddings."""
     return config.positions == "learned" or config.positions.startswith("sinusoidal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamPoint:
+    """A place in the stream, after a sub-layer or where the stream begins."""
+
+    name: str  # of the box that the vector comes out of, such as "decoder.0.cross_attn"; "decoder.embed" at first
+    sum: str  # the hook point of the stream there, as the sum stands
+    read: str  # the hook point of what the next one reads: in post-norm the normalized sum, in pre-norm the sum itself
+    added: str | None = None  # the hook point of what was added there; None at first
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """Every hook point that is needed."""
+        return (self.sum, self.read, *([self.added] if self.added else []))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stream:
+    """How long the vectors of one stack's stream are."""
+
+    names: tuple[str, ...]  # of the places; the first is where the stream begins
+    sums: Float[np.ndarray, "place pos"]  # length of the stream, as the sum stands
+    read: Float[np.ndarray, "place pos"]  # length of what the next sub-layer is given; in pre-norm the same
+    added: Float[np.ndarray, "sublayer pos"]  # length of what each sub-layer added; one fewer than places
+
+    @property
+    def shares(self) -> Float[np.ndarray, "sublayer pos"]:
+        """Length of what was added, as a part of the length of what it was added to."""
+        return self.added / np.maximum(self.read[:-1], np.finfo(np.float32).tiny)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+        return self.sums.nbytes + self.read.nbytes + self.added.nbytes
+
+
+def stream_places(config: ModelConfig, stack: str) -> list[StreamPoint]:
+    """Return the places of the stream of "encoder" or "decoder", in the order of the forward pass."""
+    first = f"{stack}.blocks.0.hook_resid_pre"
+    places = [StreamPoint(name=f"{stack}.embed", sum=first, read=first)]
+    for layer in range(ATTENTIONS[stack].n_layers(config)):
+        block = f"{stack}.blocks.{layer}"
+        for part in sublayers(config, stack):
+            total = f"{block}.{part.sum}"
+            read = f"{block}.{part.norm}.hook_normalized" if config.norm_position == "post" else total
+            places.append(
+                StreamPoint(name=f"{stack}.{layer}.{part.name}", sum=total, read=read, added=f"{block}.{part.adds}")
+            )
+    return places
+
+
+def stream_of(norms: Mapping[str, Float[np.ndarray, " pos"]], places: Sequence[StreamPoint]) -> Stream:
+    """Return a stack's stream.
+
+    Args:
+        norms: the length of each position's vector at every hook point of the places.
+        places: of the stack.
+
+    Raises:
+        NotFiniteError: a vector whose length is NaN or infinite.
+    """
+    from transformer_core.instrument.finite import not_finite_from  # it imports torch, which drawing does not need
+
+    for site in (site for place in places for site in place.sites if not np.isfinite(norms[site]).all()):
+        raise not_finite_from(site)
+    return Stream(
+        names=tuple(place.name for place in places),
+        sums=np.stack([norms[place.sum] for place in places]),
+        read=np.stack([norms[place.read] for place in places]),
+        added=np.stack([norms[place.added] for place in places if place.added]),
+    )

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 
 from headlight.analysis.walkthrough.filling import (
+    Weights,
     activated,
     added,
     dots,
@@ -20,7 +21,6 @@ from headlight.analysis.walkthrough.filling import (
 from headlight.analysis.walkthrough.outline import Origin, Outline
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
 from headlight.analysis.walkthrough.records import DESCRIPTIONS, Formula, Note, WalkInputs, pair_factors
-from headlight.analysis.walkthrough.weights import Weights
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
 
 Maker = Callable[[int, int], Formula]

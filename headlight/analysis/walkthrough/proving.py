@@ -1,15 +1,138 @@
-"""The proof of a walk: how far its numbers are from two other computations, and whether that is near enough."""
+"""The proof of a walk: how far its numbers are from float64 and from torch, and whether that is close enough."""
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
 
-from headlight.analysis.walkthrough.records import PAIRS, Proof, pair_factors
+from headlight.analysis.walkthrough.filling import Weights
+from headlight.analysis.walkthrough.outline import Outline
+from headlight.analysis.walkthrough.records import PAIRS, Proof, TorchReason, pair_factors
 
-if TYPE_CHECKING:
-    from headlight.analysis.walkthrough.against_torch import TorchNumbers
+Bias = Float[np.ndarray, "head query key"] | None
+
+MODULE = "torch.nn.MultiheadAttention"
+FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TorchNumbers:
+    """What torch makes of the same inputs."""
+
+    function: str  # MODULE or FUNCTION
+    reason: TorchReason | None  # why it is not MODULE, or why there are no values
+    values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity; NaN where a query may look at nothing
+
+
+def torch_numbers(
+    outline: Outline,
+    weights: Weights,
+    values: Mapping[str, Float[np.ndarray, "_ _"]],
+    bias: Bias,
+    *,
+    is_intervened: bool = False,
+) -> TorchNumbers:
+    """Return pattern, z and what comes of them, in float32, as torch computes them.
+
+    `MultiheadAttention` starts from what the model's attention read. Where it has not what the model has, the kernel
+    `scaled_dot_product_attention` starts from the model's queries, keys and values, and gives pattern and z alone.
+
+    Args:
+        outline: of the head.
+        weights: of its block.
+        values: the model's numbers, by quantity.
+        bias: what the distance adds to the scores of all heads, in float64; None: nothing.
+        is_intervened: an intervention acts inside of the attention: torch's gives nothing to compare with.
+    """
+    if is_intervened:
+        return TorchNumbers(function=MODULE, reason="intervention", values={})
+    reason = _why_not(outline)
+    sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
+    with torch.inference_mode():
+        numbers = _by_module(outline, weights, values, bias) if reason is None else _by_kernel(outline, values)
+    arrays = {name: tensor.numpy().copy() for name, tensor in numbers.items()}
+    for array in arrays.values():
+        array[sees_nothing] = np.nan
+    return TorchNumbers(function=MODULE if reason is None else FUNCTION, reason=reason, values=arrays)
+
+
+def _why_not(outline: Outline) -> TorchReason | None:
+    """Return one of the features of the model's attention that torch's lacks."""
+    config = outline.config
+    if outline.is_rotated:
+        return "rotary"
+    if config.qk_norm:
+        return "norm"
+    return "width" if config.d_head * config.n_heads != config.d_model else None
+
+
+def _by_module(
+    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
+) -> dict[str, Tensor]:
+    """Return pattern, z, concat and attn_out."""
+    config, module = outline.config, outline.module
+    group = config.n_heads // config.n_kv_heads
+    d_head, d_model = config.d_head, config.d_model
+    stretch = 1.0 if config.scale_scores else math.sqrt(d_head)  # torch always divides
+
+    def of_all_heads(name: str, parameter: np.ndarray) -> Tensor:
+        each = _tensor(parameter).unflatten(0, (-1, d_head))
+        repeated = each if name == "q" else each.repeat_interleave(group, dim=0)  # what a group of heads shares
+        return repeated.flatten(0, 1) * (stretch if name == "q" else 1.0)
+
+    def bias_of(name: str) -> Tensor:
+        bias = weights.bias(f"{module}.{name}")
+        return torch.zeros(d_model) if bias is None else of_all_heads(name, bias)
+
+    attention = nn.MultiheadAttention(d_model, config.n_heads, batch_first=True).eval()
+    projections = ("q", "k", "v")
+    matrices = [of_all_heads(name, weights[f"{module}.{name}.weight"]) for name in projections]
+    attention.in_proj_weight.copy_(torch.cat(matrices))
+    attention.in_proj_bias.copy_(torch.cat([bias_of(name) for name in projections]))
+
+    read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
+    looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
+    added = _added(outline, values, bias)
+
+    def run(weight: Tensor, bias: Float[np.ndarray, " d_model"] | None) -> tuple[Tensor, Tensor]:
+        attention.out_proj.weight.copy_(weight)
+        attention.out_proj.bias.copy_(torch.zeros(d_model) if bias is None else _tensor(bias))
+        out, pattern = attention(read, looked_at, looked_at, attn_mask=added, average_attn_weights=False)
+        return out[0], pattern[0]
+
+    concat, pattern = run(torch.eye(d_model), None)
+    out, _ = run(_tensor(weights[f"{module}.out.weight"]), weights.bias(f"{module}.out"))
+    z = concat.unflatten(-1, (config.n_heads, d_head))[:, outline.head]
+    return {"pattern": pattern[outline.head], "z": z, "concat": concat, "attn_out": out}
+
+
+def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]]) -> dict[str, Tensor]:
+    """Return pattern and z; the pattern is what comes out where each value is its own unit vector."""
+    q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
+    added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
+    scale = None if outline.config.scale_scores else 1.0
+    units = torch.eye(k.shape[2])[None, None]
+    z, pattern = (F.scaled_dot_product_attention(q, k, x, attn_mask=added, scale=scale)[0, 0] for x in (v, units))
+    return {"pattern": pattern, "z": z}
+
+
+def _added(
+    outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
+) -> Float[Tensor, "head query key"]:
+    """Return the bias of each head's scores: by the distance, and -inf where the mask forbids."""
+    mask = values["mask"].astype(bool)
+    added = np.zeros((outline.config.n_heads, *mask.shape)) if bias is None else bias
+    return _tensor(np.where(mask, added, -np.inf))
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+
 
 Matrices = Mapping[str, Float[np.ndarray, "_ _"]]
 
@@ -18,13 +141,13 @@ Matrices = Mapping[str, Float[np.ndarray, "_ _"]]
 TOLERANCES: Mapping[str, float] = {"float64": 2e-5, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1.6e-1}
 
 
-def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtype: str, device: str) -> Proof:
+def prove(values: Matrices, recomputed: Matrices, by_torch: TorchNumbers, *, dtype: str, device: str) -> Proof:
     """Return how far each of the model's numbers is from the recomputed one, and from torch's.
 
     Args:
         values: the model's, by quantity.
         recomputed: in float64, of the same quantities.
-        torch: of some of them.
+        by_torch: torch's, of some of them.
         dtype: that the model computes in.
         device: where it did.
     """
@@ -39,7 +162,7 @@ def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtyp
         errors[name] = max(largest_error(mine, exact) for mine, exact in rows)
     torch_errors = {
         name: largest_error(values[name], np.where(np.isnan(other), values[name], other).astype(np.float64))
-        for name, other in torch.values.items()
+        for name, other in by_torch.values.items()
     }
     sizes = {name: 1 + _size(mine) for name, mine in recomputed.items()}
     sizes |= {
@@ -57,9 +180,9 @@ def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtyp
         worst=worst,
         share_of_tolerance=shares[worst],
         tolerance=tolerance,
-        torch_function=torch.function,
+        torch_function=by_torch.function,
         torch_errors=torch_errors,
-        torch_reason=torch.reason,
+        torch_reason=by_torch.reason,
         torch_worst=torch_worst,
         torch_share_of_tolerance=torch_shares.get(torch_worst, 0.0),
         dtype=dtype,

@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float
 
 from headlight.analysis.trace.attentions import sides_of
 from headlight.analysis.trace.traced_forward import captured
-from headlight.analysis.walkthrough.against_torch import TorchNumbers, torch_numbers
+from headlight.analysis.walkthrough.filling import Weights
 from headlight.analysis.walkthrough.numbers import Formulas
 from headlight.analysis.walkthrough.outline import Outline
-from headlight.analysis.walkthrough.proving import prove
+from headlight.analysis.walkthrough.proving import TorchNumbers, prove, torch_numbers
 from headlight.analysis.walkthrough.recomputing import (
     Recomputed,
     attention_of,
@@ -32,7 +32,6 @@ from headlight.analysis.walkthrough.records import (
     pair_factors,
 )
 from headlight.analysis.walkthrough.stages import stages_of
-from headlight.analysis.walkthrough.weights import Weights
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError, mark
 from transformer_core.model.transformer import Transformer

@@ -21,8 +21,8 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     import numpy as np
 
-    from headlight.analysis.blueprint.stream import Stream
     from headlight.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.residual_stream import Stream
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
 KIND = mark("captured activations")

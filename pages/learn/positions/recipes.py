@@ -68,9 +68,9 @@ def by_distance(of: Expression) -> Expression:
 
 def shift(data: PositionsData) -> Expression:
     """Return the matrix that takes every position k places on, and what it leaves."""
-    from headlight.analysis.positions import shift
+    from headlight.analysis.positions import products
 
-    return named("found", call(shift.shift, data.table_recipe, data.shift))
+    return named("found", call(products.shift, data.table_recipe, data.shift))
 
 
 def dials(data: PositionsData) -> Expression:

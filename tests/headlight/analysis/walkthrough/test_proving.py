@@ -1,4 +1,4 @@
-"""The proof finds what is wrong, and only that."""
+"""The proof detects wrong numbers only, against float64 and against torch's own attention, or the reason why not."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.records import Ablation, Component, ComponentKind, Stack
-from headlight.analysis.walkthrough.proving import largest_error
+from headlight.analysis.walkthrough.proving import FUNCTION, MODULE, largest_error
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, places, walked
 from transformer_core.errors import ConfigError
@@ -114,3 +114,40 @@ def test_torch_finds_what_float64_finds_too():
 )
 def test_the_distance_of_infinities_and_of_what_is_no_number(mine: float, other: float, error: float):
     assert largest_error(np.array([0.0, mine]), np.array([0.0, other])) == error
+
+
+@pytest.mark.parametrize(
+    ("kind", "attention", "because"),
+    [
+        ("the paper's", "cross", None),
+        ("not scaled", "decoder", None),
+        ("alibi", "encoder", None),
+        ("decoder, buckets", "decoder", None),
+        ("rotary, groups", "cross", None),
+        ("rotary, groups", "decoder", "rotary"),
+        ("decoder, rotary", "decoder", "rotary"),
+        ("encoder, buckets, groups", "encoder", "norm"),
+        ("q/k norm with bias", "cross", "norm"),
+        ("buckets", "encoder", "width"),
+    ],
+)
+def test_which_function_is_asked(kind: str, attention: str, because: str | None):
+    there = walked(kind, attention, 1)
+    proof, seen = there.proof(), there._torch
+    assert proof.torch_function == (MODULE if because is None else FUNCTION)
+    assert proof.torch_reason == because
+    assert set(seen.values) == ({"pattern", "z", "concat", "attn_out"} if because is None else {"pattern", "z"})
+    sees_something = there.quantities["mask"].values.any(axis=1)
+    for name, values in seen.values.items():
+        assert (np.isfinite(values).all(axis=1) == sees_something).all()
+        assert np.allclose(values[sees_something], there.quantities[name].values[sees_something], atol=2e-5)
+        assert there.number(name, 1, 0).mha == float(values[1, 0])
+    assert there.number("q", 1, 0).mha is None
+
+
+def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
+    there = walk(model_of("the paper's"), ((0, 0, 0), (1, 5)), attention="cross", layer=1, head=0)
+    assert not there.quantities["pattern"].values.any()
+    assert there.number("z", 0, 0).mha is None
+    assert there.number("pattern", 0, 0).formula == "0"
+    assert there.proof().holds
