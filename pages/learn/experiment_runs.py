@@ -21,7 +21,7 @@ from headlight.experiments.experiment import (
     ExperimentKind,
     ExperimentRequest,
 )
-from pages.shared import owners, runs
+from pages.shared import owners, run_commands, runs
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import records_of
 from pages.shared.view.fields import Field
@@ -116,7 +116,7 @@ def start(request: ExperimentRequest) -> None:
             "{n} experiments are already queued on this machine; wait until one has finished", n=MOST_WAITING
         )
     _forget_oldest()
-    name = runs.first_free(folder(), f"{request.kind}-{time.strftime('%Y%m%d-%H%M%S')}")
+    name = run_commands.first_free(folder(), f"{request.kind}-{time.strftime('%Y%m%d-%H%M%S')}")
     path = folder() / name
     owners.claim(path)
     waits = bool(at_work()) or not n_free(LINE, AT_ONCE)
@@ -202,5 +202,5 @@ def _forget_oldest() -> None:
     for experiment in ended[: max(0, len(ended) - MOST_KEPT + 1)]:
         with suppress(OSError, HeadlightError):
             runs.launcher().forget(experiment.path)
-            runs.remove(experiment.path)
+            run_commands.remove(experiment.path)
             forget_log(folder() / ".logs" / f"{experiment.name}.log")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import cache, readings, run_models, runs
+from pages.shared import cache, readings, run_commands, run_models, runs
 from pages.shared.runs import Run
 from pages.shared.sources import Source
 from transformer_core.errors import mark
@@ -29,7 +29,7 @@ def newest_step(run: Run) -> int | None:
         HeadlightError: the run's folder is damaged, or cannot be written.
     """
     if run.state in ("running", "paused"):
-        runs.ask(run, "look")
+        run_commands.ask(run, "look")
     saved = runs.directory(run).progress()
     steps = [film(run).step_now(), *film(run).snapshots()[-1:], None if saved is None else saved.step]
     known = [step for step in steps if step is not None]

@@ -1,4 +1,4 @@
-"""The trainings of this machine: which there are, their states, and the commands to them.
+"""The trainings of this machine: which there are, their states and their records.
 
 A training is a separate process. The app starts it, and after that reads its folder and leaves commands there; so a
 reloaded page, a second tab or an app that was started again finds every run unchanged.
@@ -6,9 +6,7 @@ reloaded page, a second tab or an app that was started again finds every run unc
 
 import math
 import os
-import re
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,22 +15,17 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.shared import cache, models, owners
-from transformer_core.checkpoints.folder import write_json
 from transformer_core.config import ModelConfig
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError, mark
 from transformer_core.language import say
-from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run.launch import Launcher, Started
-from transformer_core.training.run.queue import QUEUED, n_at_once, n_free
+from transformer_core.training.run.queue import QUEUED
 
 if TYPE_CHECKING:
     from transformer_core.training.run.directory import RunDirectory
     from transformer_core.training.run.status import RunStatus
 
-_MAX_NAME = 40  # characters
-MOST_WAITING = 8  # trainings in all, beside those that the machine trains side by side
-MOST_OF_A_VISITOR = 5  # trainings of one visitor, at work or waiting
 _DAMAGED = mark("{path} is damaged; delete the training, or restore that file")
 _VISIT = ".last-visit"  # file of when the Train page was drawn last, with the names of the runs that were at work then
 STATES = {  # in words, and the color of the badge
@@ -147,75 +140,6 @@ def _is_request(values: Mapping[str, Any] | None) -> bool:
     )
 
 
-def free_name(wanted: str) -> str:
-    """Return a name for a new run, like the wanted one, that no other run has."""
-    plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "run"
-    return first_free(folder(), plain)
-
-
-def first_free(place: Path, plain: str) -> str:
-    """Return a name, with a number if need be, that no folder there has, and none that was started."""
-    taken = {path.name for path in place.glob("*")} | {started.run.name for started in launcher().started()}
-    return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
-
-
-def start(name: str, arguments: Sequence[str]) -> None:
-    """Start a new training, or continue with one.
-
-    Args:
-        name: of the run.
-        arguments: of `train`, without the run's folder.
-
-    Raises:
-        RunError: it cannot be started.
-    """
-    path = folder() / name
-    at_work = [run for run in available().values() if run.is_at_work]
-    if len(at_work) >= n_at_once() + MOST_WAITING:
-        raise RunError(
-            "{n} trainings are already running or queued on this machine; wait until one has finished, or stop one",
-            n=len(at_work),
-        )
-    if 1 + sum(_by(run.path) == owners.visitor() for run in at_work) > MOST_OF_A_VISITOR:
-        raise RunError(
-            "{n} trainings that you started are already running or queued; wait until one has finished, or stop one",
-            n=MOST_OF_A_VISITOR,
-        )
-    if path.exists():
-        owners.check_is_mine(path, RunError)
-    owners.claim(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        write_json(path / QUEUED, {"arguments": [*arguments], "by": owners.visitor()})
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written ({error}); choose another folder", path=path, error=reason(error)
-        ) from error
-    starting = sum(run.state == "starting" for run in at_work)  # they have not taken their places yet
-    launcher().start(path, ["train", "--run", str(path), "--queue", *arguments], waits=n_free() <= starting)
-
-
-def resume(run: Run) -> None:
-    """Go on with a run from its last save, on the device that it began on.
-
-    Raises:
-        RunError: it cannot be started, or the text that it is trained on is gone.
-    """
-    if run.request is None:
-        start(run.name, run.arguments)
-        return
-    from headlight.programs.corpus import PREFIX
-    from headlight.programs.examples import EXAMPLES
-    from transformer_core.corpora import BETWEEN, CORPORA
-
-    corpus = str((run.request or {}).get("corpus", ""))
-    place = corpus.removeprefix(PREFIX)
-    is_made_here = corpus in CORPORA or (place != corpus and place in EXAMPLES)
-    if not is_made_here and not all((models.ROOT / part).exists() for part in place.split(BETWEEN)):
-        raise RunError("its training text, {name}, no longer exists; upload it again to resume", name=Path(corpus).name)
-    start(run.name, ["--resume", "--device", "auto"])
-
-
 def ended_since_last_visit(runs: Mapping[str, Run]) -> list[str]:
     """Return the names of all runs that ended since the last call; none at the first call.
 
@@ -232,56 +156,6 @@ def ended_since_last_visit(runs: Mapping[str, Run]) -> list[str]:
     return [
         name for name, run in runs.items() if not run.is_at_work and (name in were_at_work or _last_word(run) > visited)
     ]
-
-
-def ask(run: Run, command: str, value: float = 1.0) -> None:
-    """Leave a command for a run; anybody may look.
-
-    Raises:
-        RunError: its folder cannot be written, or somebody else trains it on a shared server.
-    """
-    from transformer_core.training.run import commands
-
-    if command != "look":
-        owners.check_is_mine(run.path, RunError)
-    commands.ask(run.path, command, value)  # type: ignore[arg-type]  # one of the names
-
-
-def delete(run: Run) -> None:
-    """Delete a run that nobody works on.
-
-    Raises:
-        RunError: a process works on it, it cannot be deleted, or somebody else made it on a shared server.
-    """
-    owners.check_is_mine(run.path, RunError)
-    launcher().forget(run.path)
-    if not run.path.exists():
-        owners.forget(run.path)
-        return
-    now = find(run.name)
-    if now is not None and now.is_at_work:
-        raise RunError("{run} is training; stop it first", run=run.name)
-    try:
-        remove(run.path)
-    except OSError as error:
-        raise RunError(
-            "{run} cannot be deleted ({error}); check the permissions of its folder",
-            run=run.name,
-            error=reason(error),
-        ) from error
-
-
-def remove(path: Path) -> None:
-    """Delete a folder as a whole: nobody finds it half deleted.
-
-    Raises:
-        OSError: it cannot be deleted.
-    """
-    gone = path.with_name(f".{path.name}.deleted")
-    shutil.rmtree(gone, ignore_errors=True)
-    path.rename(gone)
-    owners.forget(path)
-    shutil.rmtree(gone)
 
 
 def directory(run: Run) -> "RunDirectory":
@@ -382,7 +256,7 @@ def _not_begun(place: Path) -> Run | None:
     """Return a run that was started and has not begun: it waits, or ended before it could; None where there is none."""
     from transformer_core.training.run.status import WorkDirectory
 
-    arguments = tuple(map(str, _started_with(place).get("arguments", ())))
+    arguments = tuple(map(str, started_with(place).get("arguments", ())))
     started = next((_starting(s) for s in launcher().started() if s.run == place), None)
     status = None
     with suppress(RunError):
@@ -395,17 +269,13 @@ def _not_begun(place: Path) -> Run | None:
     return Run(name=place.name, path=place, state=state, reason=status.reason, arguments=arguments)
 
 
-def _started_with(place: Path) -> Mapping[str, Any]:
+def started_with(place: Path) -> Mapping[str, Any]:
+    """Return the arguments of a run that waits or waited, and `by`: who started it, as `owners.visitor` names them."""
     from transformer_core.training.run.records import read_object
 
     with suppress(RunError):
         return read_object(place / QUEUED) or {}
     return {}
-
-
-def _by(place: Path) -> str:
-    """Return who started a run, as `owners.visitor` names them; "" where that is not known."""
-    return str(_started_with(place).get("by", ""))
 
 
 def _starting(started: Started) -> Run:

@@ -10,7 +10,7 @@ from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.language import Program
 from headlight.programs.training import STEPS, train_arguments
 from pages.learn.programs.data import ProgramsData
-from pages.shared import models, prose, run_models, runs, ticking
+from pages.shared import models, prose, run_commands, run_models, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
 from pages.train.train import keep
@@ -95,8 +95,8 @@ def _begin(program: Program) -> None:
     corpus = corpus_of(program)
     try:
         _write(corpus, program)
-        name = runs.free_name(f"program-{example_of(program) or corpus[-4:]}")
-        runs.start(name, train_arguments(corpus, program, steps=int(N_STEPS.value), seed=int(SEED.value)))
+        name = run_commands.free_name(f"program-{example_of(program) or corpus[-4:]}")
+        run_commands.start(name, train_arguments(corpus, program, steps=int(N_STEPS.value), seed=int(SEED.value)))
     except HeadlightError as error:
         NOTE.set(say("The training did not start: {reason}.", reason=error))
     else:
@@ -172,7 +172,7 @@ def accuracy_of(run: Run) -> float | None:
 
 def _stop(run: Run) -> None:
     try:
-        runs.ask(run, "stop")
+        run_commands.ask(run, "stop")
     except HeadlightError as error:
         NOTE.set(say("The training did not stop: {reason}.", reason=error))
 

@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 
 from pages.models import model_store
-from pages.shared import models, owners, runs
+from pages.shared import models, owners, run_commands, runs
 from pages.shared.runs import Run
 from pages.train.train import own_texts
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, RunError
@@ -45,9 +45,9 @@ def test_what_one_visitor_made_another_can_neither_change_nor_delete(arrive):
     assert not own_texts.available()
     for act, kind in (
         (lambda: model_store.delete("mine"), CheckpointError),
-        (lambda: runs.ask(run, "stop"), RunError),
-        (lambda: runs.delete(run), RunError),
-        (lambda: runs.start("run", []), RunError),
+        (lambda: run_commands.ask(run, "stop"), RunError),
+        (lambda: run_commands.delete(run), RunError),
+        (lambda: run_commands.start("run", []), RunError),
         (lambda: own_texts.delete(text), RunError),
         (lambda: model_store.bring_in("/etc", on_progress=lambda *_: None), CheckpointError),
     ):
@@ -55,7 +55,7 @@ def test_what_one_visitor_made_another_can_neither_change_nor_delete(arrive):
             act()
     arrive("first")
     model_store.delete("mine")
-    runs.delete(run)
+    run_commands.delete(run)
     own_texts.delete(text)
     assert not model.exists() and not run.path.exists() and not own_texts.available()
     arrive("second")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pages.shared import runs
+from pages.shared import run_commands, runs
 from pages.shared.runs import Run
 from tests.pages.train.small_films import save_run
 from transformer_core.errors import RunError
@@ -110,7 +110,7 @@ def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path):
         (folder / taken).mkdir()
     names = {"A  text, of mine.TXT": "a-text-of-mine.txt", "../..": "run", "é": "run", "-.x.-": "x"}
     names |= {"ONE": "one-2", "two": "two-3", "n" * 39 + ".tsv": "n" * 39}
-    assert {wanted: runs.free_name(wanted) for wanted in names} == names
+    assert {wanted: run_commands.free_name(wanted) for wanted in names} == names
 
 
 def test_trainings_that_wait_are_limited_and_import_nothing_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -124,25 +124,27 @@ def test_trainings_that_wait_are_limited_and_import_nothing_first(folder: Path, 
     monkeypatch.setattr(runs.launcher(), "start", start)
     monkeypatch.setenv("HEADLIGHT_CACHE", str(folder / ".cache"))
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
-    monkeypatch.setattr(runs.owners, "visitor", lambda: visitor)
+    monkeypatch.setattr(run_commands.owners, "visitor", lambda: visitor)
     place = take_place()
     assert place is not None
     refused = []
     for i in range(12):
         visitor = "ab"[i // 6]
         try:
-            runs.start(f"run-{i}", ["--steps", str(i)])
+            run_commands.start(f"run-{i}", ["--steps", str(i)])
         except RunError as error:
             refused.append(str(error))
-    assert sum(run.is_at_work for run in runs.available().values()) == 9 == 1 + runs.MOST_WAITING
-    assert [error.split(" that you started")[0] for error in refused[:1]] == [f"{runs.MOST_OF_A_VISITOR} trainings"]
+    assert sum(run.is_at_work for run in runs.available().values()) == 9 == 1 + run_commands.MOST_WAITING
+    assert [error.split(" that you started")[0] for error in refused[:1]] == [
+        f"{run_commands.MOST_OF_A_VISITOR} trainings"
+    ]
     assert len(refused) == 3
     assert waited == [True] * 9
     stands(folder / "run-3", "stopped", 0)
     run = run_of("run-3")
     assert (run.state, run.request, run.arguments) == ("stopped", None, ("--steps", "3"))
     place.release()
-    runs.resume(run)
+    run_commands.resume(run)
     assert waited[-1] is False
     assert run_of("run-3").state == "queued"
 
@@ -166,13 +168,13 @@ def test_a_run_is_deleted_as_a_whole_unless_a_process_works_on_it(folder: Path):
     for state in ("queued", "running", "paused"):
         stands(folder / "one", state, 3)
         with pytest.raises(RunError, match="one is training; stop it first"):
-            runs.delete(run_of("one"))
+            run_commands.delete(run_of("one"))
     stands(folder / "one", "stopped", 3)
     (folder / ".one.deleted").mkdir()  # of a deletion that was interrupted
     run = run_of("one")
-    runs.delete(run)
+    run_commands.delete(run)
     assert [path.name for path in folder.iterdir()] == ["two"]
-    runs.delete(run)  # which is gone
+    run_commands.delete(run)  # which is gone
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "null", '{"training": {"steps": "many"}, "model": {}}', "{", None])
@@ -187,5 +189,5 @@ def test_a_run_whose_request_is_damaged_has_failed_and_can_be_deleted(folder: Pa
     run = run_of("one")
     assert (run.state, run.n_steps, run.architecture, run.is_at_work) == ("failed", 0, "", False)
     assert str(run.reason)
-    runs.delete(run)
+    run_commands.delete(run)
     assert not (folder / "one").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.shared import runs
+from pages.shared import run_commands, runs
 from pages.shared.runs import Run
 from pages.train.film import seeds
 from tests.pages.conftest import figures_of, overview_of, url_of, values_of, words_of
@@ -74,7 +74,7 @@ def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Pa
         actual.append((name, arguments))
         save_run(place / name, seed=5)
 
-    monkeypatch.setattr(runs, "start", start)
+    monkeypatch.setattr(run_commands, "start", start)
     save_run(place / "again", seed=4)
     app = open_film(run="pairs", other="again")
     app.button(key="film-sibling").click().run()

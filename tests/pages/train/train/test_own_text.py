@@ -82,7 +82,7 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     assert chosen(app) == "pairs.csv"
     assert "Skipped lines that are not pairs: 10." in words_of(app)
     actual: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([*arguments]))
+    monkeypatch.setattr(run_commands, "start", lambda name, arguments: actual.append([*arguments]))
     app.button(key="start-training").click().run()
     assert "skip_bad_lines=true" in actual[0]
 
@@ -98,7 +98,7 @@ def test_columns_are_chosen_and_a_header_is_not(
     analyse(app.run())
     assert "29 pairs" in words_of(app)  # one is held out
     actual: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([*arguments]))
+    monkeypatch.setattr(run_commands, "start", lambda name, arguments: actual.append([*arguments]))
     app.button(key="start-training").click().run()
     assert {"source_column=name", "target_column=title"} <= {*actual[0]} and "header=no" not in actual[0]
     analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own').value}").uncheck().run())

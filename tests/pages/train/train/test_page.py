@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from pages.models import model_store
-from pages.shared import models, prose, run_readings, runs
+from pages.shared import models, prose, run_commands, run_readings
 from tests.pages.conftest import labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
@@ -72,7 +72,7 @@ def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
     actual: list[list[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: actual.append([name, *arguments]))
+    monkeypatch.setattr(run_commands, "start", lambda name, arguments: actual.append([name, *arguments]))
     app = open_train()
     assert all(text in words_of(app) for text in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
     samples = app.dataframe[0].value
