@@ -139,7 +139,6 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
 
 
 def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
-    """Return a box as the component reads it."""
     hue = _HUES.get(box.kind, "normalization")
     if box.kind == "attention":
         hue = "cross-attention" if box.part == "cross_attn" else "self-attention"
@@ -181,5 +180,4 @@ def _starred(box: Box) -> str:
 
 
 def _short(text: str) -> str:
-    """Return the beginning of a text."""
     return text if len(text) <= _TEXT else text[: _TEXT - 1].rstrip() + "…"
