@@ -94,7 +94,7 @@ def text_of(app: AppTest) -> str:
 
 @pytest.mark.parametrize("number", range(len(VIEWS)), ids=lambda n: "-".join((VIEWS[n][0], *VIEWS[n][1].values())))
 def test_each_view_shows_them(open_app: OpenApp, number: int):
-    """Without a last layer attention is shown, and it is said that nothing is predicted."""
+    """Without a last layer attention is shown, with a note that nothing is predicted."""
     page, parameters = VIEWS[number]
     app = open_app(page, model="bare", **parameters)
     assert not [*app.exception, *app.error, *app.warning]

@@ -194,7 +194,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
             counted = f"{counted} {moved}"
         return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
     rows = [
-        OutputRow(place=place, word=word, before=before, now=now, said=message, says=says)
+        OutputRow(place=place, word=word, before=before, now=now, previous=message, says=says)
         for place, word, before, now, message, says in zip(
             text.judged,
             text.expected_labels,
@@ -223,7 +223,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
             before=_share(outcome.before.mean_probability),
         )
     if not is_seen:
-        rows = [replace(row, now=None, says=row.said) for row in rows]
+        rows = [replace(row, now=None, says=row.previous) for row in rows]
         counted = say(
             "In one forward pass, the mean token probability with the model’s own masks is {before} (geometric).",
             before=_share(outcome.before.mean_probability),

@@ -1,4 +1,4 @@
-"""Predictions: what is asked and what may be seen, what is correct, how they score, and what a browser kept of them."""
+"""Predictions: the questions and what may be seen, what is correct, how they score, and what a browser kept of them."""
 
 import math
 from collections.abc import Iterator
@@ -187,7 +187,7 @@ def test_an_edit_is_asked_about_and_its_effect_waits_for_the_answer(bare: Bare):
     assert bare.widgets[OUTPUT].names[1] == "“chat”, now 0.80" and len(bare.widgets[OUTPUT].names) == 5
     assert not press(bare, "predict-check") and box.INCOMPLETE in bare.words
     choose(bare, OUTPUT, 1)
-    assert not press(bare, "predict-check"), "without a probability it is no whole prediction"
+    assert not press(bare, "predict-check"), "without a probability a prediction is incomplete"
     choose(bare, CONFIDENCE, 85)
     bare.session[PROBABILITY] = 0.25  # still being typed when the button is pressed
     assert press(bare, "predict-check")
@@ -204,7 +204,7 @@ def test_none_needs_no_probability_and_what_is_skipped_does_not_count(bare: Bare
     answers._GIVEN.set({FALLS.name: Prediction(**GOOD | {"guess": 4})})  # an output that the edit lacks
     assert not box.ask(FALLS)
     assert press(bare, "predict-skip") and box.SKIPPED in bare.words and not answers.predictions()
-    assert not box.ask(edit(of="y")) and bare.session[OUTPUT] is None, "each edit is asked about anew"
+    assert not box.ask(edit(of="y")) and bare.session[OUTPUT] is None, "each edit has its own question"
     bare.buttons["predict-check"]["on_click"](FALLS)  # a click that comes late
     assert answers.given() == {FALLS.name: None}
 

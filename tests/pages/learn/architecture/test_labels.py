@@ -1,4 +1,4 @@
-"""What stands on a block of the drawing, where a block is, and how its parameters and masks are said."""
+"""Labels of the blocks of the drawing: their places, parameters and masks."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ALONE: dict[str, Any] = PAIR | {"architecture": "decoder_only", "n_encoder_layer
 
 
 def said(settings: dict[str, Any], name: str) -> dict[str, str]:
-    """What is said of a block where the source has 5 tokens and the target 7; `name` may be that of a kind of block."""
+    """Return the label of a block where the source has 5 tokens and the target 7; `name` may be a kind of block."""
     config = ModelConfig(**settings)
     boxes = blueprint_of(config).boxes
     box = boxes.get(name) or next(box for box in boxes.values() if box.kind == name)

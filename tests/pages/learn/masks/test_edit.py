@@ -69,7 +69,7 @@ def test_each_row_of_the_output_has_its_target_and_both_probabilities(bare: Bare
     data = look("en-fr", text=TEXT, attention="decoder", preset="none")
     outcome, outputs = data.outcome, edit._outputs(data, data.outcome)
     before, now = outcome.before, outcome.now
-    assert [(row.place, row.word, row.before, row.now, row.said, row.says) for row in outputs.rows] == [
+    assert [(row.place, row.word, row.before, row.now, row.previous, row.says) for row in outputs.rows] == [
         *zip(
             data.text.judged,
             data.text.expected_labels,
@@ -108,7 +108,7 @@ def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, attention="cross", preset="flipped")
     hidden, shown = (edit._outputs(data, data.outcome, is_seen=is_seen) for is_seen in (False, True))
     assert [(row.word, row.before) for row in hidden.rows] == [(row.word, row.before) for row in shown.rows]
-    assert all(row.now is None and row.says == row.said for row in hidden.rows)
+    assert all(row.now is None and row.says == row.previous for row in hidden.rows)
     assert [*hidden.words] == [*shown.words][:1] and len(shown.words) == 2
     assert "these" not in hidden.counted and "change" not in hidden.counted and edit.GEOMETRIC in hidden.counted
 

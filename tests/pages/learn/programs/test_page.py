@@ -29,7 +29,7 @@ def opened(open_app: OpenApp, **parameters: str) -> AppTest:
 
 
 def table(app: AppTest) -> dict[str, Any]:
-    """What the table of lines is told."""
+    """Return the payload of the table of lines."""
     return dict(json.loads(component(app, "listing").json))
 
 

@@ -66,7 +66,7 @@ OTHERS = (  # each differs from it in one field
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     few_inputs(monkeypatch)
     return here(tmp_path, monkeypatch)
 
@@ -77,39 +77,39 @@ def click(bare: Bare, key: str) -> None:
     button["on_click"](*button["args"])
 
 
-def test_an_example_is_trained_under_its_name(bare: Bare, asked: list[list[str]]):
+def test_an_example_is_trained_under_its_name(bare: Bare, commands: list[list[str]]):
     training.show(SHOWN)
     assert "about 25 seconds on two cores" in bare.words
     bare.session["programs-training-seed"] = 3
     bare.session["programs-training-steps"] = 500
     click(bare, "programs-train")
-    ((name, command, *words),) = asked
+    ((name, command, *words),) = commands
     assert (name, command) == ("program-shift", "train")
     expected = train_arguments("program:shift", SHOWN.program, steps=500, seed=3)
     assert words[-len(expected) :] == expected
 
 
-def test_a_program_of_ones_own_is_written_where_its_training_finds_it(bare: Bare, asked: list[list[str]]):
+def test_a_program_of_ones_own_is_written_where_its_training_finds_it(bare: Bare, commands: list[list[str]]):
     training.show(Shown.of(OWN, "a b"))
     click(bare, "programs-train")
-    ((_, *words),) = asked
+    ((_, *words),) = commands
     corpus = load_corpus(words[words.index("--corpus") + 1])
     assert corpus.name == training.corpus_of(OWN)
     assert {item.text: item.labels for item in corpus.train}.get("b b", ("a", "a")) == ("a", "a")
     assert len({corpus.name, *map(training.corpus_of, OTHERS)}) == 1 + len(OTHERS)
 
 
-def test_a_training_that_cannot_start_is_explained(bare: Bare, asked: list[list[str]], tmp_path: Path):
+def test_a_training_that_cannot_start_is_explained(bare: Bare, commands: list[list[str]], tmp_path: Path):
     (tmp_path / "runs").write_text("in the way")
     training.show(Shown.of(OWN, "a b"))
     click(bare, "programs-train")
-    assert not asked
+    assert not commands
     training.show(Shown.of(OWN, "a b"))
     assert "The training did not start: the program cannot be written to" in bare.words
 
 
 def test_a_finished_training_says_how_good_its_model_is_and_offers_to_save_it(
-    bare: Bare, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    bare: Bare, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ):
     offered: list[tuple[str, int]] = []
     monkeypatch.setattr(keep, "offer", lambda run, step: offered.append((run.name, step)))

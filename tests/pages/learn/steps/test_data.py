@@ -24,7 +24,7 @@ LONG = " ".join(["The cat sees the dog"] * 9)  # 45 tokens, 46 with <bos>
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, ModelCard]:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, ModelCard]:
     """An encoder-decoder and a decoder whose heads look here and there: their queries are enlarged."""
     folder = tmp_path_factory.mktemp("checkpoints")
     kinds: dict[str, dict[str, Any]] = {"pair": {"n_encoder_layers": 1, "n_decoder_layers": 1}}
@@ -52,16 +52,18 @@ def pattern_of(data: StepsData) -> np.ndarray:
     return np.array(data.walk.quantities["pattern"].values)
 
 
-def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(look: Look, made: Mapping[str, ModelCard]):
+def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(
+    look: Look, trained: Mapping[str, ModelCard]
+):
     """All queries of a short target, and of the long source the keys around the selected one most."""
     address: dict[str, Any] = {"text": SOURCE, "target": TARGET, "attention": "cross", "layer": 0, "head": 1}
-    pattern = pattern_of(look(made["pair"], **address))
+    pattern = pattern_of(look(trained["pair"], **address))
     n_queries, n_keys = pattern.shape
     assert n_queries < 24 < n_keys
     strongest = pattern.argmax(axis=1)
     seen = set()
     for query in (int(strongest.argmin()), int(strongest.argmax())):
-        data = look(made["pair"], query=query, **address)
+        data = look(trained["pair"], query=query, **address)
         queries, keys = data.shown
         assert queries == range(n_queries)
         assert data.key == strongest[query] in keys and len(keys) == 24 and keys.stop <= n_keys
@@ -70,10 +72,10 @@ def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(look
 
 
 def test_the_shown_part_stays_within_the_text_and_says_what_weight_lies_elsewhere(
-    look: Look, bare: Bare, made: Mapping[str, ModelCard]
+    look: Look, bare: Bare, trained: Mapping[str, ModelCard]
 ):
     for query in (0, 18, 30, 45):
-        data = look(made["tales"], text=LONG, layer=1, head=3, query=query)
+        data = look(trained["tales"], text=LONG, layer=1, head=3, query=query)
         pattern = pattern_of(data)
         queries, keys = data.shown
         assert (
@@ -90,9 +92,9 @@ def test_the_shown_part_stays_within_the_text_and_says_what_weight_lies_elsewher
 
 @pytest.mark.parametrize(("name", "attention", "head"), [("pair", "encoder", 2), ("pair", "cross", 3)])
 def test_the_first_look_is_at_the_word_that_attends_most_to_another_word(
-    look: Look, made: Mapping[str, ModelCard], name: str, attention: str, head: int
+    look: Look, trained: Mapping[str, ModelCard], name: str, attention: str, head: int
 ):
-    data = look(made[name], text=EXAMPLES[1], target="Le chat.", attention=attention, layer=0, head=head)
+    data = look(trained[name], text=EXAMPLES[1], target="Le chat.", attention=attention, layer=0, head=head)
     pattern = pattern_of(data)
     for axis, labels in enumerate(data.labels):
         no_word = [place for place, label in enumerate(labels) if not label[:1].isalpha()]
@@ -103,11 +105,11 @@ def test_the_first_look_is_at_the_word_that_attends_most_to_another_word(
     assert data.query == pattern.max(axis=1).argmax()
 
 
-def test_the_first_look_is_at_no_word_that_the_model_wrote(look: Look, made: Mapping[str, ModelCard]):
+def test_the_first_look_is_at_no_word_that_the_model_wrote(look: Look, trained: Mapping[str, ModelCard]):
     """Here the first word that it wrote attends to another one more than all that it was given."""
     text = "the dog the cat"
-    data = look(made["tales"], text=text, attention="decoder", layer=0, head=0, continues=True)
-    n_given = len(tc.load(made["tales"].path)[1].encode_for(text, "decoder_only"))
+    data = look(trained["tales"], text=text, attention="decoder", layer=0, head=0, continues=True)
+    n_given = len(tc.load(trained["tales"].path)[1].encode_for(text, "decoder_only"))
     pattern = pattern_of(data)
     np.fill_diagonal(pattern, 0)
     most = pattern[:, 1:].max(axis=1)  # <bos> is no word
@@ -118,12 +120,12 @@ def test_the_first_look_is_at_no_word_that_the_model_wrote(look: Look, made: Map
 
 @pytest.mark.parametrize(("cell", "expected"), [("pattern.4.2", 2), ("k.3.5", 3), ("z.4.0", None)])
 def test_an_open_number_leads_to_its_query_and_its_key(
-    look: Look, made: Mapping[str, ModelCard], cell: str, expected: int | None
+    look: Look, trained: Mapping[str, ModelCard], cell: str, expected: int | None
 ):
     """The key is the column of a pattern and the row of K and V; a number of a query has none, so the strongest is."""
     matrix, row, column = cell.split(".")
     opened = MatrixCell(matrix, int(row), int(column))
-    data = look(made["pair"], text=EXAMPLES[1], attention="encoder", layer=0, head=1, cell=opened)
+    data = look(trained["pair"], text=EXAMPLES[1], attention="encoder", layer=0, head=1, cell=opened)
     if expected is None or matrix == "pattern":
         assert data.query == 4
     assert data.key == (pattern_of(data)[data.query].argmax() if expected is None else expected)

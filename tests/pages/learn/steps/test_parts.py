@@ -168,7 +168,7 @@ def test_the_terms_of_the_chosen_pair_add_up_to_its_score(bare: Bare, look: Look
     assert drawn.rows[0] == "source of the query,source of the key,score" and len(drawn.rows) == 1 + values.size
     n_rows, n_columns = values.shape
     assert float(drawn.rows[n_columns].rsplit(",", 1)[1]) == pytest.approx(float(values[0, -1]), rel=1e-4)
-    assert n_rows > n_columns, "the decoder's query has more behind it than the encoder's key"
+    assert n_rows > n_columns, "the decoder's query has more terms than the encoder's key"
     title = html.unescape(drawn.title).replace("\u2068", "").replace("\u2069", "")
     assert title == f"Score: query 1 '{data.labels[0][1]}' → key 3 '{data.labels[1][3]}', cross-attention L1.H2"
     assert "They sum to" in bare.words and f"{score:.4f}".replace("-", "−") in bare.words

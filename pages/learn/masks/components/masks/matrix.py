@@ -29,7 +29,7 @@ class OutputRow:
     word: str  # the token that is requested
     before: float  # its probability under the model's own masks, in [0, 1]
     now: float | None  # the same under the edited one; None: it is not to be seen yet
-    said: str  # the most probable token under the model's own masks
+    previous: str  # the most probable token under the model's own masks
     says: str  # the same under the edited one
 
 

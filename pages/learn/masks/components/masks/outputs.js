@@ -18,8 +18,8 @@ export function fillOutputs(view) {
   chips.replaceChildren(...outputs.rows.map((row) => makeChip(row)));
 }
 
-function makeChip({ place, word, before, now, said, says }) {
-  const isChanged = said !== says;
+function makeChip({ place, word, before, now, previous, says }) {
+  const isChanged = previous !== says;
   const chip = element("div", isChanged ? "chip changed" : "chip");
   chip.dataset.place = place;
   const bars = element("span", "bars");
@@ -31,10 +31,10 @@ function makeChip({ place, word, before, now, said, says }) {
   const numbers = now === null ? inShort(before) : `${inShort(before)} → ${inShort(now)}`;
   chip.append(element("bdi", "word", word), bars, element("span", "numbers", numbers));
   if (now === null) return chip;
-  const values = { place, word, before: inShort(before), now: inShort(now), said, says };
+  const values = { place, word, before: inShort(before), now: inShort(now), previous, says };
   if (isChanged) chip.append(element("bdi", "says", says));
   chip.title = isChanged
-    ? say("position {place}: “{word}” {now}, before {before}; prediction “{says}”, before “{said}”", values)
+    ? say("position {place}: “{word}” {now}, before {before}; prediction “{says}”, before “{previous}”", values)
     : say("position {place}: “{word}” {now}, before {before}; prediction “{says}”, as before", values);
   return chip;
 }

@@ -22,7 +22,7 @@ const PRESET = Uint8Array.from({ length: N }, (_, cell) => Number(cell % COLUMNS
 const next = random(3);
 const SCORES = Float32Array.from({ length: N }, () => 5 * (next() - 0.5));
 const BEFORE = Float32Array.from({ length: N }, (_, cell) => cell / 100);
-const ROW = (more) => ({ place: 1, word: "noir", before: 0.25, now: 0.5, said: "noir", says: "noir", ...more });
+const ROW = (more) => ({ place: 1, word: "noir", before: 0.25, now: 0.5, previous: "noir", says: "noir", ...more });
 const CELLS = Array.from({ length: N }, (_, cell) => cell);
 
 /** The softmax of the scores that a mask leaves, row by row. */

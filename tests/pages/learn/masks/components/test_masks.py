@@ -20,7 +20,7 @@ def arrays(rows: int = 2, columns: int = 3) -> Arrays:
 
 def given() -> dict[str, Any]:
     """What the component is given; a token looks like markup, one is written from right to left."""
-    row = OutputRow(place=0, word="<b>", before=0.5, now=0.25, said="<b>", says="c")
+    row = OutputRow(place=0, word="<b>", before=0.5, now=0.25, previous="<b>", says="c")
     return {
         "query_tokens": ["a", "<b>"],
         "key_tokens": ["x", "y", "שלום"],
