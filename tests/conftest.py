@@ -43,6 +43,12 @@ def smallest_numbers() -> Iterator[None]:
     torch.set_flush_denormal(False)
 
 
+@pytest.fixture
+def without_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
 def run_coroutine(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine in a loop of another thread: in this one the loop of Playwright may be running."""
     with ThreadPoolExecutor(1) as thread:

@@ -1,7 +1,6 @@
 """Capture: the requested sites, within the context, and nothing left on the model."""
 
 import copy
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -11,6 +10,7 @@ import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
 from transformer_core.errors import SiteError
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 PATTERN = "decoder.blocks.0.cross_attn.hook_pattern"
 SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_size=13, seed=1)
 
@@ -18,12 +18,6 @@ SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_siz
 @pytest.fixture(scope="module")
 def model() -> tc.Transformer:
     return shaken_model(small_config())
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Interventions as such: where they act, in which order, for how long, and what they may return."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
 from transformer_core.errors import InterventionError, SiteError
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 Z = "decoder.blocks.0.cross_attn.hook_z"
 RESID = "decoder.blocks.0.hook_resid_mid"
 SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_size=13, seed=1)
@@ -19,12 +19,6 @@ SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_siz
 @pytest.fixture(scope="module")
 def model() -> tc.Transformer:
     return shaken_model(small_config())
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def add(amount: float):

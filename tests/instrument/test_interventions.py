@@ -2,7 +2,6 @@
 
 import copy
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, random_tokens, shaken_model, small_config
 from transformer_core.errors import InterventionError
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 ATTN = "decoder.blocks.0.self_attn"
 PATTERN = f"{ATTN}.hook_pattern"
 ZEROS = {f"{ATTN}.hook_z": torch.zeros(1, 3, 4, 2)}
@@ -23,12 +23,6 @@ TEXTS, OTHER = random_tokens([9, 9], vocab_size=13), random_tokens([9], vocab_si
 def model() -> tc.Transformer:
     """A decoder of 3 heads of width 2."""
     return shaken_model(small_config(**DECODER, n_heads=3, n_decoder_layers=2))
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def logits_with(model: tc.Transformer, interventions: dict[str, Any], tokens: Tensor = TEXTS) -> Tensor:

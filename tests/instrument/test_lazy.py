@@ -1,7 +1,6 @@
 """Lazy patterns: any part equals that of the pattern that a plain capture keeps."""
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -13,11 +12,7 @@ from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.errors import ConfigError, SiteError
 from transformer_core.instrument import lazy
 
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
+pytestmark = pytest.mark.usefixtures("without_gradients")
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Disguises against what they must not change: logits, the effects of heads, where heads look."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from tests.headlight.programs.texts import loss, repeated_texts
 from tests.model.building import DECODER, ENCODER, odd_config, random_inputs, shaken_model, small_config, varied_model
 from transformer_core.errors import ConfigError, ProgramError
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 H = induction_model().model
 TEXTS = repeated_texts()[:40]
 
@@ -46,12 +47,6 @@ DISGUISES: dict[str, Disguise] = {
     "no noise": lambda model: noisy(model, 0.0),
     "all": lambda model: rotated(with_duplicate(with_decoys(permuted_heads(model, 0, [1, 0, 2]), 1), 1, 0), seed=4),
 }
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def with_unit_gains(model: tc.Transformer) -> tc.Transformer:

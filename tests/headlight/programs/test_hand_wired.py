@@ -1,7 +1,6 @@
 """Interventions on models whose every head is known; the numbers are closed forms, or of an independent computation."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,10 @@ from headlight.programs.hand_wired import copying_pair, induction_model, or_mode
 from tests.headlight.programs.texts import N_RANDOM, VOCAB_SIZE, loss, repeated_texts
 from transformer_core.instrument.intervene import Intervention
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 H = induction_model().model
 TEXTS = repeated_texts()
 HEADS = [(0, 0), (0, 1), (1, 0), (1, 1)]
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def name(stem: str, layer: int) -> str:

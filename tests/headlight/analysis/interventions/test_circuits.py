@@ -6,7 +6,6 @@ are 77, of `xproportion` 23. Token and position embeddings are therefore one sen
 """
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -16,13 +15,8 @@ import transformer_core as tc
 from headlight.analysis.interventions.path_patching import Edge, Node, edges, run_with_edges
 from tests.headlight.programs.tracr_models import tracr_reverse, tracr_xproportion
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 N_TEXTS = 24
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def name(node: Node) -> str:

@@ -34,14 +34,9 @@ from tests.headlight.analysis.interventions.small_models import (
 from tests.model.building import VARIATIONS, each_variation
 from transformer_core.errors import ConfigError, InterventionError, SiteError
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 OTHER = text_of(9, seed=5)
 HEADS = (1,)
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def logits_with(variation: str, *entries: Entry, step_by_step: bool = True) -> torch.Tensor:

@@ -1,7 +1,6 @@
 """The stack on models with known heads gives what the instrument's own interventions give."""
 
 import math
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -16,13 +15,8 @@ from headlight.programs.hand_wired import copying_pair, induction_model, or_mode
 from tests.headlight.programs.texts import loss, repeated_texts
 from transformer_core.text.ids import IdTokenizer
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 N_TEXTS = 12
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 def written(tokens: Tensor) -> str:

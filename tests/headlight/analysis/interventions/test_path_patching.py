@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cache
 
 import pytest
@@ -25,17 +25,12 @@ from tests.model.building import (
 from transformer_core.errors import ConfigError
 from transformer_core.text.ids import IdTokenizer
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 SUMS = [name for name in VARIATIONS if odd_config(**VARIATIONS[name]).norm_position == "pre"]
 each_sum = pytest.mark.parametrize("variation", SUMS)
 LOGITS = Node("hook_logits")
 
 Inputs = tuple[Tensor, ...]
-
-
-@pytest.fixture(autouse=True)
-def without_gradients() -> Iterator[None]:
-    with torch.no_grad():
-        yield
 
 
 @cache
