@@ -1,4 +1,4 @@
-r"""The notation of the stages' formulas, and its reading as MathML, which browsers draw on their own.
+r"""The stages of a walk with their formulas, the notation of these, and its reading as MathML, which browsers draw.
 
 A formula is written as in TeX, with a little of it only: `_` and `^` after a symbol, braces for groups,
 `\frac{a}{b}`, `\sqrt{a}`, and `\mathrm{word}` for upright words. Every other character stands for itself.
@@ -9,7 +9,165 @@ variables.
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, TypeAlias
+
+from headlight.analysis.trace.residual_stream import has_added_positions
+from headlight.analysis.walkthrough.outline import Outline
+from headlight.analysis.walkthrough.records import Stage
+from transformer_core.config import ModelConfig
+
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+
+
+def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
+    """Return the stages of a walk.
+
+    Two more matrices belong to a single query: q ⊙ k at "product", and the weighted values at "weigh"; a `Walkthrough`
+    gives them by `pairs`.
+
+    Args:
+        outline: of the head.
+        forbids: whether the mask hides anything from this text.
+    """
+    shown = outline.sites()
+    return tuple(
+        Stage(
+            name=name,
+            formula=formula,
+            notice=_notice(outline, name, forbids),
+            matrices=tuple(matrix for matrix in matrices.split() if matrix in shown),
+        )
+        for name, formula, matrices in _stages(outline)
+    )
+
+
+def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each stage, its formula as this model computes it, and the matrices that it may show."""
+    config, is_pre = outline.config, outline.is_pre_norm
+    read, x = ("x_normalized", "X′") if is_pre else ("x", "X")
+    source = "M" if outline.is_cross else x
+    b_q, b_k, b_v = (f" + b_{name}" if config.attention_bias != "none" else "" for name in "QKV")
+    first, index = ("_projected", "_0") if outline.is_projected_in_steps else ("", "")
+    yield "input", _input(outline), "x memory"
+    if is_pre:
+        yield "norm", f"X′ = {'X' if outline.is_unnormalized else _norm(outline, 'X')}", "x x_normalized"
+    projected = f"Q{index} = {x} W_Q{b_q} , K{index} = {source} W_K{b_k} , V = {source} W_V{b_v}"
+    yield "projection", projected, f"{read} memory q{first} k{first} v"
+    if config.qk_norm:
+        last = "_normalized" if outline.is_rotated else ""
+        norms = r"q′ = \mathrm{Norm}(q_0) , k′ = \mathrm{Norm}(k_0)"
+        yield "qk_norm", norms, f"q_projected k_projected q{last} k{last}"
+    if outline.is_rotated:
+        before = "_normalized" if config.qk_norm else "_projected"
+        turned = "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j"
+        yield "rotation", turned, f"q{before} k{before} q k"
+    yield "product", "q_i · k_j = ∑_c q_{i c} k_{j c}", "q k product"
+    scores, score = "product", "Q K^T"
+    if config.scale_scores:
+        scores, score = "scaled", r"\frac{Q K^T}{\sqrt{d_k}}"
+        yield "scale", rf"{score} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}", "product scaled"
+    if outline.has_bias:
+        line = " , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""
+        yield "bias", f"{score} + B{line}", f"{scores} bias biased"
+        scores, score = "biased", f"{score} + B"
+    yield "mask", rf"S = {score} + \mathrm{{mask}}", f"{scores} mask attn_scores"
+    yield "softmax", r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}", "attn_scores pattern"
+    yield "weigh", "A_{i j} v_j", "pattern v"
+    yield "z", "z_i = ∑_j A_{i j} v_j", "pattern v z"
+    heads = rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})"
+    yield "concat", heads, "z concat"
+    yield "output", f"O = {heads} W_O{' + b_O' if config.attention_bias == 'all' else ''}", "concat attn_out"
+    yield from _after_attention(outline)
+
+
+def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
+    """Yield likewise what comes after the attention in its block."""
+    config, is_pre = outline.config, outline.is_pre_norm
+    stream, symbol = ("resid_mid", "R") if is_pre else ("normalized", "R′")
+    if is_pre:
+        yield "add", "R = X + O", "x attn_out resid_mid"
+    else:
+        yield "add_norm", r"R′ = \mathrm{Norm}(X + O)", "x attn_out resid_mid normalized"
+    if outline.is_followed_by_cross:
+        attention = r"\mathrm{Attention}(\mathrm{Norm}(R) , M)" if is_pre else r"\mathrm{Attention}(R′ , M)"
+        added = f"R + C = R + {attention}" if is_pre else rf"(R + C)′ = \mathrm{{Norm}}(R′ + {attention})"
+        yield "cross", added, f"{stream} cross_x cross_concat cross_out resid_mid_cross normalized_cross"
+        stream, symbol = ("resid_mid_cross", "R + C") if is_pre else ("normalized_cross", "(R + C)′")
+    if not config.d_ff:
+        return
+    read, read_symbol = stream, symbol
+    if is_pre:
+        before, of = ("x", "X") if config.parallel_residual else (stream, symbol)
+        read, read_symbol = "normalized", "R′"
+        yield "norm_2", f"R′ = {_norm(outline, of)}", f"{before} normalized"
+    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post mlp_out"
+    if is_pre:
+        yield "add_2", f"R_2 = {symbol} + F", f"{stream} mlp_out resid_post"
+    else:
+        yield "add_norm_2", rf"Y = \mathrm{{Norm}}({symbol} + F)", f"{stream} mlp_out resid_post out"
+
+
+def _notice(outline: Outline, name: str, forbids: bool) -> str:
+    """Return the note on a stage in this model: its name, or that of a special case."""
+    config = outline.config
+    if name == "input" and (outline.is_cross or outline.layer):
+        return "input of cross-attention" if outline.is_cross else "input of later layers"
+    if name == "projection" and outline.is_cross:
+        return "projection of cross-attention"
+    if name == "projection" and config.n_kv_heads < config.n_heads:
+        return "projection for groups"
+    if name == "mask" and not forbids:
+        return "mask of nothing"
+    if name == "mask" and not outline.is_causal:
+        return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
+    if name in ("norm", "norm_2") and config.norm == "none":
+        return "no norm"
+    if name == "norm" and outline.is_unnormalized:
+        return "norm of nothing"
+    if name == "norm_2" and outline.config.parallel_residual:
+        return "norm_2 of a parallel block"
+    return name
+
+
+def _input(outline: Outline) -> str:
+    """Return the input of the attention as a sum."""
+    config = outline.config
+    if outline.is_cross:
+        return "X → Q , M → K , M → V"
+    if outline.layer:
+        return f"X = {_handed_on(outline)}^{{({outline.layer - 1})}}"
+    summed = r"\sqrt{d_{\mathrm{model}}} E" if config.scale_embeddings else "E"
+    summed += " + P" if has_added_positions(config) else ""
+    summed += r" + E_{\mathrm{segment}}" if config.n_segments else ""
+    return rf"X = \mathrm{{Norm}}({summed})" if config.embedding_norm else f"X = {summed}"
+
+
+def _handed_on(outline: Outline) -> str:
+    """Return how what a layer passes on is called."""
+    if outline.config.d_ff:
+        return "R_2" if outline.is_pre_norm else "Y"
+    summed = "(R + C)" if outline.is_followed_by_cross else "R"
+    return summed if outline.is_pre_norm else f"{summed}′"
+
+
+def _norm(outline: Outline, of: str) -> str:
+    """Return the normalization of the model: of each row, over its n numbers."""
+    if outline.config.norm == "none":
+        return of
+    if outline.config.norm == "rms":
+        return rf"γ ⊙ \frac{{{of}}}{{\sqrt{{\frac{{{{‖{of}‖}}^2}}{{n}} + ε}}}}"
+    return rf"γ ⊙ \frac{{{of} - μ}}{{\sqrt{{σ^2 + ε}}}}{' + β' if outline.config.norm == 'layer' else ''}"
+
+
+def _network(config: ModelConfig, read: str) -> str:
+    """Return the feed-forward network."""
+    name = _ACTIVATIONS[config.activation]
+    first, second, gate = (f" + b_{index}" if config.feed_forward_bias else "" for index in ("1", "2", "g"))
+    if config.gated:
+        return rf"F = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
+    return rf"F = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"
+
 
 Tree: TypeAlias = tuple[str, Any]
 """The name of a MathML element, and its text, or a list of its children, which are trees."""

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from headlight.analysis.trace.attentions import sides_of
 from headlight.analysis.trace.traced_forward import captured
 from headlight.analysis.walkthrough.filling import Weights
+from headlight.analysis.walkthrough.formulas import stages_of
 from headlight.analysis.walkthrough.numbers import Formulas
 from headlight.analysis.walkthrough.outline import Outline
 from headlight.analysis.walkthrough.proving import TorchNumbers, prove, torch_numbers
@@ -31,7 +32,6 @@ from headlight.analysis.walkthrough.records import (
     WalkInputs,
     pair_factors,
 )
-from headlight.analysis.walkthrough.stages import stages_of
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError, mark
 from transformer_core.model.transformer import Transformer
