@@ -27,6 +27,7 @@ from pages.shared.view import visits
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import TokenizerKind
 
+OpenApp = Callable[..., AppTest]
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 MOST_KEPT = 256 << 20  # bytes in the caches of one process; above it they are emptied between two tests
 EXAMPLES = ("The cat didn't see the dog because it was tired.", "The dog sees the cat.", "The cat sleeps.")

@@ -4,7 +4,6 @@ import contextlib
 import html
 import io
 import shutil
-from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from pages.shared.page import pages
 from tests.headlight.programs.compiled_examples import example
 from tests.pages.conftest import (
     EXAMPLES,
+    OpenApp,
     component,
     figure_of,
     overview_of,
@@ -36,7 +36,6 @@ from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.config import Architecture
 from transformer_core.text.ids import IdTokenizer
 
-OpenApp = Callable[..., AppTest]
 PROMPT = "the cat sees a dog because it was"
 OTHERS = ("small", "ids", "ids-gaps", "ids-pairs", "reverse", "induction")
 VIEWS: list[tuple[str, dict[str, str]]] = [

@@ -2,7 +2,6 @@
 
 import html
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.pages.conftest import (
     GAPS,
     PROMPTS,
     TARGETS,
+    OpenApp,
     component,
     figure_of,
     overview_of,
@@ -26,8 +26,6 @@ from tests.pages.conftest import (
     view_of,
     words_of,
 )
-
-OpenApp = Callable[..., AppTest]
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 

@@ -4,20 +4,17 @@ That each comparison with a limit has the right sign is checked by tests/lints/l
 """
 
 import html
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from pages.explore.compare import view_fields as compare_fields
 from pages.learn.steps.data import MOST_SHOWN, StepsData
 from pages.shared.view import long_texts
-from tests.pages.conftest import words_of
-
-OpenApp = Callable[..., AppTest]
+from tests.pages.conftest import OpenApp, words_of
 
 
 def test_a_list_or_a_text_stands_in_the_address_up_to_a_limit(monkeypatch: pytest.MonkeyPatch):

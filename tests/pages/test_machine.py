@@ -2,20 +2,17 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared import machine, models
-from tests.pages.conftest import figure_of, shown_code, url_of, values_of
+from tests.pages.conftest import OpenApp, figure_of, shown_code, url_of, values_of
 
 ROOT = Path(__file__).resolve().parents[2]
-OpenApp = Callable[..., AppTest]
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 

@@ -9,8 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import pages
 from pages.shared.prose import plain
-from tests.pages.conftest import protos_of, save_model, words_of
-from tests.pages.train.film_page import OpenApp
+from tests.pages.conftest import OpenApp, protos_of, save_model, words_of
 from tests.pages.train.small_films import save_run
 from transformer_core.training.run.launch import Launcher
 

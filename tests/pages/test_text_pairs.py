@@ -3,22 +3,19 @@
 import contextlib
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared import models
-from tests.pages.conftest import figure_of, shown_code, url_of, values_of, words_of
+from tests.pages.conftest import OpenApp, figure_of, shown_code, url_of, values_of, words_of
 from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.small_bert import save_small_bert
 from transformer_core.checkpoints.bring_in import bring_in
 
-OpenApp = Callable[..., AppTest]
 FIRST, SECOND = "the cat sat", "it is ____ mat ."
 PAIR = {"model": "bert", "text": FIRST, "second-text": SECOND}
 

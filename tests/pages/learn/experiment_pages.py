@@ -1,7 +1,7 @@
 """The parts of the pages Positions and Masks that train, on experiments that were made before."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,8 @@ from streamlit.testing.v1 import AppTest
 from headlight.experiments import variants as experiment_variants
 from headlight.experiments.experiment import ExperimentDirectory, ExperimentRequest
 from headlight.experiments.work import work
+from tests.pages.conftest import OpenApp
 from transformer_core.training.run.launch import Launcher
-
-OpenApp = Callable[..., AppTest]
 
 
 def make(place: Path, request: ExperimentRequest) -> Path:

@@ -1,6 +1,5 @@
 """A stack of interventions acts on the pages that show the chosen model; each says so, and turns it off on demand."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -18,10 +17,9 @@ from pages.shared.models import PAPER_BASE
 from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import stack_history
-from tests.pages.conftest import figure_of, url_of, values_of, words_of
+from tests.pages.conftest import OpenApp, figure_of, url_of, values_of, words_of
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 TEXT = "The dog sees the cat."
 HEAD = Component(kind="head", attention="encoder", layer=0, heads=(1,))
 STACK = Stack(

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.cli.main import main
-from tests.pages.conftest import app_at
-from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
+from tests.pages.conftest import OpenApp, app_at
+from tests.pages.train.film_page import ARCHITECTURES, Models
 from tests.pages.train.small_films import save_run
 from transformer_core.training.run.launch import Launcher
 

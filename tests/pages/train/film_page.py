@@ -2,7 +2,6 @@
 
 import json
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import transformer_core as tc
 from tests.pages.conftest import component, figures_of, values_of
 from transformer_core.config import Architecture
 
-OpenApp = Callable[..., AppTest]
 Models = dict[str, list[tc.Transformer]]
 ARCHITECTURES: dict[str, Architecture] = {"pairs": "encoder_decoder", "tales": "decoder_only", "gaps": "encoder_only"}
 

@@ -1,15 +1,13 @@
 """What the Compare page sent, read back."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import values_of
+from tests.pages.conftest import OpenApp, values_of
 
-OpenApp = Callable[..., AppTest]
 Figures = dict[str, dict[str, Any]]
 
 

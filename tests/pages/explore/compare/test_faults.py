@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pages.explore.compare import data
-from tests.pages.conftest import words_of
-from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
+from tests.pages.conftest import OpenApp, words_of
+from tests.pages.explore.compare.compare_page import figures_of, open_compare
 
 WRONG = {
     ("with", "../../etc@1"): "There is no model or training run",

@@ -9,8 +9,8 @@ import pytest
 import transformer_core as tc
 from headlight.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
 from pages.explore.compare import head
-from tests.pages.conftest import EXAMPLES, words_of
-from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
+from tests.pages.conftest import EXAMPLES, OpenApp, words_of
+from tests.pages.explore.compare.compare_page import figures_of, open_compare
 from tests.pages.explore.compare.test_page import HEAD, pattern
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers
 

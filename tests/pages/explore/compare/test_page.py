@@ -14,8 +14,8 @@ from headlight.analysis.trace.model_run import run_text
 from pages.explore.compare import samples, texts
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.view_fields import CHANGE_B
-from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
-from tests.pages.explore.compare.compare_page import OpenApp, cells_of, figures_of, open_compare
+from tests.pages.conftest import EXAMPLES, OpenApp, shown_code, url_of, words_of
+from tests.pages.explore.compare.compare_page import cells_of, figures_of, open_compare
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OTHER = EXAMPLES[0].replace("cat", "dog")

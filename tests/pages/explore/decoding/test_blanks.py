@@ -1,7 +1,6 @@
 """Blanks on the Decoding page: filled one by one by buttons and links, and drawn again by the lines that are saved."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.pages.explore.decoding.blanks_parts import TEXT, written
 from tests.pages.explore.decoding.decoding_parts import again, arrays_of, files_of, numbers, sent
 from transformer_core.decoding.filling import FillingTree
 
-OpenApp = Callable[..., AppTest]
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 

@@ -1,6 +1,5 @@
 """The Decoding page as a whole: its one code gives what is shown, and what becomes of branches with another text."""
 
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -13,19 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.explore.decoding import view_fields
-from tests.pages.conftest import (
-    EXAMPLES,
-    PROMPTS,
-    shown_code,
-    through_history,
-    url_of,
-    view_of,
-)
+from tests.pages.conftest import EXAMPLES, PROMPTS, OpenApp, shown_code, through_history, url_of, view_of
 from tests.pages.explore.decoding import test_candidates, test_writing
 from tests.pages.explore.decoding.decoding_parts import cells, figure
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 FORKED = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "step": "2"}
 
 

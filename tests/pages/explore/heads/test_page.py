@@ -2,7 +2,6 @@
 
 import html
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import (
     EXAMPLES,
+    OpenApp,
     figure_of,
     overview_of,
     shown_code,
@@ -23,7 +23,6 @@ from tests.pages.conftest import (
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, sent
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
-OpenApp = Callable[..., AppTest]
 TEXT = "The cat didn't see the dog."
 VIEW = {"text": TEXT, "attention": "encoder", "layer": "1", "head": "2"}
 

@@ -1,6 +1,5 @@
 """What is filled in becomes an intervention, one cell or several edited together, against plain forward passes."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
-from tests.pages.conftest import figures_of, words_of
+from tests.pages.conftest import OpenApp, figures_of, words_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
     changes,
@@ -21,7 +20,6 @@ from tests.pages.investigate.interventions.test_page import (
 )
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 NAMES = ("en-fr-interventions-pattern-before", "en-fr-interventions-pattern")
 
 

@@ -1,6 +1,6 @@
 """The two tokens of the logit difference, against plain forward passes of the model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import Stack
-from tests.pages.conftest import figures_of, shown_code, url_of, words_of
+from tests.pages.conftest import OpenApp, figures_of, shown_code, url_of, words_of
 from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 INDEX = 1
 STACK = Stack(entries=(ZERO,))
 OFF = {"decoder.blocks.1.cross_attn.hook_z": tc.zero_heads([0])}

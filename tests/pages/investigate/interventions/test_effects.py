@@ -1,21 +1,17 @@
 """What the page says of the output of a model that writes nothing: against plain forward passes."""
 
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import Ablation, Component, Stack
 from headlight.figures import isolate
-from tests.pages.conftest import shown_code, words_of
+from tests.pages.conftest import OpenApp, shown_code, words_of
 from tests.pages.investigate.interventions.test_page import changes, opened
-
-OpenApp = Callable[..., AppTest]
 
 
 def off(attention: str, layer: int, head: int) -> Stack:

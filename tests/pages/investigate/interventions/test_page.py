@@ -35,12 +35,11 @@ from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
 from tests.headlight.programs.compiled_examples import example
-from tests.pages.conftest import figures_of, shown_code, url_of, values_of, words_of
+from tests.pages.conftest import OpenApp, figures_of, shown_code, url_of, values_of, words_of
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 HEAD = Component(kind="head", attention="cross", layer=1, heads=(0,))
 ZERO = Ablation(component=HEAD, method="zero")
 EDIT = CellEdit(attention="encoder", layer=0, heads=(1,), cells=((2, 1),), operation="set", number=0.5)

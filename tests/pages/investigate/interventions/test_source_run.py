@@ -1,7 +1,6 @@
 """The source run beside the text: the boards hold what the core compares, and refuse what they never sent."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from headlight.analysis.interventions.base import RunComparison, compare_with_so
 from headlight.analysis.interventions.records import Component, Patch, Stack
 from headlight.analysis.interventions.stack_json import to_json
 from pages.investigate.interventions.components.source_run import Drop, sent_drop
-from tests.pages.conftest import component
+from tests.pages.conftest import OpenApp, component
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 TEXT, OTHER = "The dog sees the cat.", "The big dog sees the cat."
 
 

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, OpenApp, component, shown_code, url_of, words_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 from tests.pages.learn.bare import run_lines
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:

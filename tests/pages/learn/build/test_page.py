@@ -1,6 +1,5 @@
 """The Build page: lines are typed, judged and kept, and the address holds the open step."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.learn.build import view_fields
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, OpenApp, component, url_of, words_of
 from transformer_core.config import Positions
 
-OpenApp = Callable[..., AppTest]
 LINES = (
     *("x @ W_Q + b_Q", "k = x @ W_K + b_K", "v = x @ W_V + b_V", "q @ k.T", "scores / sqrt(d_k)"),
     *("where(mask, scaled, -inf)", "exp(masked - masked.max(axis=-1, keepdims=True))"),

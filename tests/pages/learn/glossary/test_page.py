@@ -1,15 +1,12 @@
 """The Glossary page: all terms, the one that a link asks for, and a search that a link restores."""
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.glossary import TERMS, TOPICS
-from tests.pages.conftest import url_of, words_of
+from tests.pages.conftest import OpenApp, url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:

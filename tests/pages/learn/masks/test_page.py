@@ -1,6 +1,5 @@
 """The Masks page as a whole: what its parts show is what the core computes, and the code gives the same numbers."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,11 @@ from headlight.analysis.masks.rules import MaskChoice
 from headlight.analysis.masks.run import run_masked
 from headlight.analysis.masks.text import mask_text
 from pages.shared.models import ROOT
-from tests.pages.conftest import (
-    EXAMPLES,
-    GAPS,
-    PROMPTS,
-    component,
-    figure_of,
-    shown_code,
-    url_of,
-    words_of,
-)
+from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, OpenApp, component, figure_of, shown_code, url_of, words_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers, redrawn
 from tests.pages.learn.bare import run_lines, unpacked
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:

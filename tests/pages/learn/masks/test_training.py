@@ -2,20 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from headlight.experiments.experiment import VARIANTS, ExperimentDirectory, ExperimentRequest
-from tests.pages.conftest import words_of
+from tests.pages.conftest import OpenApp, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.errors import Message
 from transformer_core.training.run import commands
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
-OpenApp = Callable[..., AppTest]
 NAME, LATER = "masks-20260101-120000", "masks-20260101-120001"
 REQUEST = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"], seed=0, steps=20)
 

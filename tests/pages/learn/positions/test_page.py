@@ -1,7 +1,6 @@
 """The Positions page: every encoding in every part, the published table, what it says of models, and its lines."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.learn.positions import view_fields
 from pages.shared.view import state
-from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, OpenApp, shown_code, through_history, url_of, values_of, words_of
 from tests.pages.learn.bare import run_lines
 
-OpenApp = Callable[..., AppTest]
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "positions": "rotary_interleaved"}
 KINDS: dict[str, dict[str, Any]] = {
     "en-fr": {"positions": "sinusoidal_halves"},

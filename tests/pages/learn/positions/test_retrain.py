@@ -2,20 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from headlight.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
 from pages.learn import experiment_runs
 from pages.shared import code_expander
-from tests.pages.conftest import shown_code, url_of, words_of
+from tests.pages.conftest import OpenApp, shown_code, url_of, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
-OpenApp = Callable[..., AppTest]
 NAME = "positions-20260101-120000"
 REQUEST = ExperimentRequest(kind="positions", task="reverse", variants=("learned", "none"), seed=4, steps=20)
 

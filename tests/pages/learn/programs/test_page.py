@@ -1,7 +1,6 @@
 """The Programs page: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ import headlight as hl
 from headlight.programs.checkpoint import load_compiled
 from pages.learn.programs import view_fields
 from pages.learn.programs.view_fields import EXAMPLES
-from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
+from tests.pages.conftest import OpenApp, component, shown_code, url_of, values_of, words_of
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import figures
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-OpenApp = Callable[..., AppTest]
 TWO_BACK = "previous = aggregate(select(indices, indices, lambda key, query: key == query - 2), tokens)"
 
 

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl
@@ -23,10 +23,8 @@ from pages.learn.start.components import stage
 from pages.shared.page import pages
 from pages.shared.view import state
 from tests.conftest import ROOT
-from tests.pages.conftest import component, shown_code, url_of, words_of
+from tests.pages.conftest import OpenApp, component, shown_code, url_of, words_of
 from tests.pages.learn.bare import Bare, run_lines, unpacked
-
-OpenApp = Callable[..., AppTest]
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray], list[np.ndarray]]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import EXAMPLES, component, shown_code, url_of, view_of, words_of
+from tests.pages.conftest import EXAMPLES, OpenApp, component, shown_code, url_of, view_of, words_of
 from tests.pages.learn.bare import run_lines, unpacked
 
-OpenApp = Callable[..., AppTest]
 HEAD = {"model": "en-fr", "text": EXAMPLES[0], "attention": "encoder", "layer": "1", "head": "2"}
 
 

@@ -1,7 +1,6 @@
 """The Tour page: chapters, answers, a teacher's own lessons, and the message for a broken one."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour import lessons
 from pages.learn.tour.writing import EXAMPLE
-from tests.pages.conftest import through_history, url_of
+from tests.pages.conftest import OpenApp, through_history, url_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 
-OpenApp = Callable[..., AppTest]
 GOOD = "title: My lesson\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
 
 

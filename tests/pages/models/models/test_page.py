@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,11 +16,9 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.models import model_store
 from pages.shared import downloads, models
-from tests.pages.conftest import EXAMPLES, view_of, words_of
+from tests.pages.conftest import EXAMPLES, OpenApp, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
-
-OpenApp = Callable[..., AppTest]
 
 
 @pytest.fixture

@@ -1,18 +1,15 @@
 """The choice of the language: by the browser, by the address, and by hand; texts and numbers stay where they are."""
 
-from collections.abc import Callable
 from itertools import cycle
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared.model_bar import CLAIM
 from pages.shared.view import locale
-from tests.pages.conftest import url_of, words_of
+from tests.pages.conftest import OpenApp, url_of, words_of
 from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
-OpenApp = Callable[..., AppTest]
 GERMAN_CLAIM = "Sieh, was jeder Attention-Kopf tut"
 
 

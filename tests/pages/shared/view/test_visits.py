@@ -1,17 +1,15 @@
 """What a page is for is open at the first visit and folded from then on, in this session and the next one."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import pages
 from pages.shared.view import visits
-from tests.pages.conftest import url_of, words_of
+from tests.pages.conftest import OpenApp, url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
-OpenApp = Callable[..., AppTest]
 
 
 def is_open(app: AppTest) -> bool:

@@ -9,9 +9,9 @@ import pytest
 from pages.shared import run_commands, runs
 from pages.shared.runs import Run
 from pages.train.film import seeds
-from tests.pages.conftest import figures_of, overview_of, url_of, values_of, words_of
+from tests.pages.conftest import OpenApp, figures_of, overview_of, url_of, values_of, words_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
-from tests.pages.train.film_page import Models, OpenApp, heatmap_of, pattern_in
+from tests.pages.train.film_page import Models, heatmap_of, pattern_in
 from tests.pages.train.small_films import STEPS, TEXTS, save_run, with_heads_turned
 from transformer_core.training.run.film import Film
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.conftest import overview_of, url_of, words_of
-from tests.pages.train.film_page import OpenApp
+from tests.pages.conftest import OpenApp, overview_of, url_of, words_of
 from tests.pages.train.small_films import STEPS
 
 

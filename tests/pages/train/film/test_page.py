@@ -11,8 +11,8 @@ from headlight.analysis.texts.fixed_text import fix_text
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps import overview
 from pages.shared.view.long_texts import MAX_PLAIN
-from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
-from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, heatmap_of, pictures_of
+from tests.pages.conftest import OpenApp, component, overview_of, shown_code, url_of, words_of
+from tests.pages.train.film_page import ARCHITECTURES, Models, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, patterns_by_hand
 from transformer_core.training.run.film import Film
 

@@ -3,16 +3,14 @@
 import os
 import signal
 import time
-from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
-from tests.pages.conftest import app_at, labels_of
+from tests.pages.conftest import OpenApp, app_at, labels_of
 from transformer_core.training.run.launch import Started
 
-OpenApp = Callable[..., AppTest]
 TEXT = b"".join(b"This is line %d of a text.\n" % i for i in range(200))
 
 

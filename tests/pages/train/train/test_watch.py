@@ -11,9 +11,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import overview_of, words_of
+from tests.pages.conftest import OpenApp, overview_of, words_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
-from tests.pages.train.film_page import Models, OpenApp
+from tests.pages.train.film_page import Models
 from tests.pages.train.small_films import EXAMPLES, STEPS, TEXTS
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film

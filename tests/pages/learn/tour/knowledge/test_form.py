@@ -1,15 +1,12 @@
 """The knowledge test on the Tour page: no feedback before its end, then the table, the gain and the file."""
 
 import re
-from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour.knowledge import form, results
 from pages.learn.tour.lesson_engine.knowledge.sheet import When, questions
-from tests.pages.conftest import url_of, words_of
-
-OpenApp = Callable[..., AppTest]
+from tests.pages.conftest import OpenApp, url_of, words_of
 
 
 def press(app: AppTest, key: str) -> None:
