@@ -27,6 +27,19 @@ MEASURES = {
 }
 UNITS = {"relative_entropy": mark("of maximum entropy"), "diagonality": mark("diagonal")}
 UNIT = mark("of its attention")  # of the other measures
+HABITS = {
+    "previous": (mark("a previous-token head"), mark("the previous token")),
+    "induction": (mark("an induction head"), mark("the token after an earlier occurrence of the same token")),
+    "aligned": (mark("an alignment head"), mark("the token that determines the next one")),
+}
+BECOMES = mark(
+    "{head} becomes {kind} at step {step:,}: it puts {score:.2f} of its attention on "
+    "{where}; shuffled tokens: {chance:.2f}."
+)
+IS_ALREADY = mark(
+    "{head} is already {kind} at step {step:,}: it puts {score:.2f} of its attention on "
+    "{where}; shuffled tokens: {chance:.2f}."
+)
 
 
 def history_of(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
@@ -88,7 +101,7 @@ def draw(
             threshold=LEAST_SHARE if is_habit else None,
             chosen=chosen,
             appearances=[
-                ((event.name.attention, event.name.layer, event.name.head), event.step, say_message(event.in_words()))
+                ((event.name.attention, event.name.layer, event.name.head), event.step, appeared(event))
                 for event in events
                 if event.measure == measure
             ],
@@ -101,3 +114,17 @@ def draw(
     name = f"{run.name}-heads-{measure}"
     files = head_files(history, measure, run.path, name=name, view=run_state.in_words)
     live_figure(figure, name=name, files=files, key=key, height=figure.layout.height)
+
+
+def appeared(appearance: "Appearance") -> str:
+    """Return a sentence on a head that became specialized."""
+    kind, where = map(say, HABITS[appearance.measure])
+    return say(
+        IS_ALREADY if appearance.is_from_start else BECOMES,
+        head=say_message(appearance.name.in_words()),
+        kind=kind,
+        step=appearance.step,
+        score=appearance.score,
+        where=where,
+        chance=appearance.chance,
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from headlight.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, HeadName, Share
-from transformer_core.errors import Message, RunError, mark
+from transformer_core.errors import RunError
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
 _DIGITS = 4  # after the point, as measures are written to a file
@@ -16,26 +16,7 @@ _DIGITS = 4  # after the point, as measures are written to a file
 LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
 N_SPREADS = 4  # standard deviations above chance, for it to be no accident
 N_SNAPSHOTS = 2  # in a row, for it to stay
-_HABITS = {
-    "previous": (mark("a previous-token head"), mark("the previous token")),
-    "induction": (mark("an induction head"), mark("the token after an earlier occurrence of the same token")),
-    "aligned": (mark("an alignment head"), mark("the token that determines the next one")),
-}
-
-
-def rule() -> Message:
-    """Return when a head appears."""
-    return Message(
-        "A head counts as specialized from the first of {n} consecutive snapshots at which it "
-        "puts at least {share} of its attention on the tokens that define its type, {spreads} or "
-        "more standard deviations above the score on shuffled tokens.",
-        n=N_SNAPSHOTS,
-        share=LEAST_SHARE,
-        spreads=N_SPREADS,
-    )
-
-
-HABITS = tuple(_HABITS)  # the measures by which heads appear
+HABITS = ("previous", "induction", "aligned")  # the measures by which heads appear
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,23 +29,6 @@ class Appearance:
     score: float  # share of its attention, in [0, 1], at that snapshot
     chance: float  # what shuffled tokens would get
     is_from_start: bool  # the head had the habit already when it was first measured
-
-    def in_words(self) -> Message:
-        """Return one sentence for the screen."""
-        kind, where = map(Message, _HABITS[self.measure])
-        values: dict[str, Any] = {"head": self.name.in_words(), "kind": kind, "step": self.step, "score": self.score}
-        values |= {"where": where, "chance": self.chance}
-        if self.is_from_start:
-            return Message(
-                "{head} is already {kind} at step {step:,}: it puts {score:.2f} of its attention on "
-                "{where}; shuffled tokens: {chance:.2f}.",
-                **values,
-            )
-        return Message(
-            "{head} becomes {kind} at step {step:,}: it puts {score:.2f} of its attention on "
-            "{where}; shuffled tokens: {chance:.2f}.",
-            **values,
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,16 +84,6 @@ class HeadHistory:
     def to_record(step: int, measures: Sequence[HeadMeasures]) -> dict[str, Any]:
         """Return a snapshot as plain values for one line of JSON, each number with four digits after the point."""
         return _record(step, measures, digits=_DIGITS)
-
-    def series(self, measure: str, head: HeadName, part: str = "score") -> Float[np.ndarray, " snapshot"]:
-        """Return one number of one head over the snapshots; NaN where it has none.
-
-        Args:
-            measure: of ENTROPIES or SHARES.
-            head: which one.
-            part: of a share: "score", or "chance" and "spread", what shuffled tokens get.
-        """
-        return self.values[measure, part][self.heads.index(head)]
 
     def by_attention(self, measure: str, part: str = "score") -> dict[str, Float[np.ndarray, "layer head snapshot"]]:
         """Return one number of all heads over the snapshots, by the name of their attention.

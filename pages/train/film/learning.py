@@ -14,10 +14,16 @@ from pages.shared.run_figures import curve_files, records_of, weights_of
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData
+from pages.train.heads_over_time import appeared
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, say, say_message
+from transformer_core.language import localized, say
 
 KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
+RULE = mark(
+    "A head counts as specialized from the first of {n} consecutive snapshots at which it "
+    "puts at least {share} of its attention on the tokens that define its type, {spreads} or "
+    "more standard deviations above the score on shuffled tokens."
+)
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
     curves = losses(data.run)
     figure = training_curves(
         curves,
-        appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in appearances],
+        appearances=[(appearance.step, appeared(appearance)) for appearance in appearances],
         snapshot=data.step,
         n_steps=data.run.n_steps,
         width=NARROWEST,
@@ -74,12 +80,12 @@ def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
 
 def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
-    from headlight.analysis.training.head_history import rule
+    from headlight.analysis.training.head_history import LEAST_SHARE, N_SNAPSHOTS, N_SPREADS
 
     reading = data.read.reading
     prose.subheading(say("Head emergence"), say("{n} times", n=len(events)) if events else "")
     terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")
-    prose.small(say_message(rule()), terms)
+    prose.small(say(RULE, n=N_SNAPSHOTS, share=LEAST_SHARE, spreads=N_SPREADS), terms)
     if not events:
         prose.paragraph(say("No head of this training specialized in one of these roles."))
         return
@@ -92,7 +98,7 @@ def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
                 f"**{prose.plain(when)}** {prose.plain(f'{say(KINDS[appearance.measure])}: {head}, {score}')}",
                 key=f"film-appearance-{i}",
                 type="tertiary",
-                help=prose.plain(say_message(appearance.in_words())),
+                help=prose.plain(appeared(appearance)),
                 on_click=run_state.go_to,
                 args=(int(reading.steps[reading.place(appearance.step)]), *appearance.name),
             )
@@ -103,5 +109,5 @@ def marks(film_steps: Sequence[int], events: "Sequence[Appearance]") -> list[tup
     by_place: dict[int, list[str]] = {}
     for appearance in events:
         place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))
-        by_place.setdefault(place, []).append(say_message(appearance.in_words()))
+        by_place.setdefault(place, []).append(appeared(appearance))
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]

@@ -21,7 +21,7 @@ from pages.shared.view.fields import Kept
 from pages.train import heads_over_time
 from pages.train.train import doctor, keep, run_head
 from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message, mark
-from transformer_core.language import language, say, say_message
+from transformer_core.language import language, say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
@@ -253,7 +253,7 @@ def _heads_over_time(run: Run) -> None:
         seen=_seen_of(run),
     )
     if events:
-        sentences = prose.each("<div>{}</div>", (say_message(event.in_words()) for event in events))
+        sentences = prose.each("<div>{}</div>", map(heads_over_time.appeared, events))
         prose.html("<div class='hl-findings hl-appeared'>{}</div>", sentences)
 
 

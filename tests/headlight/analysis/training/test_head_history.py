@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headlight.analysis.heads.measures import HeadMeasures, HeadName, Share
-from headlight.analysis.training.head_history import HABITS, HeadHistory, appearances, rule
+from headlight.analysis.training.head_history import HABITS, HeadHistory, appearances
 from transformer_core.errors import RunError
 
 CROSS = HeadName("cross", 1, 0)
@@ -46,7 +46,7 @@ def test_json_and_back():
     assert read.values.keys() == written.values.keys()
     for key, values in written.values.items():
         np.testing.assert_allclose(read.values[key], values, atol=5e-5)
-    assert read.series("previous", CROSS).tolist() == [0.0, 0.4286, 0.7143]
+    assert read.values["previous", "score"][read.heads.index(CROSS)].tolist() == [0.0, 0.4286, 0.7143]
     assert all(len(line) < 100 * len(NAMES) + 400 for line in lines)
 
 
@@ -104,12 +104,3 @@ def test_a_habit_stands_out_from_chance(chance: float, spread: float, appears: b
     """A score of 0.5 is 4 standard deviations above 0.3 if these are 0.05, and not if they are 0.06."""
     history = history_of([0.5, 0.5], chance=chance, spread=spread)
     assert bool(appearances(history)) == appears
-
-
-def test_in_words():
-    (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
-    assert "L1.H0 becomes an alignment head at step 20: it puts 0.71" in str(one.in_words())
-    assert "shuffled tokens: 0.12" in str(one.in_words())
-    (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
-    assert "is already a previous-token head at step 0" in str(one.in_words())
-    assert "first of 2 consecutive snapshots" in str(rule()) and "at least 0.3" in str(rule())

@@ -1,6 +1,7 @@
 """What the Film page makes of a training's measurements and of its snapshots."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.training.head_history import Appearance
 from pages.shared import runs
+from pages.train import heads_over_time
 from pages.train.film import film_readings, learning
 from pages.train.film.data import SnapshotData
 from tests.pages.train.small_films import STEPS, TEXTS
@@ -27,6 +29,10 @@ def test_marks_lie_at_the_nearest_snapshot_and_those_of_one_place_are_told_toget
     assert [place for place, _ in marks] == [0, 1, 2, 3]
     heads = [re.findall(r"L1\.H(\d)", words) for _, words in marks]
     assert heads == [["1"], ["0", "4"], ["2"], ["3"]], "of two snapshots that are as near, the earlier"
+    becomes = heads_over_time.appeared(replace(results[1], measure="aligned", score=0.712))
+    assert "L1.H0 becomes an alignment head at step 9: it puts 0.71" in becomes and "tokens: 0.10" in becomes
+    already = heads_over_time.appeared(replace(results[2], is_from_start=True))
+    assert "is already a previous-token head at step 0" in already
 
 
 def test_what_was_read_of_a_text_is_not_read_again_where_snapshots_come(place: Path):
