@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+MARKS = {"e2e": "browser", "faults": "faults"}  # of all tests in a folder
 DURATIONS = Path(__file__).with_name("durations.json")
 SLOW = 1.0  # CPU seconds from which a test is slow
 OTHER_REASONS = ("browser", "training", "faults")  # markers of tests that the quick suite leaves out anyway
@@ -70,7 +71,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only a release needs, mark the slow tests, and arrange files for workers that run side by side."""
+    """Leave out tests of releases, mark slow tests and folders, and arrange files for parallel workers."""
     if not config.getoption("full"):
         left_out = [item for item in items if item.get_closest_marker("full")]
         items[:] = [item for item in items if not item.get_closest_marker("full")]
@@ -79,6 +80,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid in recorded["slow"]:
             item.add_marker("slow")
+        if mark := MARKS.get(item.path.parent.name):
+            item.add_marker(mark)
     n_workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if n_workers == 1:
         return

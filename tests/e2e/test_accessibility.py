@@ -8,8 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.looking import open_address
 
-pytestmark = pytest.mark.browser
-
 ANNOUNCED = "body > .hl-announced"
 OUTLINES = """boxes => boxes.map((box) => {
   const { outlineStyle, outlineWidth } = getComputedStyle(box);

@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.looking import wait
 from tests.e2e.test_heads import open_heads
 
-pytestmark = pytest.mark.browser
-
 ACTS: dict[str, tuple[Callable[[Page], Locator], str]] = {  # what is clicked, and what the address says then
     "a head": (lambda page: page.locator("button.head").nth(9), "attention=decoder.*layer=0.*head=1"),
     "lines": (lambda page: page.get_by_role("radio", name="Lines"), "as=lines"),

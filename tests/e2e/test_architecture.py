@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import open_address, wait
-
-pytestmark = pytest.mark.browser
 
 
 def test_in_a_small_window_a_chosen_block_brings_its_panel_into_sight(new_page: Callable[..., Page]):

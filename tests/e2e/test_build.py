@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.looking import box_of, faults, open_address, see_canvases, wait
-
-pytestmark = pytest.mark.browser
 
 FIGURES = ('[class*="st-key-build-yours"]', '[class*="st-key-build-expected"]')
 

@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.looking import cell_at, wait
-
-pytestmark = pytest.mark.browser
 
 TEXT = "The animal didn't cross the street because it was too {}."
 PLACES = """() => {

@@ -11,8 +11,6 @@ from tests.e2e.conftest import LAPTOP, PROJECTOR
 from tests.e2e.late_answers import LateAnswers
 from tests.e2e.looking import box_of, overlapping, wait
 
-pytestmark = pytest.mark.browser
-
 WRITTEN = "l' animal n' a pas traversé la rue parce qu' il était trop fatigué . <eos>".split()
 DRAWN = """root => ["button.node", ".end", "path"].map((part) => root.querySelectorAll(part).length)"""
 

@@ -3,12 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.looking import parameters
-
-pytestmark = pytest.mark.browser
 
 
 def test_an_experiment_is_started_watched_left_and_found_again(page: Page, place: Path):

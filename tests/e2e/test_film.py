@@ -12,8 +12,6 @@ from tests.e2e.looking import wait
 from tests.pages.train.small_films import save_run
 from transformer_core.training.run.directory import RunDirectory
 
-pytestmark = pytest.mark.browser
-
 
 def open_film(page: Page, query: str) -> None:
     """Go there, and wait until the film can be played and the heatmap is drawn."""

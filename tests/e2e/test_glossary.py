@@ -3,13 +3,11 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import open_address
 
-pytestmark = pytest.mark.browser
 ASKED = ".st-key-hl-glossary-asked"
 
 

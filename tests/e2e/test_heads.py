@@ -11,8 +11,6 @@ from tests.e2e.conftest import LAPTOP, PROJECTOR
 from tests.e2e.looking import box_of, cell_at, wait
 from tests.pages.conftest import PROMPTS, save_model
 
-pytestmark = pytest.mark.browser
-
 SHORT = "text=The+cat+sees+the+dog."
 TOKENS = ["The", "cat", "sees", "the", "dog", ".", "<eos>"]
 

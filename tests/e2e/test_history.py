@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.late_answers import LateAnswers
-
-pytestmark = pytest.mark.browser
 
 
 def heading(page: Page, name: str) -> None:

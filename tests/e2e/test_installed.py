@@ -21,8 +21,6 @@ from tests.e2e.conftest import stop_training
 from tests.e2e.test_train import begin_copy, press, state
 from transformer_core.training.run.status import WorkDirectory
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

@@ -5,13 +5,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import box_of, faults, open_address, see_canvases, wait
-
-pytestmark = pytest.mark.browser
 
 
 def add(page: Page) -> None:

@@ -3,12 +3,9 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.test_heads import open_heads
-
-pytestmark = pytest.mark.browser
 
 
 def test_the_switch_turns_every_part_of_the_page_and_back_and_what_was_chosen_stays_chosen(page: Page):

@@ -7,8 +7,6 @@ from playwright.sync_api import CDPSession, Page, expect
 
 from tests.e2e.looking import type_text, wait
 
-pytestmark = pytest.mark.browser
-
 WATCH = """
 window.components = [];
 const found = new WeakSet();

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-import pytest
 import torch
 from playwright.sync_api import Page, expect
 
@@ -18,8 +17,6 @@ from pages.shared.view.fields import Span, window, window_in_words
 from tests.e2e.looking import box_of, cell_at, parameters
 from tests.e2e.test_heads import open_heads
 from tests.pages.conftest import PROMPTS, save_model
-
-pytestmark = pytest.mark.browser
 
 LAYER, HEAD = 1, 2
 ENDS = """() => {

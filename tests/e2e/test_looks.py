@@ -16,8 +16,6 @@ from tests.e2e.browser import ROOT
 from tests.e2e.conftest import LAPTOP, PHONE, PROJECTOR, some_of
 from tests.e2e.looking import faults, missing_labels, open_address, see_canvases, type_text, wait
 
-pytestmark = pytest.mark.browser
-
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 LONG = (
     "One day the small old man saw the big black cat near the long wide river, and then they both went home because "

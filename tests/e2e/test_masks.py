@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.looking import box_of, wait
-
-pytestmark = pytest.mark.browser
 
 LINK = "/masks?model=en-fr&text=The+cat+sees+the+dog.&attention=decoder&layer=1&head=0"
 GRID = "(canvas) => canvas.getRootNode().querySelector('.mask_matrix').view.pictures.mask.grid"

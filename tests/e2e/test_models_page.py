@@ -4,14 +4,11 @@ import re
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.test_heads import title
 from tests.pages.conftest import PROMPTS, save_model
 from tests.pages.small_gpt2 import save_small_gpt2
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_model_leaves_as_a_file_comes_back_and_is_deleted(page: Page, place: Path, tmp_path: Path):

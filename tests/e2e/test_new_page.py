@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import NEW_PAGE
-
-pytestmark = pytest.mark.browser
 
 
 def test_it_is_in_the_navigation_draws_what_is_chosen_restores_a_link_and_speaks_german(page: Page):

@@ -11,8 +11,6 @@ from headlight.figures.heatmaps.cells import Cells
 from headlight.figures.offline import FILL_IN_WORDS, offline_page
 from headlight.figures.quantities import QUANTITIES, QuantityName
 
-pytestmark = pytest.mark.browser
-
 
 def asked(figure: str) -> str:
     """JavaScript that returns the words of each trace."""

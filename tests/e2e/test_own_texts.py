@@ -4,13 +4,10 @@ import re
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.corpora import written
 from tests.e2e.looking import faults, open_address, type_text, wait
-
-pytestmark = pytest.mark.browser
 
 FIGURES = {"heads": ".js-plotly-plot", "steps": ".js-plotly-plot", "masks": "canvas.cells", "architecture": "svg.sheet"}
 

@@ -15,8 +15,6 @@ from pages.shared.page import pages
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import faults, see_canvases, wait
 
-pytestmark = pytest.mark.browser
-
 TOLERANCE = 24  # px, about a row of text; where no room is kept for what comes later, things move by 86 to 280
 TRACE = """(watched) => {
   window.tops = {};

@@ -3,13 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from headlight.analysis.positions.dials import same_vector
 from tests.e2e.looking import cell_at, wait
-
-pytestmark = pytest.mark.browser
 
 
 def title(page: Page, words: str) -> Locator:

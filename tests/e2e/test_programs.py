@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.looking import box_of, faults, open_address, see_canvases, wait
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_line_is_chosen_by_click_and_key_and_a_mistake_is_seen_without_scrolling(page: Page):

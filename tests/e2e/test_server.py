@@ -5,10 +5,7 @@ import re
 from email.message import Message
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Page, expect
-
-pytestmark = pytest.mark.browser
 
 
 def get(server_url: str, path: str, **headers: str) -> tuple[int, Message, bytes]:

@@ -1,7 +1,6 @@
 """Dragging from the source run in a real Chromium: what is dropped is patched, and only what was shaded changes."""
 
 import numpy as np
-import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
@@ -14,7 +13,6 @@ from tests.e2e.browser import ROOT
 from tests.e2e.looking import box_of, faults, open_address, wait
 from transformer_core.instrument.capture import capture
 
-pytestmark = pytest.mark.browser
 TEXT = "The animal didn't cross the street because it was too tired."
 IL = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
 ELLE = "L'animal n'a pas traversé la rue parce qu'elle était trop fatiguée."

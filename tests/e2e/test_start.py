@@ -14,8 +14,6 @@ from tests.e2e.browser import ROOT
 from tests.e2e.conftest import PHONE
 from tests.e2e.looking import box_of, faults, open_address
 
-pytestmark = pytest.mark.browser
-
 TEXT = "The cat sees the dog."
 FIRST_PANEL = '.lane[data-stack="decoder"] .panel.vectors canvas'
 BARS_AT_ONCE = """(range) => {

@@ -4,7 +4,6 @@ import re
 from functools import cache
 
 import numpy as np
-import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
@@ -12,8 +11,6 @@ import transformer_core as tc
 from tests.e2e.browser import ROOT
 from tests.e2e.conftest import PROJECTOR
 from tests.e2e.looking import box_of, wait
-
-pytestmark = pytest.mark.browser
 
 TEXT = "The cat sees the dog."
 LINK = "/steps?model=en-fr&attention=encoder&layer=1&head=2&text=The+cat+sees+the+dog."

@@ -17,8 +17,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.looking import cell_at, faults, wait
 from tests.e2e.test_heads import open_heads, title
 
-pytestmark = pytest.mark.browser
-
 VIEW = "/heads?attention=encoder&layer=0&head=0&text=The+cat."
 N_TOKENS = 4  # "The", "cat", ".", "<eos>"
 ANIMAL = "The animal did not cross the street because it was too tired"

@@ -2,13 +2,10 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import LAPTOP
 from tests.e2e.looking import wait
-
-pytestmark = pytest.mark.browser
 
 
 def open_tour(page: Page, address: str = "/tour") -> None:

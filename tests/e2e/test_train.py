@@ -3,13 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.looking import wait
 from transformer_core.training.run.status import WorkDirectory
-
-pytestmark = pytest.mark.browser
 
 
 def is_at_step(page: Page, step: int) -> None:

@@ -17,7 +17,6 @@ from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 
-pytestmark = pytest.mark.faults
 
 TRAINING: dict[str, Any] = {"steps": 10, "save_every": 5, "evaluate_every": 5}
 

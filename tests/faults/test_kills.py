@@ -21,7 +21,6 @@ from transformer_core.training.run.film import Film
 
 __all__ = ["corpus"]  # a fixture
 
-pytestmark = pytest.mark.faults
 
 N_STEPS = 16
 AFTER_START, AFTER_RUNNING = 0.15, 0.2  # seconds, at most, until a kill that strikes anywhere, or a run at work

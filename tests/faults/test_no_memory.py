@@ -12,7 +12,6 @@ from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 
-pytestmark = pytest.mark.faults
 
 # Each layer of a step takes 20 MB at least, which is given back after it, and asked of the system again.
 TRAINING = {

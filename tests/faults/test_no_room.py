@@ -24,7 +24,6 @@ from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 
-pytestmark = pytest.mark.faults
 
 N_STEPS = 14
 TRAINING: dict[str, Any] = {"steps": N_STEPS, "save_every": 3, "evaluate_every": 7}
