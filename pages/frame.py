@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import health, interventions_sign, machine, model_bar, models, owners, prose, style
 from pages.shared.page import SECTIONS, Page, pages
 from pages.shared.view import locale, run_state, state, visits
 from pages.shared.view.address import Address
-from transformer_core.language import say
 
 SERVER = Address("server")
 HOME = "start"  # where the server's address leads to

@@ -1,8 +1,8 @@
 """What a German reader reads of a message or an error."""
 
+from headlight.language import add_catalogues, say_message, speaking
 from pages.languages import CATALOGUES
 from transformer_core.errors import HeadlightError, Message
-from transformer_core.language import add_catalogues, say_message, speaking
 
 
 def in_german(message: Message | HeadlightError) -> str:

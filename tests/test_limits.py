@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.cli import inspect
+from headlight.corpora import analysis
 from headlight.diagnosis import curves
 from headlight.experiments import experiment
 from headlight.experiments.experiment import ExperimentRequest
 from headlight.figures import bipartite
 from tests.headlight.experiments.test_experiment import GOOD
-from transformer_core.cli import inspect
-from transformer_core.corpora import analysis
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage import file_spans, kept_arrays, pair_lines
 from transformer_core.errors import HeadlightError

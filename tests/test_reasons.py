@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from safetensors import safe_open
 
+from headlight.language import say_message, speaking
 from tests.lints.languages import reasons as entries
-from transformer_core.language import say_message, speaking
 from transformer_core.reasons import WITH_VALUES, reason
 
 

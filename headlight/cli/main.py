@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 
-from headlight.cli import compile_, experiment, first_view
+from headlight.cli import compile_, experiment, first_view, inspect, ready
 from headlight.cli.observer import HeadObserver
 from transformer_core.cli import main as library
 from transformer_core.cli.main import PROGRAM, Commands, Run
 
-_MODULES = ("headlight.analysis.heads.measures", "headlight.experiments.work")  # that `ready` imports
-
 
 def add_commands(commands: Commands, run: Run) -> None:
     """Add all commands."""
-    library.add_commands(commands, run, observer=HeadObserver(), modules=_MODULES)
-    for command in (experiment, compile_, first_view):
+    library.add_commands(commands, run, observer=HeadObserver())
+    ready.add_command(commands, run)
+    for command in (inspect, experiment, compile_, first_view):
         command.add_command(commands)
 
 

@@ -12,8 +12,8 @@ from headlight.figures.labels import escape, shorten, text_width
 from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, legend_entry, note
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
+from headlight.language import localized, say
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 LEAST = 0.005  # smaller weights round to 0.00 and are not drawn
 _ROW = 19  # px from one token to the next

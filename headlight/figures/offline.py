@@ -6,7 +6,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from headlight.figures.theme import FONT, LIGHT, template
-from transformer_core.language import language
+from headlight.language import language
 
 _MODULE = Path(__file__).with_name("cell_words.js")
 FILL_IN_WORDS = _MODULE.read_text(encoding="utf-8").replace("export ", "")

@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float
 
 from headlight.figures.hues import diverging_scale
 from headlight.figures.theme import DEEP
+from headlight.language import say, separated
 from transformer_core.errors import mark
-from transformer_core.language import say, separated
 
 QuantityName = Literal["pattern", "scores", "log", "values", "written"]
 COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}

@@ -12,7 +12,7 @@ from functools import cache
 
 import plotly.graph_objects as go
 
-from transformer_core.language import separated
+from headlight.language import separated
 
 # The fixed hues, the same in light and in dark: at least 4:1 against both backgrounds.
 QUERY = "#2C7BD6"  # blue

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, label_axis
 from headlight.figures.theme import KEY, QUERY
+from headlight.language import say
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
-from transformer_core.language import say
 from transformer_core.text.labels import border_in
 
 HEIGHT = 540  # px

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 import headlight
-from transformer_core.language import ENGLISH, LANGUAGES, messages, plural_forms
+from headlight.language import ENGLISH, LANGUAGES, messages, plural_forms
 
 PAGES = Path(__file__).parents[1]
 LANGUAGE = "pages/components/kit/language.js"

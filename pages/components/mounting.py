@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.language import ENGLISH, language
 from pages.components import modules
-from transformer_core.language import ENGLISH, language
 
 # Streamlit takes a text of several lines for a module, and of one line for a path.
 _LOADER = """\

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "headlight", "transformer_core")
 CATALOGUES = tuple(ROOT / room / "languages" for room in ROOMS)
 _FIRST_TEXT = {"say": 0, "mark": 0, "say_number": 1}  # which argument it is; of messages and errors the first
-_THEIR_MODULES = ("transformer_core.language", "transformer_core.errors")
+_THEIR_MODULES = ("headlight.language", "transformer_core.errors")
 
 
 def said(files: Sequence[Path] = ()) -> Catalog:

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from headlight.cli.launch import forget_log
 from headlight.experiments.experiment import (
     AT_ONCE,
     LINE,
@@ -21,13 +22,12 @@ from headlight.experiments.experiment import (
     ExperimentKind,
     ExperimentRequest,
 )
+from headlight.language import say
 from pages.shared import owners, run_commands, runs
 from pages.shared.recipe import Expression, call, named
 from pages.shared.run_figures import records_of
 from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
-from transformer_core.language import say
-from transformer_core.training.run.launch import forget_log
 from transformer_core.training.run.queue import n_free
 
 MOST_KEPT = 24  # experiments that have ended; the oldest go

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
+from headlight.language import say, say_message, say_number
 from pages.components.figures import live_figure
 from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
@@ -16,7 +17,6 @@ from pages.shared.recipe import Expression
 from pages.shared.run_figures import curve_files
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve

@@ -13,12 +13,12 @@ from headlight.experiments.experiment import (
     USUAL_VARIANTS,
     ExperimentRequest,
 )
+from headlight.language import say, say_number
 from pages.learn import experiment_runs, experiment_watch
 from pages.learn.experiment_watch import NOTE, TASK_NAMES, Laboratory
 from pages.shared import prose, runs
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_number
 from transformer_core.training.config import MOST_SEED
 
 _STEPS_OF_A_CLICK = 20

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.language import say
 
 
 def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
+from headlight.language import say, say_message
 from pages.shared import cache, models, owners
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message, mark
-from transformer_core.language import say, say_message
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Given
 from transformer_core.text.load import load_tokenizer

@@ -15,16 +15,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headlight.cli.launch import forget_log
+from headlight.corpora.analysis_process import Progress, WatchedFolder
 from pages.shared import models, runs
 from transformer_core.config import Architecture
-from transformer_core.corpora.analysis_process import Progress, WatchedFolder
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
-from transformer_core.training.run.launch import forget_log
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.corpus_stats import CorpusStats
+    from headlight.corpora.corpus_stats import CorpusStats
 
 _CANCELLED = 130  # the exit status of a process that ended because nobody waited
 _SORRY = 2  # of one that says in a sentence why it could not continue
@@ -71,7 +71,7 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
     Raises:
         HeadlightError: there is no such corpus, it cannot be read so, or no process can be started.
     """
-    from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats, made_from
+    from headlight.corpora.corpus_stats import CorpusStats, kept_stats, made_from
 
     reading = reading_here(reading)
     chosen, path = CorpusReading(**reading), place_of(corpus)  # type: ignore[arg-type]  # what the widgets offer

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import ENGLISH, localized, say, speaking
 from pages.shared import prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line, output_in_a_line
@@ -18,7 +19,6 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import ENGLISH, localized, say, speaking
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import prose
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 
 CODE, COMMAND = "show-code", "show-command"  # keys; a page has one of each
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from headlight.corpora.analysis_process import STAGES, WatchedFolder
+from headlight.language import localized, percent, say, say_message
 from pages.shared import analyses, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
-from transformer_core.corpora.analysis_process import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, percent, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.corpus_stats import CorpusStats
+    from headlight.corpora.corpus_stats import CorpusStats
 
 MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether it holds pairs
     "copy": (mark("Copy: repeat the letters"), True),

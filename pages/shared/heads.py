@@ -9,7 +9,7 @@ from headlight.figures.heatmaps.attention import heatmap_frame
 from headlight.figures.heatmaps.cells import FORBIDDEN
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.quantities import QUANTITIES
-from transformer_core.language import say
+from headlight.language import say
 
 
 def head_in_words(attention: str, layer: int | str, head: int | str, mean: str = "") -> str:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
+from headlight.language import say, say_number
 from pages.shared import prose
 from pages.shared.models import ModelCard
 from pages.shared.view import stack_history, state
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
 
 MISFIT = mark("The interventions do not fit this model and are not active: {why}.")
 

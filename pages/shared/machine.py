@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import models, prose
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 WIDTH = 320  # px
 OPEN = "hl-machine"  # whether it is open

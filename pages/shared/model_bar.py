@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.figures import isolate
+from headlight.language import language, say, say_message, say_number
 from pages.shared import answer, models, prose, readings
 from pages.shared.lines import in_a_line
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
-from transformer_core.language import language, say, say_message, say_number
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import transformer_core as tc
 from headlight.analysis.blueprint.weights import weights_of
 from headlight.analysis.trace.attentions import Attention, attentions_of
+from headlight.language import ENGLISH, language, say, say_message, say_number
 from pages.shared import cache, forwards, prose
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.language import ENGLISH, language, say, say_message, say_number
 from transformer_core.model.presets import transformer_base
 from transformer_core.shipped import APP, IS_INSTALLED, MODELS, shipped_model
 

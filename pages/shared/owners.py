@@ -13,9 +13,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared.view.fields import Kept
 from transformer_core.errors import ConfigError, HeadlightError, mark
-from transformer_core.language import say
 
 VARIABLE = "HEADLIGHT_SHARED"
 COOKIE = "headlight-visitor"

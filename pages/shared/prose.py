@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 from markupsafe import Markup, escape
 
+from headlight.language import say, say_message
 from pages.shared.view import visits
 from transformer_core.errors import HeadlightError, Message
-from transformer_core.language import say, say_message
 
 ONE_LINE = 165  # characters, about, that a lead has in a line of a wide window
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from headlight.cli.launch import Launcher, Started
+from headlight.language import say
 from pages.shared import cache, models, owners
 from transformer_core.config import ModelConfig
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError, mark
-from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.launch import Launcher, Started
 from transformer_core.training.run.queue import QUEUED
 
 if TYPE_CHECKING:

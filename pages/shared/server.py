@@ -23,11 +23,11 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headlight.language import say
 from pages.components import modules
 from pages.shared import downloads, health, owners, private_streamlit, prose, style
 from pages.shared.view import locale
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 FRAME = Path(__file__).parents[1] / "frame.py"
 

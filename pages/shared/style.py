@@ -7,9 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from headlight.figures.theme import DARK, LIGHT, THEMES, Theme
+from headlight.language import ENGLISH, language, say
 from pages.shared import prose
 from pages.shared.page import pages
-from transformer_core.language import ENGLISH, language, say
 
 SHARED_SHEETS = (
     "frame.css",

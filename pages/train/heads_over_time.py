@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say, say_message
 from pages.components.figures import live_figure
 from pages.shared import prose, runs
 from pages.shared.run_figures import head_files
@@ -12,7 +13,6 @@ from pages.shared.runs import Run
 from pages.shared.ticking import throttled
 from pages.shared.view import run_state
 from transformer_core.errors import mark
-from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from headlight.analysis.training.head_history import Appearance, HeadHistory

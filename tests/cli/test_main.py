@@ -40,7 +40,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken contains files"),
         (["train", "--run", "ring", "--corpus", "copy", "--steps", "1"], "error: ring cannot be written"),
         (["compile", "reverse", "a" * 5000], "File name too long"),
-        (["dance"], "error: there is no command 'dance'; choose one of train, decode, import, inspect"),
+        (["dance"], "error: there is no command 'dance'; choose one of train, decode, import"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
         (
             ["experiment", "positions", "--task", "dates"],

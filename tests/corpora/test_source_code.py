@@ -15,7 +15,6 @@ NO_MATTER = {
     "config.py",
     "config_rules.py",
     "errors.py",
-    "language.py",
     "reasons.py",
 }
 

@@ -22,6 +22,8 @@ FLOORS = [
     ("headlight.diagnosis", "headlight.experiments"),
     ("headlight.programs",),
     ("headlight.expressions",),
+    ("headlight.corpora",),
+    ("headlight.language",),
     ("transformer_core.cli",),
     ("transformer_core",),  # __init__.py, the table of contents
     ("transformer_core.training",),
@@ -41,7 +43,6 @@ FLOORS = [
         "transformer_core.config",
         "transformer_core.devices",
         "transformer_core.errors",
-        "transformer_core.language",
         "transformer_core.main_memory",
         "transformer_core.process",
         "transformer_core.reasons",
@@ -60,7 +61,7 @@ KEEPS_THE_SESSION = "pages.shared.view."
 
 # Below the pages only these may translate texts into the reader's language; all others raise and return messages.
 SPEAK = (
-    "transformer_core.language",
+    "headlight.language",
     "transformer_core.cli",
     "headlight.figures",
 )
@@ -188,7 +189,7 @@ def faults(path: Path, root: Path) -> Iterator[str]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
         if room == "grammars" and target and not target.startswith(("grammars", "transformer_core")):
             yield f"{where}:{line}: grammars imports the core alone"
-        if in_library and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
+        if in_library and target == "headlight.language" and not f"{module}.".startswith(may_speak):
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
         if (in_library or room in ENGINES) and library == "streamlit":
             yield f"{where}:{line}: streamlit stops above headlight, transformer_core and the engines"

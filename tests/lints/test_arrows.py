@@ -58,8 +58,8 @@ def test_a_circle_is_seen(tmp_path: Path):
         ("pages/explore/heads/page.py", "import torch", "no tensor arithmetic"),
         ("pages/learn/tour/lesson_engine/run.py", "import streamlit as st", "streamlit stops"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
-        ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
-        ("transformer_core/config.py", "from transformer_core import language", "knows no reader"),
+        ("transformer_core/model/block.py", "from headlight.language import say", "knows no reader"),
+        ("headlight/analysis/flow/rollout.py", "from headlight import language", "knows no reader"),
         ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
         ("transformer_core/model/utils.py", "", "name the file"),
         ("transformer_core/extras/thing.py", "", "no room"),
@@ -82,7 +82,7 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("pages/frame.py", "from pages.shared import state\nimport streamlit"),
         ("pages/explore/heads/page.py", "import transformer_core as tc\nfrom headlight.figures import theme"),
         ("pages/shared/loaders.py", "def load():\n    import torch"),
-        ("pages/learn/tour/lesson_engine/run.py", "import torch\nfrom transformer_core.language import say"),
+        ("pages/learn/tour/lesson_engine/run.py", "import torch\nfrom headlight.language import say"),
         (
             "pages/shared/loaders.py",
             "import typing\nif typing.TYPE_CHECKING:\n    import torch",
@@ -95,7 +95,7 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ),
         ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),
         ("headlight/figures/heatmap.py", "import plotly.graph_objects as go"),
-        ("headlight/figures/heatmap.py", "from transformer_core.language import say"),
+        ("headlight/figures/heatmap.py", "from headlight.language import say"),
         ("transformer_core/training/loop.py", "from transformer_core.errors import Message"),
     ],
 )

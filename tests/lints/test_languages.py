@@ -34,5 +34,5 @@ def test_a_translation_keeps_values_tags_and_spaces(text: str, translation: str,
     ],
 )
 def test_a_text_is_said_whole(tmp_path: Path, source: str, n_problems: int):
-    (tmp_path / "page.py").write_text(f"from transformer_core.language import say\n{source}")
+    (tmp_path / "page.py").write_text(f"from headlight.language import say\n{source}")
     assert len([*languages.in_python(tmp_path / "page.py")]) == n_problems

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.cli.launch import Launcher
 from pages.shared.page import pages
 from pages.shared.prose import plain
 from tests.pages.conftest import OpenApp, protos_of, save_model, words_of
 from tests.pages.train.small_films import save_run
-from transformer_core.training.run.launch import Launcher
 
 HOSTILE = "x [open your results](https://evil.example/a) :red[**now**] '''\"\"\"\\ {0} %s ____ <img src=x onerror=y>"
 NO_MARKDOWN = ("html", "code", "json", "bidi_component", "text_input", "text_area", "selectbox")

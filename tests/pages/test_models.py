@@ -10,10 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.language import add_catalogues, say, speaking
 from pages.languages import CATALOGUES
 from pages.shared import models
 from tests.pages.conftest import save_model, words_of
-from transformer_core.language import add_catalogues, say, speaking
 
 
 def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

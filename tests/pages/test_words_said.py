@@ -17,13 +17,13 @@ import pytest
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
 from streamlit.testing.v1 import AppTest
 
+from headlight import language
+from headlight.cli.launch import Launcher
 from pages.languages import CATALOGUES
 from pages.shared.page import pages
 from pages.shared.view import locale
 from tests.pages.conftest import EXAMPLES, app_at, protos_of
 from tests.pages.train.small_films import save_run
-from transformer_core import language
-from transformer_core.training.run.launch import Launcher
 
 VIEWS = {  # of the pages that show most when something is chosen
     "architecture": {"part": "stream"},

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from transformer_core.cli.progress import LoadingProgress
 from transformer_core.errors import Message
-from transformer_core.language import say_message
 
 _EXAMPLES = """\
 examples:
@@ -44,5 +43,5 @@ def run(options: argparse.Namespace) -> int:
         card = bring_in(options.source, options.folder, on_progress=progress.show)
     print(f"{options.source} is in {options.folder}: {card['kind']}, {card['parameters']:,} parameters")
     for note in card.get("notes", ()):
-        print(say_message(Message.from_json(note)))
+        print(Message.from_json(note))
     return 0

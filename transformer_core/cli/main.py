@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from transformer_core import __version__
-from transformer_core.cli import decode, import_, inspect, ready, train
+from transformer_core.cli import decode, import_, train
 from transformer_core.errors import HeadlightError
 from transformer_core.process import keep_freed_memory, let_waiting_threads_sleep
 from transformer_core.reasons import reason
@@ -25,21 +25,17 @@ Run = Callable[[Sequence[str]], int]
 AddCommands = Callable[["Commands", Run], None]
 
 
-def add_commands(
-    commands: Commands, run: Run, *, observer: train.Observer | None = None, modules: Sequence[str] = ()
-) -> None:
+def add_commands(commands: Commands, run: Run, *, observer: train.Observer | None = None) -> None:
     """Add the commands of the library.
 
     Args:
         commands: of the command line.
         run: runs any command.
         observer: adds measurements to a training.
-        modules: imported by a process that waits for its command, besides those of a training.
     """
     train.add_command(commands, observer)
-    for command in (decode, import_, inspect):
+    for command in (decode, import_):
         command.add_command(commands)
-    ready.add_command(commands, run, modules)
 
 
 def run_process(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:

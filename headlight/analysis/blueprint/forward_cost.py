@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from headlight.analysis.blueprint.decoding_cost import StepCost, cache_bytes, source_cost, step_cost
 from headlight.analysis.trace.attentions import attentions_of
 from transformer_core.config import ModelConfig
-from transformer_core.decoding.cost import StepCost, cache_bytes, source_cost, step_cost
 
 PARTS = ("projections", "attention", "feed_forward", "unembedding")
 FARTHEST = 1 << 30  # tokens, up to which a crossing is looked for

@@ -14,7 +14,7 @@ from headlight.figures.heatmaps.numbers import Scale
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, row_axis
-from transformer_core.language import localized, say
+from headlight.language import localized, say
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
 _SPREAD = 0.2  # of the height, for the distribution of the numbers

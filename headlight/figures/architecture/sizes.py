@@ -22,8 +22,8 @@ from headlight.figures.layout import (
     note,
     row_axis,
 )
+from headlight.language import localized, percent, say
 from transformer_core.errors import mark
-from transformer_core.language import localized, percent, say
 
 STACKS = {
     "encoder": mark("encoder"),

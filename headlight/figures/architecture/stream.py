@@ -10,7 +10,7 @@ from jaxtyping import Float
 from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
-from transformer_core.language import localized, percent, say
+from headlight.language import localized, percent, say
 
 MOST_LINES = 32  # positions up to which each has a line
 _LABEL = 14  # characters of a token

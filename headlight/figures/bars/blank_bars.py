@@ -11,8 +11,8 @@ from headlight.figures.heatmaps.cells import BROKEN
 from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import add_panel, figure_layout, figure_of, hover, label_axis, note
+from headlight.language import localized, say
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: a bar, the two lines above a panel, the gap between rows of panels

@@ -14,7 +14,7 @@ from headlight.figures.layout import axis_title, figure_layout, figure_of, frame
 from headlight.figures.quantities import QUANTITIES, QuantityName
 from headlight.figures.theme import KEY
 from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
-from transformer_core.language import say
+from headlight.language import say
 
 _ROOM = 0.08  # of the range, so that a number stands above the highest bar
 _BESIDE = 60  # px, for the axis of the weights

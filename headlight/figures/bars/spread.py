@@ -15,7 +15,7 @@ from headlight.figures.hues import FAINT, STRONG, WARM
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
 from headlight.figures.quantities import Limits
-from transformer_core.language import localized, say
+from headlight.language import localized, say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines

@@ -12,7 +12,7 @@ from headlight.figures.curves.panels import Panel, line, panels_over_steps
 from headlight.figures.hues import FAINT, layer_hues, translucent
 from headlight.figures.labels import escape
 from headlight.figures.layout import axis_title, figure_of, frame_around, note
-from transformer_core.language import say
+from headlight.language import say
 
 _LOSS_HEIGHT, _SHARE_HEIGHT = 210, 120  # px of a panel
 _NOTHING = Curve(np.zeros(0, dtype=np.int64), np.zeros(0))

@@ -12,8 +12,8 @@ from headlight.analysis.training.curves import Curve, thinned
 from headlight.figures.curves.panels import STEP, Panel, diamonds, panels_over_steps, wrapped
 from headlight.figures.hues import FAINT, layer_hues, translucent
 from headlight.figures.labels import escape
+from headlight.language import say
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 Head = tuple[str, int, int]
 """The attention's name in ATTENTIONS, the layer, the head."""

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int, Num
 from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape
 from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, line_at, note
-from transformer_core.language import say, say_number
+from headlight.language import say, say_number
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
 _LETTER = 6.6  # px: mean width of a letter of the legend

@@ -14,7 +14,7 @@ from headlight.analysis.training.curves import Curve
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import escape
 from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
-from transformer_core.language import say
+from headlight.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes
 _LINE = 17  # px: the height of a line of text

@@ -10,8 +10,8 @@ from headlight.analysis.training.curves import SMOOTHED_FROM, Curve, smoothed, t
 from headlight.figures.curves.panels import MARKED, Panel, diamonds, line, log_ticks, panels_over_steps, wrapped
 from headlight.figures.hues import FAINT, STRONG, WARM, layer_hues, translucent
 from headlight.figures.labels import escape
+from headlight.language import localized, say, separated
 from transformer_core.errors import mark
-from transformer_core.language import localized, say, separated
 
 _HELD_OUT = "held_out_"  # prefix of the names of metrics
 _METRICS = {

@@ -19,7 +19,7 @@ from headlight.figures.hues import DIVIDER, FAINT, WARM
 from headlight.figures.labels import escape
 from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from headlight.figures.quantities import COLORBAR
-from transformer_core.language import say
+from headlight.language import say
 
 MOST_CELLS = 200_000  # of all heads: a browser draws them within half a second
 

@@ -13,8 +13,8 @@ from headlight.figures.labels import escape
 from headlight.figures.layout import figure_of
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName, without_zero
 from headlight.figures.token_grid import TokenGrid
+from headlight.language import say, separated
 from transformer_core.errors import mark
-from transformer_core.language import say, separated
 
 _AT_MOST = mark("at most ")  # a cell of an overview has the largest value of its block
 _WRITTEN = 0.05  # from this difference on, it is written into its cell

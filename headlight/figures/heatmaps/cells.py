@@ -31,8 +31,8 @@ from headlight.figures.layout import HOVER, border_line, frame_around, hover
 from headlight.figures.quantities import BELOW
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenAxis, TokenGrid
+from headlight.language import say, separated
 from transformer_core.errors import mark
-from transformer_core.language import say, separated
 
 MOST_TEXTS = 64 * 64  # cells up to which each is sent with its hover text
 NUMBERS_UP_TO = 24  # tokens per side up to which the values are written into the cells, where these are large enough

@@ -15,8 +15,8 @@ from headlight.figures.labels import escape
 from headlight.figures.layout import LEGEND_BELOW, figure_of, frame_around, segment
 from headlight.figures.quantities import QUANTITIES
 from headlight.figures.token_grid import TokenGrid
+from headlight.language import say, separated
 from transformer_core.errors import mark
-from transformer_core.language import say, separated
 
 MEAN = mark("mean")
 TRUE, MOST = mark("gold alignment"), mark("predicted alignment")

@@ -21,7 +21,7 @@ from headlight.figures.layout import (
     note,
 )
 from headlight.figures.quantities import Limits, rounded, without_zero
-from transformer_core.language import say
+from headlight.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
 """By the title of an attention: [layer, head]."""

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from headlight.figures.hues import FAINT, WARM, category_hues
 from headlight.figures.labels import LINE, escape, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, legend_entry
+from headlight.language import say
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """The marks of the models, in their order."""

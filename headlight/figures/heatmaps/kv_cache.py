@@ -24,8 +24,8 @@ from headlight.figures.layout import (
 )
 from headlight.figures.theme import KEY, VALUE
 from headlight.figures.token_grid import TokenAxis, token_legends
+from headlight.language import say
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 _LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
 _GAP = 0.04  # of the width, between the source and the text

@@ -25,7 +25,7 @@ from headlight.figures.layout import (
 )
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
-from transformer_core.language import localized, say
+from headlight.language import localized, say
 
 _COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
 _GAP = 0.06  # of the width, between both

@@ -14,8 +14,8 @@ from headlight.figures.hues import FAINT, WARM
 from headlight.figures.labels import LINE, escape, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, segment
 from headlight.figures.quantities import COLORBAR
+from headlight.language import localized, say
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 _LABELS_UP_TO = 40  # heads per side up to which each is labelled; of more, the first of each layer
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows

@@ -26,7 +26,7 @@ from headlight.figures.layout import (
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import KEY, QUERY
 from headlight.figures.token_grid import TokenAxis, TokenGrid
-from transformer_core.language import say
+from headlight.language import say
 
 _IN_ROW = 3  # matrices beside each other
 _TITLE, _NAME, _GAP, _LEFT, _RIGHT = 28, 24, 14, 100, 64  # px

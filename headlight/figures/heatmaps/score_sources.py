@@ -14,7 +14,7 @@ from headlight.figures.labels import LINE, escape, shorten, text_width
 from headlight.figures.layout import axis_title, figure_layout, figure_of, label_axis, segment
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import KEY, QUERY
-from transformer_core.language import say
+from headlight.language import say
 
 MOST_SOURCES = 12  # per side
 

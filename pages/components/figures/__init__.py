@@ -13,10 +13,10 @@ from typing import Any
 import pandas  # noqa: F401  # as a whole: plotly, too, looks whether it is there, and fails while it is being loaded
 
 from headlight.figures import DARK, LIGHT, Figure, template
+from headlight.language import language, speaking
 from pages.components.mounting import component
 from pages.shared.view import state
 from pages.shared.view.fields import sent
-from transformer_core.language import language, speaking
 
 Files = Callable[[], Mapping[str, bytes]]
 """What the server adds to what is saved, by its file's name: tables (.csv), arrays (.npz), and what explains them."""

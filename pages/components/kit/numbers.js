@@ -2,7 +2,7 @@
 
 import { LANGUAGE } from "./language.js";
 
-// Separators as in Python's texts (transformer_core/language.py): a thin space between thousands in other languages.
+// Separators as in Python's texts (headlight/language.py): a thin space between thousands in other languages.
 /** @type {Partial<Record<Intl.NumberFormatPartTypes, string>>} */
 const SIGNS = {
   decimal: LANGUAGE === "en" ? "." : ",",

@@ -11,10 +11,10 @@ from jaxtyping import Float
 
 from headlight.figures import DARK, LIGHT, sequential_scale
 from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
+from headlight.language import say
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

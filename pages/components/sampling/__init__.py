@@ -12,11 +12,11 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.figures import isolate
+from headlight.language import say
 from pages.shared.view.fields import Field, decimal, number, plain
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
 MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has

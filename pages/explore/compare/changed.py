@@ -9,6 +9,7 @@ from headlight.analysis.texts.side_by_side import changes, ranked_heads
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.hues import STRONG
+from headlight.language import say, say_message
 from pages.components import figures
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
@@ -16,7 +17,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say, say_message
 
 AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
+from headlight.language import say
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import METHODS, OTHER, ablated_heads, method_of
 from pages.explore.compare.data import ComparisonData
@@ -20,7 +21,6 @@ from pages.shared.runs import Run
 from pages.shared.view import state
 from pages.shared.view.fields import Field
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun

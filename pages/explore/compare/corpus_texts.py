@@ -6,11 +6,11 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import analyses, cache, models, prose
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 N_SAMPLED = 40
 
@@ -27,7 +27,7 @@ def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Archi
     Raises:
         HeadlightError: the corpus is missing, or cannot be read.
     """
-    from transformer_core.corpora.corpus_stats import made_from
+    from headlight.corpora.corpus_stats import made_from
 
     with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
         place = analyses.place_of(corpus)

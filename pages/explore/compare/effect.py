@@ -6,6 +6,7 @@ import numpy as np
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.bars.label_bars import label_bars
+from headlight.language import say
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.answer import NO_HEAD
@@ -14,7 +15,6 @@ from pages.shared.lines import output_in_a_line
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.interventions.effect import Effect

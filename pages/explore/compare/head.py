@@ -14,6 +14,7 @@ from headlight.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns,
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import Figure, TokenGrid, attention_heatmap, difference_heatmap, isolate
 from headlight.figures.labels import shorten, text_width
+from headlight.language import say
 from pages.components import figures
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import ablated_heads, method_of
@@ -24,7 +25,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"

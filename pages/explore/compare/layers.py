@@ -9,12 +9,12 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.texts.side_by_side import is_telling, layer_likeness
 from headlight.analysis.texts.token_alignment import TokenAlignment, align_tokens
 from headlight.figures.heatmaps.model_matrices import layer_matrix
+from headlight.language import say
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 HEIGHT = 420  # px
 FEW_TOKENS = 16  # on fewer, everything looks rather alike

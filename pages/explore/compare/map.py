@@ -14,6 +14,7 @@ from headlight.analysis.texts.side_by_side import distances_by_looking, distance
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.head_map import head_map_figure
 from headlight.figures.hues import category_hues
+from headlight.language import localized, say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
 from pages.explore.compare.sides import head_title
@@ -21,7 +22,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import ConfigError, mark
-from transformer_core.language import localized, say, say_number
 
 HEIGHT = 520  # px
 MOST_OPENED = 24  # heads of a cluster that have a button

@@ -6,6 +6,7 @@ from contextlib import suppress
 import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
+from headlight.language import say
 from pages.explore.compare import changed as compare_changed
 from pages.explore.compare import controls, effect, layers, map, texts, view_fields
 from pages.explore.compare import head as compare_head
@@ -17,7 +18,6 @@ from pages.shared.predictions import answers, box, calibration
 from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Compare two sides, A and B: two texts, heads, models or training snapshots, or a model with and without some "

@@ -12,6 +12,7 @@ from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
+from headlight.language import say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
 from pages.shared import export, prose, readings, run_models, run_readings, runs
@@ -22,7 +23,6 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:

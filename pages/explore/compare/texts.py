@@ -11,6 +11,7 @@ import streamlit as st
 from headlight.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.bars.spread import texts_spread
+from headlight.language import say, say_message, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
@@ -20,7 +21,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message, say_number
 from transformer_core.text.interface import Given, in_one_line
 
 N_TOLD = 3  # texts at each end, and in the middle

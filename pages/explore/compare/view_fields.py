@@ -12,12 +12,12 @@ from headlight.analysis.heads.many_texts import MEASURES
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.language import say, say_message
 from pages.explore.compare import ablation
 from pages.shared import prose
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Field, Kept, number_pair, one_of, text_up_to, write_pair
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message
 from transformer_core.text.interface import Given
 
 PAGE = "compare"

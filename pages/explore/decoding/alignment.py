@@ -10,6 +10,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.decoding import alignment_matrix
+from headlight.language import say, say_number
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
@@ -21,7 +22,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment

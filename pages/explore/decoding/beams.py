@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from headlight.figures import isolate
+from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
 from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, signed
@@ -15,7 +16,6 @@ from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, literal, named, through, value_of
 from transformer_core.errors import NotFiniteError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.beam_tree import BeamCandidate, BeamTree

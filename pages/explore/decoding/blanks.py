@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from pages.explore.decoding import blanks_data, blanks_figures
 from pages.explore.decoding.blanks_data import BlanksData, ask, go_back, start_again
 from pages.explore.decoding.data import signed
@@ -17,7 +18,6 @@ from pages.shared.sources import Source
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, NotFiniteError, mark
-from transformer_core.language import say
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.recipes import FILLED, BlanksRecipe
 from pages.shared import cache, models, prose
@@ -12,7 +13,6 @@ from pages.shared.recipe import Expression, each, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view.fields import Kept
 from transformer_core.errors import TextError
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import EncodedInput

@@ -11,6 +11,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid, row_bars
 from headlight.figures.bars.blank_bars import blank_bars
+from headlight.language import say
 from pages.explore.decoding import blanks_data, view_fields
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
 from pages.shared import prose
@@ -19,7 +20,6 @@ from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankPrediction

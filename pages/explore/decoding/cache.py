@@ -7,13 +7,13 @@ import numpy as np
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
+from headlight.language import localized, say
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, each, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.prediction import NextTokenPrediction
@@ -56,7 +56,7 @@ class CacheRecipe:
     @classmethod
     def of(cls, data: DecodingData) -> "CacheRecipe | None":
         """Return the cache after the last token that was read, and the cost of its step; None if none was."""
-        from transformer_core.decoding.cost import cache_bytes, step_cost, step_costs
+        from headlight.analysis.blueprint.decoding_cost import cache_bytes, step_cost, step_costs
 
         last = data.at if data.prediction is not None else data.at.parent  # the end of a text is not read
         if last is None or last.prediction is None:

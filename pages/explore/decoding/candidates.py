@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.figures import isolate
+from headlight.language import say
 from pages.components.sampling import SLIDERS, NextTokenDistribution, sent_sampling
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.candidates import candidates, sent_token
@@ -16,7 +17,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headlight.language import localized, say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.writing import Token
 from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
@@ -17,7 +18,6 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import TextError
-from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     import numpy as np

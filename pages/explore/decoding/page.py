@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.language import say
 from pages.explore.decoding import alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
 from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.data import DecodingData
@@ -13,7 +14,6 @@ from pages.shared.models import ModelCard
 from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "The model generates one token at a time, each chosen from a distribution over its vocabulary. Stop anywhere, "

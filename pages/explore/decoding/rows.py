@@ -9,6 +9,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.decoding import LayerRows, layer_rows, step_rows
 from headlight.figures.labels import isolate, shorten
+from headlight.language import say
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
@@ -17,7 +18,6 @@ from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.attention_rows import AttentionKind

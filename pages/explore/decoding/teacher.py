@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.figures import isolate
+from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData, signed
 from pages.explore.decoding.recipes import tokens_of
@@ -16,7 +17,6 @@ from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.figures import isolate
+from headlight.language import localized, say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep

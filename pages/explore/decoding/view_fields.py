@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from headlight.language import say
 from pages.components.sampling import sampling_fields, sampling_of
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.attention_rows import Aim

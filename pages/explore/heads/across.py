@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.figures import TokenGrid, attention_heatmap
+from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, prose
@@ -14,7 +15,6 @@ from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.flow.rollout import Method, Part

@@ -11,6 +11,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid, row_bars
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.labels import shorten
+from headlight.language import say
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData, marked
@@ -19,7 +20,6 @@ from pages.shared.drawing import draw
 from pages.shared.recipe import Print, Unwritten, call, named, value_of
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 HEIGHT = 270  # px
 MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds

@@ -8,6 +8,7 @@ from headlight.analysis.heads.picture import HeadShare
 from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
+from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.still import save_overview
@@ -15,7 +16,6 @@ from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Span
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 WIDTH = 340  # px, of what is folded up
 DRAWINGS = {"heatmap": mark("Heatmap"), "lines": mark("Lines")}

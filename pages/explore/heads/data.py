@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from headlight.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
+from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.heads import head_in_words
@@ -16,7 +17,6 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import AttentionMaps

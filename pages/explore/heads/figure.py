@@ -14,6 +14,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bipartite import bipartite_lines
 from headlight.figures.quantities import QUANTITIES
+from headlight.language import say
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
@@ -23,7 +24,6 @@ from pages.shared.heads import preview
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 
 STILL_WIDTH = 560  # px
 MOST_LINES = 512  # tokens on a side that lines can be told apart between

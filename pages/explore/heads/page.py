@@ -10,6 +10,7 @@ from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.figures.hues import category_hues
+from headlight.language import say
 from pages.components.overview import Measure, Pictures, PinnedHead, head_overview
 from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
@@ -20,7 +21,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 LEAD = mark(
     "The attention patterns of all heads on your text: rows are query tokens, columns are key tokens. Click a head "

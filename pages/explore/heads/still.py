@@ -9,13 +9,13 @@ import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.all_heads import all_heads, fit_side
+from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.shared import cache
 from pages.shared.drawing import draw
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import PooledHeads

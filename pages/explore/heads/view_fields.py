@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from headlight.analysis.heads.picture import HeadPicture, HeadShare, Span
 from headlight.analysis.heads.text_measures import MEASURES
+from headlight.language import say
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Field, number, one_of, sent, window, window_in_words
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.language import say
 
 PAGE = "heads"
 MOST_MIXED = 8  # heads in one mixture: as many as there are hues that are told apart

@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.analysis.interventions.record import MAX_TEXT_CHARS
 from headlight.analysis.interventions.records import OF_HEADS, Ablation, Component, Entry, Patch
+from headlight.language import say, say_number
 from pages.explore.compare import corpus_texts
 from pages.investigate.interventions import edits, stack, view_fields, words
 from pages.investigate.interventions.data import InterventionsData
@@ -19,7 +20,6 @@ from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_number
 from transformer_core.text.interface import Given, in_one_line, read_line
 
 TYPED = "typed"  # among the corpora: the texts that a person types

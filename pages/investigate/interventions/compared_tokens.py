@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 NO_OUTPUT = mark("This text has no output token to compare. A masked model needs a blank: type ____ in the text.")
 _NOTE = Kept("interventions-pair-note", "")  # why what was typed is no token

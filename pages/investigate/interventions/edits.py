@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.analysis.interventions.records import CellEdit, Entry, TokenSwap
+from headlight.language import say
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.investigate.interventions.stack import add_button
@@ -13,7 +14,6 @@ from pages.learn import head_choice
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.errors import ConfigError, mark
-from transformer_core.language import say
 
 SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column"), "group": mark("Group")}
 ABOUT_CELLS = mark(

@@ -12,6 +12,7 @@ from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import say
 from pages.components import figures
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.data import InterventionsData
@@ -20,7 +21,6 @@ from pages.shared.drawing import looks
 from pages.shared.lines import output_in_a_line
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 HEIGHT, BARS = 340, 190  # px
 PATTERN_HEIGHT = 380  # px

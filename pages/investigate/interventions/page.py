@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.investigate.interventions import (
     adding,
     compared_tokens,
@@ -18,7 +19,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Change the model while it runs, and see the exact effect: ablate heads and layers, edit single attention "

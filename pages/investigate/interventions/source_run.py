@@ -9,6 +9,7 @@ import numpy as np
 from headlight.analysis.interventions.base import RunComparison
 from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say
 from pages.investigate.interventions import adding, edits, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
 from pages.investigate.interventions.data import InterventionsData
@@ -16,7 +17,6 @@ from pages.shared import prose
 from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 from transformer_core.text.interface import in_one_line
 
 KEY = "interventions-source-run"

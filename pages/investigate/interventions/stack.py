@@ -13,6 +13,7 @@ from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Entry, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.figures import isolate
+from headlight.language import say
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
@@ -20,7 +21,6 @@ from pages.shared import export, prose
 from pages.shared.view.fields import Kept
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
-from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 ORDER = mark("They are applied from top to bottom: if two replace the same activation, the lower one counts.")

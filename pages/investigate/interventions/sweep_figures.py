@@ -15,13 +15,13 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import say
 from pages.investigate.interventions import adding, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.drawing import looks
 from pages.shared.recipe import Expression, Unwritten, call, named, through, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.interventions.sweeping import Estimate, SweepResult

@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.analysis.interventions.records import Component, ComponentKind
 from headlight.figures.quantities import rounded
+from headlight.language import say
 from pages.investigate.interventions import adding, sweep_figures
 from pages.investigate.interventions.data import InterventionsData
 from pages.investigate.interventions.sweep_figures import (
@@ -24,7 +25,6 @@ from pages.investigate.interventions.sweep_figures import (
 from pages.shared import forwards, models, prose, ticking
 from pages.shared.recipe import Print, each, value_of
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 from transformer_core.text.interface import in_one_line
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from headlight.analysis.interventions.records import (
 )
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import isolate
+from headlight.language import say, say_number
 from pages.investigate.interventions.data import InterventionsData
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
 from transformer_core.text.interface import in_one_line
 
 METHODS = {  # of ablation

@@ -10,6 +10,7 @@ from headlight.analysis.blueprint.activation import ActivationPicture, most_prob
 from headlight.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.activation import activation_figure
+from headlight.language import localized, percent, say
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of
@@ -19,7 +20,6 @@ from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, percent, say
 
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer

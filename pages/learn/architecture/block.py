@@ -7,13 +7,13 @@ import streamlit as st
 from headlight.analysis.blueprint.code import code_of
 from headlight.analysis.blueprint.shapes import in_numbers, input_site, stages
 from headlight.analysis.blueprint.weights import weights_of
+from headlight.language import localized, say
 from pages.learn.architecture import activation, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import does, name_of, parameters_in_words, shape_in_words, sources, table
 from pages.learn.architecture.shape_words import SHAPES
 from pages.shared import prose
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, say
 
 VIEWS = {
     "shapes": mark("Shapes"),

@@ -21,12 +21,12 @@ from headlight.figures import Figure
 from headlight.figures.architecture.hues import COST_HUES
 from headlight.figures.architecture.sizes import cost_curves, share_areas
 from headlight.figures.hues import FAINT, STRONG, WARM
+from headlight.language import localized, percent, say
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import prose
 from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, call, each, named, script
 from transformer_core.errors import mark
-from transformer_core.language import localized, percent, say
 
 NAMES = {
     "projections": mark("projections"),

@@ -6,11 +6,11 @@ from headlight.analysis.blueprint.plan import Box, is_normalized
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.analysis.blueprint.weights import weights_of
 from headlight.analysis.trace.residual_stream import has_added_positions
+from headlight.language import localized, say, say_number
 from pages.learn.architecture.components.drawing import BoxLabel
 from pages.shared import prose
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.language import localized, say, say_number
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}

@@ -5,6 +5,7 @@ import streamlit as st
 from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.analysis.blueprint.weights import weights_of
+from headlight.language import say
 from pages.learn.architecture import block, cost, parameters, stream, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
@@ -15,7 +16,6 @@ from pages.shared.models import ModelCard
 from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Figure 1 of the paper, drawn from this model: exactly the blocks it has. Choose one to see its tensor shapes, "

@@ -10,6 +10,7 @@ import streamlit as st
 from headlight.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.sizes import in_words, parameter_bars, parameter_shares
+from headlight.language import localized, percent, say
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
@@ -18,7 +19,6 @@ from pages.shared.drawing import draw, draw_figure
 from pages.shared.recipe import Expression, Print, call, literal, named, script, through, value_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
-from transformer_core.language import localized, percent, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}

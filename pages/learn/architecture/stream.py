@@ -8,6 +8,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.architecture.stream import stream_figure
+from headlight.language import say
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
 from pages.shared import prose
@@ -15,7 +16,6 @@ from pages.shared.drawing import draw_figure
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.residual_stream import Stream

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from headlight.analysis.blueprint.plan import STACKS, Blueprint, Box
+from headlight.language import say
 from pages.learn.architecture.components.drawing import sent_block
 from pages.shared.view.fields import Field, Kept, one_of
-from transformer_core.language import say
 
 PAGE = "architecture"
 DRAWING = "architecture-drawing"  # key of the component

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn import head_choice
 from pages.learn.build import code, pictures, program, verdict, view_fields
 from pages.learn.build.data import BuildData
@@ -9,7 +10,6 @@ from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Write the paper’s attention in twelve lines of Python. Each line runs on your text with this head’s weights, "

@@ -8,13 +8,13 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import say
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import judge
 from pages.shared import prose
 from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Expression, Print, call, through
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 SHARES = ("weights", "pattern")  # from 0 to 1; all else has both signs
 AXES = {  # what a row or a column is

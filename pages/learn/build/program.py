@@ -4,13 +4,13 @@ from math import isinf
 
 import streamlit as st
 
+from headlight.language import localized, say
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import TOLERANCE
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD
 from pages.learn.build.engine.values import LineError
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 OPEN = mark("{n} of 12 lines are correct; still open: {steps}.")
 ABOUT = mark(

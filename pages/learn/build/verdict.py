@@ -4,12 +4,12 @@ import math
 
 from headlight.figures import isolate
 from headlight.figures.quantities import MINUS
+from headlight.language import localized, say
 from pages.learn.build.data import BuildData
 from pages.learn.build.engine.judging import Cell, Verdict
 from pages.learn.steps.step_texts import PLACES
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 ASK = mark("Write the line and press Enter.")
 RIGHT = mark("Correct: these are the model’s numbers.")

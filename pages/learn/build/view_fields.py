@@ -2,8 +2,8 @@
 
 import re
 
+from headlight.language import say
 from pages.shared.view.fields import Field, Kept
-from transformer_core.language import say
 
 PAGE = "build"
 N_STEPS = 12

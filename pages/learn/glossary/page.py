@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.glossary import view_fields
 from pages.shared import prose
 from pages.shared.glossary import TERMS, TOPICS
@@ -11,7 +12,6 @@ from pages.shared.glossary.term import Term
 from pages.shared.page import pages
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 LEAD = mark(
     "The terms that Headlight uses, under their usual names: what each means, how it is computed here, where it comes "

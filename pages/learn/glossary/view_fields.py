@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from headlight.language import say
 from pages.shared.glossary import TOPICS
 from pages.shared.glossary.term import Term
 from pages.shared.view.fields import Field, one_of, text_up_to
-from transformer_core.language import say
 
 PAGE = "glossary"
 TERM = Field(PAGE, "term", "", text_up_to(60))  # that stands above all others; "": none

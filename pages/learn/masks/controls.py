@@ -3,11 +3,11 @@
 import streamlit as st
 
 from headlight.analysis.masks.presets import MOST_PADDING
+from headlight.language import say
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.learn.masks.words import WORDS
-from transformer_core.language import say
 
 
 def show(data: MasksData) -> None:

@@ -12,6 +12,7 @@ from headlight.analysis.masks.presets import (
     presets_of,
 )
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say
 from pages.learn.masks import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
@@ -21,7 +22,6 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,6 +9,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import say, say_number
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
@@ -18,7 +19,6 @@ from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.dropout import DropoutOutcome

@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.analysis.masks.presets import presets_of
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import localized, say, say_number
 from pages.learn.masks import controls, view_fields
 from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
@@ -19,7 +20,6 @@ from pages.shared.predictions import box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.run import MaskOutcome

@@ -8,13 +8,13 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
+from headlight.language import say
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.inference import Steps

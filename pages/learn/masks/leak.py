@@ -10,6 +10,7 @@ from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
 from headlight.figures.labels import isolate
+from headlight.language import say, say_number
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.learn.masks.words import WORDS
@@ -20,7 +21,6 @@ from pages.shared.predictions import answers, box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.leak import Change, Leak

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.masks import dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
 from pages.shared import models, prose, ticking
@@ -9,7 +10,6 @@ from pages.shared.answer import NO_HEAD
 from pages.shared.predictions import answers
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "A mask says which keys each query may attend to. A masked score becomes −∞ before the softmax, so its weight is "

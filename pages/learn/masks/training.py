@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from headlight.experiments.experiment import ExperimentRequest
 from headlight.figures.curves.experiment import variant_hues
+from headlight.language import percent, say
 from pages.learn import experiments
 from pages.learn.experiment_runs import Experiment
 from pages.learn.experiment_watch import Laboratory
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import percent, say
 
 if TYPE_CHECKING:
     from headlight.analysis.training.experiment_reading import ExperimentReading

@@ -6,12 +6,12 @@ from itertools import product
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
+from headlight.language import say
 from pages.learn import experiment_runs
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.config import ModelConfig
-from transformer_core.language import say
 
 PAGE = "masks"
 PARTS = ("edit", "which", "inference", "leak", "dropout", "training")

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say
 from pages.learn.masks import view_fields
 from pages.learn.masks.components.masks.pictures import Miniature, mask_which, sent_name
 from pages.learn.masks.data import MasksData, ends
@@ -14,7 +15,6 @@ from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 WHICH = "masks-which"
 USUAL = {  # what the model's own mask is, and why

@@ -6,6 +6,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.hues import layer_hues
+from headlight.language import localized, say
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, query_and_key, side_by_side
@@ -13,7 +14,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 HEIGHT = 400  # px
 MOST_NAMED = 12  # heads that all have a place in the legend

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import NAMES, PositionsData, in_words
 from pages.shared import prose
 from pages.shared.models import ModelCard
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 PART_NAMES = {
     "table": mark("Table"),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headlight.language import say
 from pages.learn.positions import view_fields
 from pages.shared import readings
 from pages.shared.models import ModelCard
@@ -12,7 +13,6 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.tables import PositionTable, Stack

@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
+from headlight.language import say
 from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.components import dials as component
@@ -17,7 +18,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.dials import Dials

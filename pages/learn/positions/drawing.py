@@ -12,12 +12,12 @@ from headlight.figures import Figure
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.theme import KEY, QUERY
+from headlight.language import say
 from pages.components import figures
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.recipes import lines_of
 from pages.shared.drawing import draw_figure
 from pages.shared.view import state
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -10,6 +10,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap, head_grid
 from headlight.figures.heatmaps.position_parts import part_shares, position_parts
+from headlight.language import localized, say
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
@@ -19,7 +20,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.share import PartName, ScoreParts

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.positions import bias, controls, dials, model, products, table, view_fields
 from pages.learn.positions.data import PositionsData, in_words
 from pages.learn.positions.recipes import lines_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Attention alone treats its tokens as an unordered set. A positional encoding supplies their positions: it is "

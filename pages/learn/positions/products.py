@@ -5,6 +5,7 @@ import numpy as np
 from headlight.figures.curves.lines import Line
 from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import FAINT, STRONG
+from headlight.language import localized, say
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import TERMS, PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, positions, query_and_key, side_by_side
@@ -12,7 +13,6 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 HEIGHT = 440  # px
 MOST_DRAWN = 32  # numbers of the matrix of a shift

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
+from headlight.language import say
 from pages.learn import experiment_runs, experiments
 from pages.learn.experiment_runs import Experiment
 from pages.learn.experiment_watch import Laboratory
@@ -10,7 +11,6 @@ from pages.shared import prose
 from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, literal, script
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.training.experiment_reading import ExperimentReading

@@ -10,13 +10,13 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.hues import STRONG, WARM, category_hues
+from headlight.language import localized, say
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData, in_words
 from pages.learn.positions.drawing import draw, positions
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 if TYPE_CHECKING:
     from headlight.analysis.positions.tables import Column, PositionTable

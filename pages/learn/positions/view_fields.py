@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from headlight.language import say
 from pages.learn import experiment_runs
 from pages.shared.view.fields import Field, matching, number, number_pair, one_of, write_pair
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 PAGE = "positions"
 MOST_POSITIONS, MOST_WIDTH = 512, 1024

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import headlight as hl
+from headlight.language import say
 from headlight.programs.language import Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import ProgramsData, input_tokens
@@ -15,7 +16,6 @@ from pages.models import model_store
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 ABOUT = mark(
     "name = expression on each line; the last line is the output. select(keys, queries, predicate) chooses keys for "

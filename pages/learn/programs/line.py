@@ -9,6 +9,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import say
 from headlight.programs.layout import Subspace
 from headlight.programs.mutations import mutations
 from headlight.programs.roles import roles
@@ -18,7 +19,6 @@ from pages.shared import prose
 from pages.shared.drawing import draw, looks
 from pages.shared.recipe import Expression, Print, call, value_of
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.programs.program_run import LineRun

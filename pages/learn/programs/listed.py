@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from headlight.analysis.programs.program_run import LineRun
+from headlight.language import say
 from pages.learn.programs import view_fields
 from pages.learn.programs.components.listing import Row, listing, sent_line
 from pages.learn.programs.data import ProgramsData
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 KEY = "programs-listing"
 UNUSED = mark("not needed for the output, and not compiled")

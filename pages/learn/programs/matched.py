@@ -6,6 +6,7 @@ import streamlit as st
 
 import headlight as hl
 import transformer_core as tc
+from headlight.language import percent, say
 from headlight.programs.language import Program
 from pages.learn.programs import training
 from pages.learn.programs.data import ProgramsData
@@ -17,7 +18,6 @@ from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import percent, say
 
 if TYPE_CHECKING:
     from headlight.analysis.heads.program_heads import ProgramMatch

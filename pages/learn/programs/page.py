@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.programs import editor, line, listed, matched, training
 from pages.learn.programs.data import ProgramsData
 from pages.shared import code_expander, prose, ticking
@@ -9,7 +10,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, ProgramError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "A program of a few lines is compiled into the weights of a real Transformer: each line that selects becomes a "

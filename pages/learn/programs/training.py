@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from headlight.programs.corpus import PREFIX
 from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.language import Program
@@ -15,7 +16,6 @@ from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
 from pages.train.train import keep
 from transformer_core.errors import HeadlightError, RunError, mark
-from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.config import MOST_SEED
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from headlight.language import say
 from pages.explore.decoding import view_fields as decoding_fields
 from pages.explore.decoding.view_fields import Branch
 from pages.learn.start import view_fields
@@ -13,7 +14,6 @@ from pages.learn.steps import view_fields as steps_fields
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import written
-from transformer_core.language import say
 
 
 class PageLink(NamedTuple):

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.components.sampling import sampling_payload
 from pages.learn.start import links, view_fields
 from pages.learn.start.components.stage import stage
@@ -13,7 +14,6 @@ from pages.shared.recipe import Lines, script
 from pages.shared.view import state
 from pages.shared.view.fields import sent
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Tokens become vectors, which pass through the blocks until the last one predicts the next token. Every cell is a "

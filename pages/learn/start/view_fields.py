@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from headlight.analysis.stage.panels import Zoom
+from headlight.language import say
 from pages.components.sampling import SLIDERS, sampling_fields, sampling_of, sent_sampling
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared.view import state
@@ -11,7 +12,6 @@ from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import ConfigError, mark
-from transformer_core.language import say
 
 PAGE = "start"
 STAGE = "start-stage"  # key of the component

@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import isolate
+from headlight.language import localized, say
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps import At, attention_steps, steps_number, symbol_of
 from pages.learn.steps.data import MOST_SHOWN, StepsData
@@ -15,7 +16,6 @@ from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Choice
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 MOST_BESIDE = 8  # layers or heads side by side; more are folded up
 ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.steps import figure, view_fields, why
 from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, models, prose
@@ -9,7 +10,6 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, Print, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Follow one token through one head: its query, the keys it is compared with, the attention weights and the "

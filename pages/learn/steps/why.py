@@ -8,12 +8,12 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import isolate
 from headlight.figures.heatmaps.score_sources import score_sources_heatmap
 from headlight.figures.quantities import rounded
+from headlight.language import say
 from pages.learn.steps.data import StepsData
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Print, call, named, value_of
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from headlight.analysis.flow.score_sources import ScoreSources, SourceName

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say, say_message
 from pages.learn.tour import checks, figure, lessons, question, view_fields
 from pages.learn.tour.terms import TERMS
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.page import pages
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.evidence import Evidence

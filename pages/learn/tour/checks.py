@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say, say_message, say_number
 from pages.learn.tour import lessons
 from pages.shared import code_expander, prose, readings
 from pages.shared.recipe import Lines, script
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_message, say_number
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.evidence import Evidence

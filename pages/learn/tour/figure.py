@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from headlight.language import language, localized, say
 from pages.learn.tour import lessons, view_fields
 from pages.shared import drawing, prose
 from pages.shared.recipe import Print, call, named, through
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
-from transformer_core.language import language, localized, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

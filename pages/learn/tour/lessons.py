@@ -6,13 +6,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headlight.language import language, say, speaking
 from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import language, say, speaking
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.drawn import Drawn

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.tour import chapter as tour_chapter
 from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
@@ -12,7 +13,6 @@ from pages.learn.tour.knowledge import form as test_form
 from pages.shared import prose
 from pages.shared.view import state
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.tour import view_fields
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.evidence import Evidence

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.tour import lessons
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 EXAMPLE = """title: Where does it look?
 model: en-fr

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.language import localized, say, say_message, say_number
 from pages.models import model_store
 from pages.shared import downloads, models, owners, prose
 from pages.shared.glossary.links import definitions
@@ -12,7 +13,6 @@ from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
-from transformer_core.language import localized, say, say_message, say_number
 
 LEAD = mark("All available models. Inspect a model, download it, or import your own.")
 KIND_IN_WORDS = {

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from headlight.language import localized, say
 from pages.shared import cache, health, prose, runs
 from pages.shared.budget import VARIABLE
 from pages.shared.page import pages
 from transformer_core.errors import mark
-from transformer_core.language import localized, say
 
 LEAD = mark("For server administrators: memory, trainings, response times, errors.")
 TIME = "%Y-%m-%d %H:%M:%S"

@@ -2,10 +2,10 @@
 
 from urllib.parse import urlencode
 
+from headlight.language import say
 from pages.shared.glossary import TERMS
 from pages.shared.prose import Link
 from pages.shared.view import locale
-from transformer_core.language import say
 
 PAGE = "glossary"
 

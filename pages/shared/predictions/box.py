@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from headlight.language import localized, say, say_message
 from pages.shared import prose
 from pages.shared.predictions import answers
 from pages.shared.predictions.prediction import HIGHEST, LOWEST, NEGLIGIBLE, Edit, judge, numbered, verdict
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
-from transformer_core.language import localized, say, say_message
 
 NONE = -1  # in the place of an output: none of them
 HELP = mark(

@@ -8,13 +8,13 @@ import numpy as np
 import streamlit as st
 
 from headlight.figures.curves.lines import calibration
+from headlight.language import localized, say, say_number
 from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.predictions import answers
 from pages.shared.predictions.prediction import Prediction
 from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
-from transformer_core.language import localized, say, say_number
 
 FEW = 10  # predictions below which calibration cannot be judged
 HEIGHT = 300  # px

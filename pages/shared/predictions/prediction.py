@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from headlight.language import localized
 from transformer_core.errors import Message
-from transformer_core.language import localized
 
 NEGLIGIBLE = 0.01  # change of a probability below or at which an output counts as unchanged
 LOWEST, HIGHEST = 0, 100  # percent: of the confidence that can be stated

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import lines, prose
 from pages.shared.view import long_texts
-from transformer_core.language import say
 
 T = TypeVar("T")
 _NUMBER = re.compile(r"\d{1,6}")

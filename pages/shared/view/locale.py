@@ -6,19 +6,18 @@ from pathlib import Path
 import streamlit as st
 from starlette.requests import Request
 
-import headlight
+from headlight.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
 from pages.shared import prose
 from pages.shared.private_streamlit import is_in_a_run
-from transformer_core.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
 
 LANGUAGE = "language"  # in the session, and in the URL where it is not the browser's
 _BOX = "language-box"
-_CATALOGUES = (Path(__file__).resolve().parents[2] / "languages", Path(headlight.__file__).with_name("languages"))
+_CATALOGUES = Path(__file__).resolve().parents[2] / "languages"
 
 
 def seed() -> None:
     """Take the language from the URL or the browser, at the first run of a session."""
-    add_catalogues(*_CATALOGUES)
+    add_catalogues(_CATALOGUES)
     ask_for_language(_of_reader)
     if LANGUAGE not in st.session_state:
         wanted = st.query_params.get(LANGUAGE, "")
@@ -62,7 +61,7 @@ def _of_reader() -> str:
 
 def asked_for(request: Request) -> str:
     """Return the language that a page will be read in, before anything runs: of the URL, else of the browser."""
-    add_catalogues(*_CATALOGUES)
+    add_catalogues(_CATALOGUES)
     result = request.query_params.get(LANGUAGE)
     return result if result in LANGUAGES else _known(request.headers.get("accept-language"))
 

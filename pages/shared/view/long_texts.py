@@ -5,7 +5,7 @@ import binascii
 import zlib
 from collections.abc import Mapping
 
-from transformer_core.language import say
+from headlight.language import say
 from transformer_core.text.interface import encodable
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens

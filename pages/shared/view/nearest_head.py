@@ -2,8 +2,8 @@
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say, say_number
 from pages.shared.models import ModelCard
-from transformer_core.language import say, say_number
 
 
 def nearest_head(

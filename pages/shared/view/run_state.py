@@ -11,12 +11,12 @@ from typing import Any
 import streamlit as st
 
 from headlight.analysis.trace.attentions import attentions_of
+from headlight.language import say
 from pages.shared.view import fields, locale, state
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Choice, Field, Kept, TextField, number, text_up_to
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
-from transformer_core.language import say
 
 PAGE = "run"
 

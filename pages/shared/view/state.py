@@ -16,6 +16,7 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say, say_message
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
@@ -24,7 +25,6 @@ from pages.shared.view.fields import Field, Kept, TextField, one_of
 from pages.shared.view.nearest_head import nearest_head
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_message
 from transformer_core.text.interface import WRITTEN_MASK, Given
 
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import say
 from pages.shared.runs import Run
 from pages.shared.view.run_state import RunView
 from pages.train.film.film_readings import FilmRead
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,6 +7,7 @@ import streamlit as st
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import TokenGrid, attention_heatmap, isolate
 from headlight.figures.labels import shorten
+from headlight.language import localized, say
 from pages.shared import prose, run_readings
 from pages.shared.answer import probability
 from pages.shared.heads import head_in_words, preview
@@ -17,7 +18,6 @@ from pages.shared.view import run_state
 from pages.train.film import recipes
 from pages.train.film.data import SnapshotData
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")
 TEACHER_FORCING = {  # how the snapshots are made alike

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import localized, say
 from pages.components.figures import live_figure
 from pages.shared import prose, runs
 from pages.shared.glossary.links import definitions
@@ -16,7 +17,6 @@ from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData
 from pages.train.heads_over_time import appeared
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import localized, say
 
 KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
 RULE = mark(

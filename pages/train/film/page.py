@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from headlight.analysis.trace.attentions import attentions_of
+from headlight.language import say, say_number
 from pages.shared import prose, run_readings, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
@@ -13,7 +14,6 @@ from pages.train.film import stage
 from pages.train.film.data import far_in_words
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_number
 
 LEAD = mark(
     "When did this head emerge? Each training keeps snapshots of its weights, dense early and sparser later. Run any "

@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.figures import attention_heatmap, difference_heatmap
+from headlight.language import say
 from pages.shared import prose
 from pages.shared.heads import head_in_words
 from pages.shared.run_figures import weights_of
@@ -12,7 +13,6 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import recipes
 from pages.train.film.data import SnapshotData
-from transformer_core.language import say
 
 _OTHER_STEP = Kept("film-other-step")
 WIDTH = 360  # px that each picture is laid out for

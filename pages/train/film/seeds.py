@@ -9,6 +9,7 @@ import streamlit as st
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import attention_heatmap, head_matrix
+from headlight.language import say, say_number
 from pages.shared import drawing, export, prose, run_commands, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, call
@@ -19,7 +20,6 @@ from pages.shared.view.fields import Kept
 from pages.train.film import film_readings, recipes
 from pages.train.film.data import SnapshotData, far_in_words
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from headlight.analysis.heads.matching import HeadMatching

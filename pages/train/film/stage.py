@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import localized, say, say_message
 from pages.components.overview import FilmStrip, Pictures, head_overview
 from pages.shared import code_expander, prose, run_readings, runs, ticking
 from pages.shared.runs import Run
@@ -19,7 +20,6 @@ from pages.train.film.data import SnapshotData
 from pages.train.film.film_readings import FilmRead
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError, mark
-from transformer_core.language import localized, say, say_message
 
 if TYPE_CHECKING:
     from headlight.analysis.training.head_history import Appearance, HeadHistory

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import cache, models, prose, run_models, runs
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
+    from headlight.corpora.corpus_stats import CorpusStats
     from transformer_core.corpora.batching import Batch
-    from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 

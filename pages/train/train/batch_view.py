@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import analyses, prose
 from pages.shared.corpora import Choice
 from pages.shared.view.fields import Kept
@@ -15,12 +16,11 @@ from pages.train.train import batch_probabilities
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
+    from headlight.corpora.corpus_stats import CorpusStats
     from transformer_core.corpora.batching import Batch, Batches
-    from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.text.interface import Tokenizer
 
 OPEN = "train-batch-open"  # key of the expander

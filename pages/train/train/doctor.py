@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from headlight.language import say
 from pages.shared import analyses, corpora, prose, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message
-from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.corpus_stats import CorpusStats
+    from headlight.corpora.corpus_stats import CorpusStats
 
 
 def show(run: Run) -> None:
@@ -71,7 +71,7 @@ def _failure(run: Run) -> Message:
 
 def _stats(run: Run) -> "CorpusStats | None":
     """Return the statistics of the run's corpus, if it was analysed before."""
-    from transformer_core.corpora.corpus_stats import kept_stats
+    from headlight.corpora.corpus_stats import kept_stats
 
     request = run.request or {}
     try:

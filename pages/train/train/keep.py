@@ -6,13 +6,13 @@ from typing import Literal
 
 import streamlit as st
 
+from headlight.language import say
 from pages.models import model_store
 from pages.shared import code_expander, models, owners, prose, run_commands, run_models
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 
 
 @dataclass

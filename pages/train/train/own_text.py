@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import pandas as pd
 import streamlit as st
 
+from headlight.language import say, say_message, say_number
 from pages.shared import models, owners, prose
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.view import run_state
@@ -17,7 +18,6 @@ from pages.train.train.own_texts import OwnText
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message, say_number
 
 OWN = Kept("train-own")  # the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as in the file"), "lines": mark("one text per line"), "stream": mark("one running text")}

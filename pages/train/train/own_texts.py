@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from headlight.language import say
 from pages.shared import models, owners, runs
 from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES
 from transformer_core.errors import RunError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 
 

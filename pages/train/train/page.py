@@ -6,11 +6,11 @@ from threading import Thread
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import prose, runs
 from pages.shared.view import run_state
 from pages.train.train import setup, watch
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 LEAD = mark(
     "Train your own model and watch its heads form. A training runs as a separate process: it continues when you "

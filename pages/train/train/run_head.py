@@ -4,12 +4,12 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.language import say, say_message
 from pages.shared import owners, prose, run_commands, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.train.words import duration, loss_in_digits
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say, say_message
 
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
 

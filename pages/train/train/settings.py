@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from headlight.language import say
 from pages.shared import models, prose
 from pages.shared.corpora import Choice
 from pages.shared.glossary import TERMS
 from pages.shared.glossary.links import definitions
 from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.errors import mark
-from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.presets import preset_training

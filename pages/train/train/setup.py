@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.analysis.heads.inventory import parameters_by_part
+from headlight.language import say, say_message
 from pages.shared import corpora, models, prose, run_commands
 from pages.shared.corpora import MADE_HERE, Choice
 from pages.shared.view import run_state
@@ -15,13 +16,12 @@ from pages.train.train import batch_view, own_text, settings
 from pages.train.train.words import duration, epochs_in_words
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError, mark
-from transformer_core.language import say, say_message
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
 from transformer_core.training.presets import preset_training
 
 if TYPE_CHECKING:
-    from transformer_core.training.estimate import Suggestion
+    from headlight.analysis.training.estimate import Suggestion
 
 CHOSEN_RUN = Kept("train-run", "")  # in the list of trainings
 SOURCE, GENERATED = "train-source", "train-corpus"
@@ -142,8 +142,8 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
 
 def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
-    from transformer_core.corpora.checks import n_rows
-    from transformer_core.training.estimate import suggest
+    from headlight.analysis.training.estimate import suggest
+    from headlight.corpora.checks import n_rows
 
     usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
     prefix = f"new-{preset}-{choice.name}"
@@ -171,7 +171,7 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
 
 def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
     """Return about how long a training takes on this machine's processor."""
-    from transformer_core.training.estimate import estimated_seconds, products_per_second
+    from headlight.analysis.training.estimate import estimated_seconds, products_per_second
 
     return estimated_seconds(
         model,
@@ -301,7 +301,7 @@ def _is_refused(
     choice: Choice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
 ) -> bool:
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
-    from transformer_core.corpora.checks import check
+    from headlight.corpora.checks import check
 
     result = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
     fatal = [say_message(finding.sentence) for finding in result if finding.is_fatal]

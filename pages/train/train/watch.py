@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import language, say
 from pages.components.figures import live_figure
 from pages.components.overview import Pictures, head_overview
 from pages.explore import overviews
@@ -21,7 +22,6 @@ from pages.shared.view.fields import Kept
 from pages.train import heads_over_time
 from pages.train.train import doctor, keep, run_head
 from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message, mark
-from transformer_core.language import language, say
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
@@ -174,7 +174,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
     Raises:
         HeadlightError: there are none.
     """
-    from transformer_core.training.run.samples import continuation
+    from headlight.analysis.training.samples import continuation
 
     step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
     samples: list[Sample] = []

@@ -2,7 +2,7 @@
 
 import math
 
-from transformer_core.language import localized
+from headlight.language import localized
 
 
 def duration(seconds: float) -> str:

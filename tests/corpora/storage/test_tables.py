@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from headlight.corpora.corpus_stats import made_from
 from transformer_core.corpora import CorpusReading, Pair, Text, load_corpus
-from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.storage import rows, tables
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLinesError
 from transformer_core.errors import CorpusError

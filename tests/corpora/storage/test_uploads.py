@@ -182,7 +182,7 @@ def test_a_file_is_read_from_its_beginning_whenever_it_is_uploaded(tmp_path: Pat
 MEASURE = """
 import re, sys
 from pathlib import Path
-from transformer_core.corpora.analysis import compute_stats
+from headlight.corpora.analysis import compute_stats
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.corpora.storage.uploads import take_in

@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
+from headlight.corpora.analysis import compute_stats
 from headlight.diagnosis import Case
 from transformer_core.config import Architecture, ModelConfig
-from transformer_core.corpora.analysis import compute_stats
 from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of

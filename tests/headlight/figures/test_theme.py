@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headlight.figures.theme import DARK, DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, template
-from transformer_core.language import speaking
+from headlight.language import speaking
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 

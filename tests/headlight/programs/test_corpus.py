@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from headlight.corpora.corpus_stats import made_from
 from headlight.programs import EXAMPLES, Program
 from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import save_compiled, write_program
 from headlight.programs.corpus import program_corpus
 from tests.headlight.programs.compiled_examples import example
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import CorpusError, ProgramError

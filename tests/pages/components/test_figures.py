@@ -18,8 +18,8 @@ def page() -> None:
     import plotly.graph_objects as go
     import streamlit as st
 
+    from headlight.language import speaking
     from pages.components import figures
-    from transformer_core.language import speaking
 
     settings = dict(st.session_state.get("settings", {}))
     settings["files"] = lambda: {"heads.csv": b"a,b\n", "heads.npz": b"PK", "state.json": "{é}".encode()}

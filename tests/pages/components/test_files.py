@@ -9,8 +9,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from headlight.language import add_catalogues, messages
 from pages.components import modules
-from transformer_core.language import add_catalogues, messages
 
 FOLDER = Path(modules.__file__).parent
 IMPORTED = re.compile(r'from "(\.[^"]+)"|"(\./[^"]+\.css|\.\./[^"]+\.css)"')

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.language import add_catalogues, speaking
 from pages.components.overview import FilmStrip, Measure, Pictures, PinnedHead, head_overview
 from pages.components.packing import packed
 from pages.languages import CATALOGUES
 from tests.pages.learn.bare import drawn_bare
-from transformer_core.language import add_catalogues, speaking
 
 CHOSEN = {"attention": "encoder", "layer": 0, "head": 1}
 

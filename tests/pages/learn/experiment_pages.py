@@ -9,11 +9,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.cli.launch import Launcher
 from headlight.experiments import variants as experiment_variants
 from headlight.experiments.experiment import ExperimentDirectory, ExperimentRequest
 from headlight.experiments.work import work
 from tests.pages.conftest import OpenApp
-from transformer_core.training.run.launch import Launcher
 
 
 def make(place: Path, request: ExperimentRequest) -> Path:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from headlight.cli.launch import Launcher
 from headlight.experiments.experiment import ExperimentDirectory, ExperimentKind, ExperimentRequest
 from pages.learn import experiment_runs
 from pages.shared import runs
 from transformer_core.errors import RunError
 from transformer_core.training.run import commands
-from transformer_core.training.run.launch import Launcher
 from transformer_core.training.run.status import RunState
 
 Ended = Callable[..., ExperimentDirectory]

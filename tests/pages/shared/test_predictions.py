@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.language import say_message, speaking
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.predictions.calibration import brier_score, calibration_bins, mean_absolute_error
 from pages.shared.predictions.prediction import Edit, Prediction, judge, verdict
 from tests.pages.learn.bare import Bare, drawn_bare
-from transformer_core.language import say_message, speaking
 
 LABELS = ("le", "chat", "voit", "le")
 ONE = Prediction(guess=0, probability=0.5, confidence=80, is_right=True, error=0.1)

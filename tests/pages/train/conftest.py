@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.cli.launch import Launcher
 from headlight.cli.main import main
 from tests.pages.conftest import OpenApp, app_at
 from tests.pages.train.film_page import ARCHITECTURES, Models
 from tests.pages.train.small_films import save_run
-from transformer_core.training.run.launch import Launcher
 
 
 @pytest.fixture(scope="session")

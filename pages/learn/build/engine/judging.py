@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headlight.language import localized
 from pages.learn.build.engine.interpreter import Given, run
 from pages.learn.build.engine.step import Step
 from pages.learn.build.engine.values import LineError, shape_in_words
 from pages.learn.build.engine.workbench import Workbench
 from transformer_core.errors import Message, mark
-from transformer_core.language import localized
 
 TOLERANCE = 1e-5  # of numbers up to 1; in proportion more for larger ones, as the model computes in float32
 LARGE = -50.0  # a score below it has no weight to speak of

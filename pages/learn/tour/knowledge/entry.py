@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say
 from pages.learn.tour import view_fields
 from pages.learn.tour.knowledge import answers
 from pages.shared import prose
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.knowledge.sheet import When

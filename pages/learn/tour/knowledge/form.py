@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from headlight.language import say, say_message
 from pages.learn.tour import view_fields
 from pages.learn.tour.knowledge import answers, entry, results
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
-from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.knowledge.item import Item

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import transformer_core as tc
+from headlight.language import say, say_message
 from pages.learn.tour import view_fields
 from pages.learn.tour.knowledge import answers
 from pages.shared import downloads, prose
-from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.knowledge.item import Item

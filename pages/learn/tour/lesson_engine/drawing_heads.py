@@ -11,10 +11,10 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
+from headlight.language import say
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.value import Values, plain_number
-from transformer_core.language import say
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
 

@@ -7,10 +7,10 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.hues import WARM
+from headlight.language import localized, say
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
-from transformer_core.language import localized, say
 from transformer_core.training.schedule import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve

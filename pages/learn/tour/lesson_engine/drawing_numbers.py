@@ -7,6 +7,7 @@ import numpy as np
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
+from headlight.language import localized, say, say_number
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
@@ -14,7 +15,6 @@ from pages.learn.tour.lesson_engine.quantities import QUANTITIES
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import Message
-from transformer_core.language import localized, say, say_number
 from transformer_core.model.positions import sinusoidal_table
 
 _MOST_CELLS = 20_000  # of a table of numbers

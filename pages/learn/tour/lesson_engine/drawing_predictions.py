@@ -3,13 +3,13 @@
 import numpy as np
 
 from headlight.figures.bars.label_bars import label_bars
+from headlight.language import say
 from pages.learn.tour.lesson_engine.changed import next_tokens
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.getters import probabilities
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import plain_number
-from transformer_core.language import say
 
 
 def draw_next_tokens(data: FigureData) -> Table:

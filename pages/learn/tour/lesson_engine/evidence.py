@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from headlight.language import say_message
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
@@ -12,7 +13,6 @@ from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.tour.lesson_engine.value import WRITING, Axis, Result, Values, in_words, plain_number
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say_message
 
 OF_SIX_WORDS = {
     "untrained": mark("predictions of the six-word model before training [pos, vocab]"),

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from headlight.language import ENGLISH
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from transformer_core.errors import Message
-from transformer_core.language import ENGLISH
 from transformer_core.reasons import reason
 
 MOST_LESSONS = 200  # of a folder

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from headlight.language import say_message
 from pages.learn.tour.lesson_engine.errors import LessonError, at_line
 from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
 from pages.learn.tour.lesson_engine.expressions import quantities_in, sides_of
@@ -9,7 +10,6 @@ from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Q
 from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
 from pages.learn.tour.lesson_engine.value import Values, in_words, plain_number
 from transformer_core.errors import Message
-from transformer_core.language import say_message
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headlight.language import localized
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError, at_line
 from pages.learn.tour.lesson_engine.expressions import parse
@@ -37,7 +38,6 @@ from pages.learn.tour.lesson_engine.lesson import (
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.parameters import Read, attention, number, one_of, whole
 from transformer_core.errors import Message
-from transformer_core.language import localized
 
 BLOCKS = ("figure", "question", "check", "link")
 _KEY = re.compile(r"([A-Za-z][A-Za-z_ ]*?)\s*:(?:\s+(.*))?$")

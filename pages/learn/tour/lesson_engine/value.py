@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Shaped
 
+from headlight.language import localized
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from transformer_core.errors import Message
-from transformer_core.language import localized
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
 

@@ -4,6 +4,7 @@ import pytest
 from torch.utils.flop_counter import FlopCounterMode
 
 import transformer_core as tc
+from headlight.analysis.blueprint.decoding_cost import source_cost, step_costs
 from headlight.analysis.blueprint.forward_cost import (
     crossing,
     memory,
@@ -13,7 +14,6 @@ from headlight.analysis.blueprint.forward_cost import (
 )
 from headlight.analysis.blueprint.weights import n_parameters
 from tests.model.building import VARIATIONS, odd_config, random_tokens, shaken_model
-from transformer_core.decoding.cost import source_cost, step_costs
 from transformer_core.model.presets import bert_base, gpt2, transformer_base
 
 COUNTED = ("the paper's", "decoder, rotary", "encoder", "rotary, groups")

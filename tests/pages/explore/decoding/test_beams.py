@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from headlight import language
 from pages.explore.decoding import beams, view_fields
 from pages.explore.decoding.beams import Search
 from pages.explore.decoding.components.branches import Node
 from pages.explore.decoding.data import DecodingData
 from tests.pages.conftest import PROMPTS
 from tests.pages.explore.decoding.decoding_parts import N_NEW, drawn, log_probs
-from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 N_BEAMS = 2

@@ -4,10 +4,10 @@ from itertools import cycle
 
 import pytest
 
+from headlight import language
 from pages.shared.model_bar import CLAIM
 from pages.shared.view import locale
 from tests.pages.conftest import OpenApp, url_of, words_of
-from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 GERMAN_CLAIM = "Sieh, was jeder Attention-Kopf tut"

@@ -7,9 +7,9 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from headlight.cli.launch import Started
 from pages.shared import runs
 from tests.pages.conftest import OpenApp, app_at, labels_of
-from transformer_core.training.run.launch import Started
 
 TEXT = b"".join(b"This is line %d of a text.\n" % i for i in range(200))
 

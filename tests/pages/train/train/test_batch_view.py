@@ -10,13 +10,13 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from headlight.corpora.analysis import stats_of
 from pages.train.train import batch_view
 from tests.corpora.test_corpus_tokenizer import END, TEXT, write_tokenizer
 from tests.pages.conftest import words_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import IGNORED, batches_for
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE

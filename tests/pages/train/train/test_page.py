@@ -14,13 +14,13 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from headlight.cli.launch import Launcher
 from pages.models import model_store
 from pages.shared import models, prose, run_commands, run_readings
 from tests.pages.conftest import OpenApp, labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
 from transformer_core.checkpoints.checkpoint import load, read_card
-from transformer_core.training.run.launch import Launcher
 
 
 @pytest.fixture(scope="module")

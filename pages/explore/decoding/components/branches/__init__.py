@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from headlight.figures import THEMES, sequential_scale
 from headlight.figures.theme import DEEP
+from headlight.language import say
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 

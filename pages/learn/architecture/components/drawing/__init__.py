@@ -11,9 +11,9 @@ from headlight.analysis.blueprint.plan import Blueprint, Box
 from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.theme import KEY, QUERY, VALUE
+from headlight.language import localized, say
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.language import localized, say
 
 _LONGEST = 100  # characters of a name that a browser may send
 _TEXT = 34  # characters of a text that stand under a stack

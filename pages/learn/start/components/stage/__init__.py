@@ -15,11 +15,11 @@ from headlight.analysis.stage.stage_text import StageText
 from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.theme import KEY, QUERY, VALUE
+from headlight.language import say
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.components.sampling import NextTokenDistribution, distribution_payload
 from transformer_core.errors import mark
-from transformer_core.language import say
 from transformer_core.text.labels import border_in
 
 N_CANDIDATES = 40  # with their own rows

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from headlight.analysis.trace.attentions import ATTENTIONS
+from headlight.language import localized
 from pages.learn.tour.lesson_engine.knowledge.item import Idea, Item
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.config import ModelConfig
@@ -17,7 +18,6 @@ from transformer_core.errors import Message, mark
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace
-from transformer_core.language import localized
 from transformer_core.model.attention import attention_pattern, attention_scores
 from transformer_core.model.masks import causal_mask, padding_mask
 from transformer_core.model.norms import LayerNorm

@@ -8,9 +8,9 @@ from functools import lru_cache
 from random import Random
 from typing import Literal
 
+from headlight.language import ENGLISH, speaking
 from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
 from pages.learn.tour.lesson_engine.knowledge.item import Item
-from transformer_core.language import ENGLISH, speaking
 
 When = Literal["before", "after"]
 WHENS: tuple[When, When] = ("before", "after")

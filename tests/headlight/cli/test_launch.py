@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from headlight.cli.launch import Launcher
 from tests.german import in_german
 from tests.training.small_runs import standing
-from transformer_core.training.run.launch import Launcher
 
 SMALL = ["--set", "d_model=16", "--set", "d_ff=32", "--set", "n_heads=2", "--set", "n_encoder_layers=1"]
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from headlight.corpora.analysis import stats_of
+from headlight.corpora.checks import check, n_rows
+from headlight.corpora.corpus_stats import CorpusStats
 from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading, load_corpus
-from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import batches_for
-from transformer_core.corpora.checks import check, n_rows
-from transformer_core.corpora.corpus_stats import CorpusStats
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 
 pytestmark = pytest.mark.usefixtures("cache")

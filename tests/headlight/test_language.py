@@ -10,9 +10,8 @@ import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from transformer_core import language
-from transformer_core.errors import ConfigError, Message
-from transformer_core.language import (
+from headlight import language
+from headlight.language import (
     add_catalogues,
     ask_for_language,
     localized,
@@ -24,6 +23,7 @@ from transformer_core.language import (
     say_number,
     speaking,
 )
+from transformer_core.errors import ConfigError, Message
 
 PO = """
 msgid ""

@@ -16,6 +16,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import transformer_core
 from transformer_core.errors import HeadlightError, Message
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _english() -> str:
 
 _ask = _english
 _fixed: ContextVar[str] = ContextVar("language", default="")
-_folders = [Path(__file__).with_name("languages")]
+_folders = [Path(transformer_core.__file__).with_name("languages"), Path(__file__).with_name("languages")]
 
 
 @cache

@@ -7,12 +7,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from transformer_core.config import ModelConfig
-from transformer_core.model.presets import PRESETS
-from transformer_core.model.transformer import build
-from transformer_core.training import estimate
-from transformer_core.training.config import TrainingConfig
-from transformer_core.training.estimate import (
+from headlight.analysis.training import estimate
+from headlight.analysis.training.estimate import (
     LEAST_STEPS,
     MOST_EPOCHS,
     MOST_SECONDS,
@@ -20,6 +16,10 @@ from transformer_core.training.estimate import (
     products_per_second,
     suggest,
 )
+from transformer_core.config import ModelConfig
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.transformer import build
+from transformer_core.training.config import TrainingConfig
 from transformer_core.training.presets import preset_training
 
 ROWS, POS = 4, 12

@@ -9,12 +9,12 @@ import pytest
 
 from headlight.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 # Trains as a ready process does, and says how much was imported only then.
 LATE = """
 import sys
-from transformer_core.cli.ready import import_all
+from headlight.cli.ready import import_all
 import_all()
 before = set(sys.modules)
 from headlight.cli.main import main

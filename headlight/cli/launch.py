@@ -17,7 +17,7 @@ from pathlib import Path
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.reasons import reason
 
-_ROOT = Path(__file__).resolve().parents[3]  # where `python -m transformer_core` finds the package
+_ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
 _NICENESS = 5  # the app's pages come first
 _COMMAND = (sys.executable, "-P", "-m", "transformer_core", "ready")
 

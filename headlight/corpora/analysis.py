@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headlight.corpora.baselines import Targets, baselines
+from headlight.corpora.corpus_stats import CorpusStats, Frequency, Lengths, made_from
 from transformer_core.config import Architecture
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.baselines import Targets, baselines
 from transformer_core.corpora.batching import refuse_misfit
 from transformer_core.corpora.corpus import Corpus, Pair, Text
-from transformer_core.corpora.corpus_stats import CorpusStats, Frequency, Lengths, made_from
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.kept_arrays import kept_bytes

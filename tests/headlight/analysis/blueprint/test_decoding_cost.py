@@ -7,9 +7,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import transformer_core as tc
+from headlight.analysis.blueprint.decoding_cost import cache_bytes, source_cost, step_cost
 from tests.model.building import ENCODER, VARIATIONS, odd_config, random_tokens, shaken_model
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.cost import cache_bytes, source_cost, step_cost
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 

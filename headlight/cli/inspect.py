@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from headlight.corpora.analysis_process import CancellableWork, WatchedFolder
+from headlight.corpora.analysis_process import Progress as WatchedProgress
 from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, JoinedPaths, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
-from transformer_core.corpora.analysis_process import CancellableWork, WatchedFolder
-from transformer_core.corpora.analysis_process import Progress as WatchedProgress
 from transformer_core.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports torch
-    from transformer_core.corpora.corpus_stats import CorpusStats
+    from headlight.corpora.corpus_stats import CorpusStats
 
 _WIDTH, _LONGEST_SAMPLE = 22, 90  # characters of the first column, and of a sample
 _PRESETS: dict[Architecture, str] = {
@@ -84,7 +84,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Print the statistics; return 0."""
     reading = _reading(options.set)
-    from transformer_core.corpora.analysis import stats_of
+    from headlight.corpora.analysis import stats_of
 
     look = partial(stats_of, options.corpus, reading=reading, architecture=options.architecture)
     if options.folder is not None:
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _warn(stats: "CorpusStats") -> None:
     """Print problems of the corpus with the smallest presets."""
-    from transformer_core.corpora.checks import check
+    from headlight.corpora.checks import check
     from transformer_core.model.presets import PRESETS
     from transformer_core.training.presets import preset_training
 

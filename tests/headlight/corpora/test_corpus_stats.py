@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from headlight.corpora import analysis, corpus_stats
+from headlight.corpora.analysis import stats_of
+from headlight.corpora.corpus_stats import kept_stats
 from transformer_core.config import Architecture
-from transformer_core.corpora import CorpusReading, analysis, corpus_stats, load_corpus
-from transformer_core.corpora.analysis import stats_of
+from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair
-from transformer_core.corpora.corpus_stats import kept_stats
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage import token_store

@@ -11,25 +11,21 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
+from headlight.cli.launch import error_file
 from transformer_core.errors import HeadlightError
 from transformer_core.reasons import reason
-from transformer_core.training.run.launch import error_file
 
 
 def add_command(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    run_command: Callable[[Sequence[str]], int],
-    modules: Sequence[str] = (),
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", run_command: Callable[[Sequence[str]], int]
 ) -> None:
     """Add `ready` to the commands.
 
     Args:
         commands: of the command line.
         run_command: runs the command that is received.
-        modules: to import, besides those of a training.
     """
     parser = commands.add_parser(
         "ready",
@@ -38,13 +34,13 @@ def add_command(
         "`arguments`, those of another command as a list, and `log`, the file for that command's output.",
     )
     parser.add_argument("--bare", action="store_true", help="import nothing first: the command must wait anyway")
-    parser.set_defaults(run_command=partial(run, run_command, modules))
+    parser.set_defaults(run_command=partial(run, run_command))
 
 
-def run(run_command: Callable[[Sequence[str]], int], modules: Sequence[str], options: argparse.Namespace) -> int:
+def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace) -> int:
     """Wait for a command and run it; return its status, or 0 if none is received."""
     if not options.bare:
-        import_all(modules)
+        import_all()
     line = sys.stdin.readline()
     if not line.strip():  # the parent process is gone
         return 0
@@ -64,15 +60,15 @@ def run(run_command: Callable[[Sequence[str]], int], modules: Sequence[str], opt
         raise
 
 
-def import_all(modules: Sequence[str] = ()) -> None:
+def import_all() -> None:
     """Import everything for a training, and let torch start its threads and load its libraries by a first step."""
     import torch
 
+    import headlight.analysis.heads.measures
+    import headlight.experiments.work  # noqa: F401
     import transformer_core.training.run.begin
     import transformer_core.training.run.worker  # noqa: F401
 
-    for module in modules:
-        import_module(module)
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()
 
 

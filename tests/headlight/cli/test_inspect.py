@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headlight.cli.main import main
+from headlight.corpora.corpus_stats import CorpusStats, kept_stats
 from transformer_core.corpora import CorpusReading
-from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
 
 LINES = "".join(f"Mia has {i} old hats.\n" for i in range(40))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.corpora import analysis_process as module
-from transformer_core.corpora.analysis_process import CancellableWork, Progress, WatchedFolder
+from headlight.corpora import analysis_process as module
+from headlight.corpora.analysis_process import CancellableWork, Progress, WatchedFolder
 from transformer_core.errors import CorpusError
 
 

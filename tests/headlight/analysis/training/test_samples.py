@@ -4,12 +4,12 @@ from zlib import crc32
 
 import torch
 
+from headlight.analysis.training.samples import continuation
 from tests.model.building import DECODER, odd_config
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.sampling import draw
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
-from transformer_core.training.run.samples import continuation
 
 TEXTS = ("the cat sees the dog", "a bird sings")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_core.corpora.corpus_stats import CorpusStats
+from headlight.corpora.corpus_stats import CorpusStats
 from transformer_core.corpora.storage.pieces import n_windows
 from transformer_core.errors import Message
 

@@ -1,0 +1,5 @@
+"""The fixtures of tests of corpora."""
+
+from tests.corpora.conftest import cache, cache_of_this_run, sample
+
+__all__ = ["cache", "cache_of_this_run", "sample"]
