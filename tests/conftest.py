@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import hypothesis
+import jaxtyping
 import pytest
 import torch
 
@@ -41,6 +42,14 @@ def smallest_numbers() -> Iterator[None]:
     """A training rounds the smallest numbers to 0, in the whole process; the next test has them again."""
     yield
     torch.set_flush_denormal(False)
+
+
+@pytest.fixture
+def without_type_checks() -> Iterator[None]:
+    """Values of files and command lines have no types yet: error messages are the code's, not the type checker's."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

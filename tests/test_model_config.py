@@ -2,11 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-import jaxtyping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,12 +60,7 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
 }
 
 
-@pytest.fixture(autouse=True)
-def without_type_checks() -> Iterator[None]:
-    """A file's values have no types yet: the words must be ours, as outside of the tests, not the checker's."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+pytestmark = pytest.mark.usefixtures("without_type_checks")
 
 
 def config(**values: Any) -> ModelConfig:

@@ -34,6 +34,13 @@ EXAMPLES = ("The cat didn't see the dog because it was tired.", "The dog sees th
 TARGETS = ("Le chat n'a pas vu le chien parce qu'il était fatigué.",)
 
 
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    state: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    return state
+
+
 def save_model(
     folder: Path,
     *,

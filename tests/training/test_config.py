@@ -2,10 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
-import jaxtyping
 import pytest
 
 from transformer_core.errors import ConfigError
@@ -45,14 +43,6 @@ def test_what_makes_no_sense_is_refused_by_name(field: str):
     for value in NONSENSE[field]:
         with pytest.raises(ConfigError, match=f"^{field} .*got {value!r}"):
             TrainingConfig(**(NEEDED | {field: value}))
-
-
-@pytest.fixture
-def without_type_checks() -> Iterator[None]:
-    """What comes from a file or the command line has no types yet: the words must be ours."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
 """The fixtures of tests of corpora."""
 
-from tests.corpora.conftest import cache, cache_of_this_run, sample
-
-__all__ = ["cache", "cache_of_this_run", "sample"]
+from tests.corpora.conftest import cache, cache_of_this_run, sample  # noqa: F401

@@ -1,19 +1,11 @@
 """What a click in the pattern chooses."""
 
-from typing import Any
-
 import pytest
-import streamlit as st
 
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.view_fields import CELL, GROUP, SCOPE, choose_cell
 
-
-@pytest.fixture(autouse=True)
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    monkeypatch.setattr(st, "session_state", kept)
-    return kept
+pytestmark = pytest.mark.usefixtures("session")
 
 
 def test_a_click_chooses_a_cell_or_takes_it_into_the_group_or_out_of_it():

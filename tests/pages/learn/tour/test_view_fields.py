@@ -3,15 +3,6 @@
 import pytest
 
 from pages.learn.tour import view_fields
-from pages.shared.view import fields
-
-
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """A new session."""
-    new: dict[str, object] = {}
-    monkeypatch.setattr(fields.st, "session_state", new)
-    return new
 
 
 def test_what_the_browser_kept_is_done_again(session: dict[str, object]):

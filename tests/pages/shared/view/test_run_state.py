@@ -3,16 +3,8 @@
 from typing import Any
 
 import pytest
-import streamlit as st
 
 from pages.shared.view import run_state
-
-
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    monkeypatch.setattr(st, "session_state", kept)
-    return kept
 
 
 @pytest.mark.usefixtures("session")

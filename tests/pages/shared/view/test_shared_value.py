@@ -2,19 +2,9 @@
 
 from typing import Any
 
-import pytest
-import streamlit as st
-
 from pages.shared.view.shared_value import SharedValue
 
 SHARED = SharedValue("figure", "place")
-
-
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    session: dict[str, Any] = {}
-    monkeypatch.setattr(st, "session_state", session)
-    return session
 
 
 def tell(session: dict[str, Any], revision: object, value: object) -> Any:
