@@ -93,7 +93,7 @@ def step_rows(
         {"coloraxis": what.colors((0, 1))},
         title=title,
         name=say(what.trace),
-        numbers=(lambda: what.in_cells(rows.ravel(), (0, 1))) if room >= _WITH_NUMBERS * len(labels) else None,
+        numbers=(lambda: what.in_cells(rows[cells.shown], (0, 1))) if room >= _WITH_NUMBERS * len(labels) else None,
     )
     layout["height"] = height or math.ceil(room + layout["margin"]["t"] + layout["margin"]["b"])
     layout["yaxis"] |= cells.queries.axis(grid.query_name, room=room)
@@ -154,7 +154,7 @@ def alignment_matrix(
         {"coloraxis": what.colors((0, 1))},
         title=title,
         name=say(what.trace),
-        numbers=lambda: what.in_cells(shown.ravel(), (0, 1)),
+        numbers=lambda: what.in_cells(shown[cells.shown], (0, 1)),
     )
     whole = frame_around(cells.keys.ends, cells.queries.ends, color=FAINT, width=1)
     layout["shapes"] = [whole, *layout.get("shapes", [])]
