@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from headlight.cli import compile_, experiment, first_view, inspect, ready
 from headlight.cli.observer import HeadObserver
 from transformer_core.cli import main as library
-from transformer_core.cli.main import PROGRAM, Commands, Run
+from transformer_core.cli.main import PROGRAM, Commands
 
 
-def add_commands(commands: Commands, run: Run) -> None:
+def add_commands(commands: Commands) -> None:
     """Add all commands."""
-    library.add_commands(commands, run, observer=HeadObserver())
-    ready.add_command(commands, run)
+    library.add_commands(commands, HeadObserver())
+    ready.add_command(commands, lambda arguments: library.run(arguments, PROGRAM, add_commands))
     for command in (inspect, experiment, compile_, first_view):
         command.add_command(commands)
 

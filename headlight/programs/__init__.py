@@ -12,7 +12,7 @@
 from headlight.programs.compiler import compile
 from headlight.programs.examples import EXAMPLES, INPUTS
 from headlight.programs.interpreter import run
-from headlight.programs.language import Program
+from headlight.programs.program import Program
 from headlight.programs.roles import Role, roles
 
 __all__ = ["EXAMPLES", "INPUTS", "Program", "Role", "compile", "roles", "run"]

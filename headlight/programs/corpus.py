@@ -8,7 +8,7 @@ from headlight.programs.checkpoint import read_program
 from headlight.programs.compiler import words_of
 from headlight.programs.examples import EXAMPLES, inputs_of
 from headlight.programs.interpreter import run
-from headlight.programs.language import Program
+from headlight.programs.program import Program
 from transformer_core.corpora.corpus import Corpus, Labelled
 from transformer_core.corpora.source_code import fingerprint_of_code
 from transformer_core.errors import CheckpointError, CorpusError, Message

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 
 from headlight.programs.interpreter import run
-from headlight.programs.language import Program
+from headlight.programs.program import Program
 from transformer_core.errors import ProgramError
 
 Inputs = Callable[[random.Random], list[str]]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from headlight.programs.functions import Value
-from headlight.programs.language import Map, SelectorWidth
 from headlight.programs.layout import BOS, EOS, Layout, Subspace
+from headlight.programs.program import Map, SelectorWidth
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence as Tokens
 from fractions import Fraction
 
 from headlight.programs.functions import Value
-from headlight.programs.language import (
+from headlight.programs.program import (
     Aggregate,
     Given,
     Map,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from headlight.programs.functions import Value
-from headlight.programs.language import (
+from headlight.programs.program import (
     Aggregate,
     Map,
     Program,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headlight.programs.compiler import Compiled, compiled
-from headlight.programs.language import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, Sequence
+from headlight.programs.program import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, Sequence
 from transformer_core.model.transformer import Transformer
 
 Kind = Literal["offset", "same_token", "induction", "uniform", "fixed", "none", "other"]

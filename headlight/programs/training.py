@@ -1,7 +1,7 @@
 """How a model is trained on the task of a program: with as many layers as the program needs, in about a minute."""
 
-from headlight.programs.language import Program
 from headlight.programs.layout import layout_of
+from headlight.programs.program import Program
 from headlight.programs.value_sets import value_sets
 from transformer_core.training.run.request import Settings
 

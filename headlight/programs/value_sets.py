@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from headlight.programs.functions import Value, n_parts
-from headlight.programs.language import (
+from headlight.programs.program import (
     Aggregate,
     Given,
     Map,

@@ -44,7 +44,7 @@ def parameters(model: Transformer) -> torch.Tensor:
 
 
 def check_readable(run: Path, save_every: int) -> int:
-    """Read all that a killed process left, as who watches does; return the step that it can continue from."""
+    """Read all files of a killed process, as a watching page does; return the step that it can continue from."""
     if not (run / "run.json").exists():
         RunDirectory.refuse_if_taken(run)  # killed before there was a run: it can be begun
         return 0

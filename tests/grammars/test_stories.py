@@ -142,7 +142,7 @@ def test_the_examples_begin_storys() -> None:
         assert len(about_sentences) == (not example.endswith(".")), complaints
 
 
-def test_the_measures_judge_what_is_written_behind_the_opening(stories: list[Story]) -> None:
+def test_the_measures_judge_the_text_after_the_opening(stories: list[Story]) -> None:
     for story in stories[:20]:
         text = Text(story.text)
         rest = story.text.removeprefix(opening(text))

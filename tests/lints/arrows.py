@@ -62,7 +62,7 @@ KEEPS_THE_SESSION = "pages.shared.view."
 # Below the pages only these may translate texts into the reader's language; all others raise and return messages.
 SPEAK = (
     "headlight.language",
-    "transformer_core.cli",
+    "headlight.cli",
     "headlight.figures",
 )
 

@@ -21,16 +21,14 @@ APP_HELP = (
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-Run = Callable[[Sequence[str]], int]
-AddCommands = Callable[["Commands", Run], None]
+AddCommands = Callable[["Commands"], None]
 
 
-def add_commands(commands: Commands, run: Run, *, observer: train.Observer | None = None) -> None:
+def add_commands(commands: Commands, observer: train.Observer | None = None) -> None:
     """Add the commands of the library.
 
     Args:
         commands: of the command line.
-        run: runs any command.
         observer: adds measurements to a training.
     """
     train.add_command(commands, observer)
@@ -96,5 +94,5 @@ def make_parser(
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_commands(commands, lambda arguments: run(arguments, program, add_commands))
+    add_commands(commands)
     return parser, list(commands.choices)

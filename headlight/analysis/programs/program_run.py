@@ -12,8 +12,8 @@ from headlight.expressions import excerpt
 from headlight.programs.compiler import Compiled, compiled
 from headlight.programs.functions import Value
 from headlight.programs.interpreter import traced
-from headlight.programs.language import Map, Selector, Sequence, Step, inputs_of, steps_of
 from headlight.programs.layout import Subspace
+from headlight.programs.program import Map, Selector, Sequence, Step, inputs_of, steps_of
 from transformer_core.errors import Message, ProgramError, TextError, mark
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.sites import site

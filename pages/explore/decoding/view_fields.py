@@ -121,7 +121,7 @@ def allow_more() -> None:
 
 
 def fork(tokens: Sequence[int]) -> None:
-    """Put tokens in the place of what the model would write next here; what there is stays its own branch."""
+    """Continue with these tokens instead of the model's own; the existing continuation stays a branch."""
     at = STEP.value or 0
     here = BRANCHES.value[BRANCH.value]
     tokens_so_far = (*path()[:at], *tokens)

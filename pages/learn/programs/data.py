@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import headlight as hl
 from headlight.expressions import excerpt
-from headlight.programs.language import MOST_LINES, Program
+from headlight.programs.program import MOST_LINES, Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.view_fields import EXAMPLES
 from pages.shared import cache

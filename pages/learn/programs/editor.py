@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import headlight as hl
 from headlight.language import say
-from headlight.programs.language import Program
+from headlight.programs.program import Program
 from pages.learn.programs import view_fields
 from pages.learn.programs.data import ProgramsData, input_tokens
 from pages.learn.programs.view_fields import EXAMPLES

@@ -7,7 +7,7 @@ import streamlit as st
 import headlight as hl
 import transformer_core as tc
 from headlight.language import percent, say
-from headlight.programs.language import Program
+from headlight.programs.program import Program
 from pages.learn.programs import training
 from pages.learn.programs.data import ProgramsData
 from pages.learn.programs.line import draw_pattern

@@ -1,4 +1,4 @@
-"""The colors of masks are told apart in both themes."""
+"""The colors of masks can be distinguished in both themes."""
 
 import pytest
 

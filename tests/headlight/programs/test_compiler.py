@@ -13,7 +13,7 @@ from headlight.programs import EXAMPLES, INPUTS, Program
 from headlight.programs import compile as compile_program
 from headlight.programs.compiler import compiled
 from headlight.programs.interpreter import trace
-from headlight.programs.language import Aggregate
+from headlight.programs.program import Aggregate
 from tests.headlight.programs.compiled_examples import example
 from transformer_core.errors import ProgramError
 

@@ -4,7 +4,7 @@ import pytest
 
 from headlight.programs import Program, run
 from headlight.programs.interpreter import trace
-from headlight.programs.language import Selector
+from headlight.programs.program import Selector
 from transformer_core.errors import ProgramError
 
 ALL = "select(tokens, tokens, lambda key, query: True)"

@@ -12,7 +12,7 @@ from headlight.programs import EXAMPLES, INPUTS, Program
 from headlight.programs import compile as compile_program
 from headlight.programs.functions import MOST_PARTS
 from headlight.programs.interpreter import trace
-from headlight.programs.language import Sequence
+from headlight.programs.program import Sequence
 from headlight.programs.value_sets import value_sets
 from transformer_core import cancellation
 from transformer_core.errors import ProgramError

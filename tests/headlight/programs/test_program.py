@@ -3,7 +3,7 @@
 import pytest
 
 from headlight.programs import Program, run
-from headlight.programs.language import INDICES, TOKENS, Selector, SelectorWidth, steps_of
+from headlight.programs.program import INDICES, TOKENS, Selector, SelectorWidth, steps_of
 from transformer_core.errors import ProgramError
 
 SAME = "select(tokens, tokens, lambda key, query: key == query)"
