@@ -91,7 +91,9 @@ def position_matrix(
     before = f"{what} " if what else ""
     words = _words(values, rows, columns, escape(before), decimals)
     traces: list[Any] = [number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, **words.trace)]
-    number = _DIGIT * max((len(rounded(value, decimals)) for value in values[~np.isnan(values)].tolist()), default=1)
+    finite = values[np.isfinite(values)]
+    ends = (finite.min(), finite.max()) if finite.size else (0.0,)  # one of them is the longest number
+    number = _DIGIT * max(len(rounded(float(value), decimals)) for value in ends)
     inner = width - _BESIDE - 40, height - 2 * _TITLE - LINE
     if has_numbers and number * n_columns <= inner[0] and (LINE + 2) * n_rows <= inner[1]:
         traces += numbers_in_cells(values, scale)
