@@ -109,7 +109,7 @@ def score_sources(
     sources; Dai et al. 2019, "Transformer-XL", sec. 3.3, for content and position.
     """
     config = model.config
-    outline = Outline.of(config, attention=attention, layer=layer, head=head)
+    outline = Outline(config, attention=attention, layer=layer, head=head)
     steps_q = stream_to(config, outline.stack, layer=layer, until="cross_attn" if outline.is_cross else "self_attn")
     steps_k = stream_to(config, "encoder", layer=layer, until="end") if outline.is_cross else steps_q
     steps = (*steps_q, *steps_k)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from headlight.analysis.walkthrough.records import Formula, Note, Term
-from transformer_core.config import Activation, ModelConfig
+from headlight.analysis.walkthrough.outline import Formula, Note, Term
+from transformer_core.config import ModelConfig
 from transformer_core.model.rotary import rotary_frequencies
 from transformer_core.model.transformer import Transformer
 
@@ -53,13 +53,6 @@ class Weights:
 
 
 Row = Float[np.ndarray, " column"]
-
-_ACTIVATIONS: Mapping[Activation, str] = {
-    "relu": r"\mathrm{max}(0 , H_0)",
-    "gelu": "H_0 · Φ(H_0)",
-    "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
-    "silu": r"\frac{H_0}{1 + e^{-H_0}}",
-}
 
 
 def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[str] = ()) -> Formula:
@@ -187,9 +180,3 @@ def softmax_share(scores: Row, index: int, labels: Sequence[str], note: Note | N
         },
         note=note,
     )
-
-
-def activated(pre: float, gated: float | None, config: ModelConfig) -> Formula:
-    """Return a neuron: the activation of a number, times what the gate is for."""
-    gate, constants = ("", {}) if gated is None else (" · H_1", {"H_1": gated})
-    return Formula(formula=f"{_ACTIVATIONS[config.activation]}{gate}", constants={"H_0": pre, **constants})

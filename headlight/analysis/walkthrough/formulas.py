@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from headlight.analysis.trace.residual_stream import has_added_positions
-from headlight.analysis.walkthrough.outline import Outline
-from headlight.analysis.walkthrough.records import Stage
+from headlight.analysis.walkthrough.outline import Outline, Stage
 from transformer_core.config import ModelConfig
 
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
@@ -30,13 +29,12 @@ def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
         outline: of the head.
         forbids: whether the mask hides anything from this text.
     """
-    shown = outline.sites()
     return tuple(
         Stage(
             name=name,
             formula=formula,
             notice=_notice(outline, name, forbids),
-            matrices=tuple(matrix for matrix in matrices.split() if matrix in shown),
+            matrices=tuple(matrix for matrix in matrices.split() if matrix in outline.quantities),
         )
         for name, formula, matrices in _stages(outline)
     )

@@ -8,26 +8,22 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from headlight.analysis.walkthrough.filling import (
-    Weights,
-    activated,
-    added,
-    dots,
-    linear,
-    normalized,
-    rotated,
-    softmax_share,
-)
-from headlight.analysis.walkthrough.outline import Origin, Outline
+from headlight.analysis.walkthrough.filling import Weights, added, dots, linear, normalized, rotated, softmax_share
+from headlight.analysis.walkthrough.outline import Formula, Note, Origin, Outline, WalkInputs, pair_factors
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
-from headlight.analysis.walkthrough.records import DESCRIPTIONS, Formula, Note, WalkInputs, pair_factors
+from transformer_core.config import Activation
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
 
 Maker = Callable[[int, int], Formula]
 
 _EMBEDDINGS = {"embed": "E", "pos_embed": "P", "segment_embed": r"E_{\mathrm{segment}}"}
 _STREAM = {"resid_pre": "X", "resid_mid": "R", "resid_mid_cross": "(R + C)", "mlp_out": "F"}
-_SCALED = r"\frac{q · k}{\sqrt{d_k}}"
+_ACTIVATIONS: Mapping[Activation, str] = {
+    "relu": r"\mathrm{max}(0 , H_0)",
+    "gelu": "H_0 · Φ(H_0)",
+    "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
+    "silu": r"\frac{H_0}{1 + e^{-H_0}}",
+}
 
 
 class Formulas:
@@ -133,8 +129,7 @@ class Formulas:
 
     def _norm(self, of: str, module: str) -> Maker:
         """Of a normalized quantity."""
-        symbol = _notation(of)
-        return lambda r, c: normalized(self._weights, module, {symbol: self._row(of, r)}, c, self._config)
+        return lambda r, c: normalized(self._weights, module, {self._notation(of): self._row(of, r)}, c, self._config)
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
         """Of what the attention reads: the sum that it was."""
@@ -143,7 +138,7 @@ class Formulas:
 
     def _sum(self, *names: str) -> Maker:
         """Of the sum of some quantities."""
-        return lambda r, c: added({_notation(name): self._row(name, r) for name in names}, c)
+        return lambda r, c: added({self._notation(name): self._row(name, r) for name in names}, c)
 
     def _row(self, name: str, row: int) -> Float[np.ndarray, " column"]:
         return self._values[name][row].astype(np.float64)
@@ -160,7 +155,8 @@ class Formulas:
         constants = {"{q · k}": float(self._values["product"][row, column])}
         score = Formula(formula="{q · k}", constants=constants)
         if self._config.scale_scores:
-            score = Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.d_head)})
+            constants["d_k"] = float(self._config.d_head)
+            score = Formula(formula=r"\frac{q · k}{\sqrt{d_k}}", constants=constants)
         return score.plus("B", float(self._values["bias"][row, column])) if has_bias else score
 
     def _distance_bias(self, row: int, column: int) -> Formula:
@@ -229,8 +225,12 @@ class Formulas:
 
     def _neuron(self, row: int, column: int) -> Formula:
         """Of a number after the activation."""
-        gated = float(self._values["mlp_linear"][row, column]) if self._config.gated else None
-        return activated(float(self._values["mlp_pre"][row, column]), gated, self._config)
+        formula = _ACTIVATIONS[self._config.activation]
+        constants = {"H_0": float(self._values["mlp_pre"][row, column])}
+        if self._config.gated:
+            formula += " · H_1"
+            constants["H_1"] = float(self._values["mlp_linear"][row, column])
+        return Formula(formula=formula, constants=constants)
 
     def _part(self, site: str) -> str:
         """Return the notation of a summand of what the attention reads: of an embedding, or of another sub-layer."""
@@ -249,8 +249,7 @@ class Formulas:
             return rf"{{{symbol}_{{\mathrm{{self}}}}}}"
         return f"{{{{{symbol}}}^{{({site.split('.')[2]})}}}}"
 
-
-def _notation(name: str) -> str:
-    """Return how a quantity is written in formulas, as one symbol."""
-    subscripts = str.maketrans({letter: f"_{digit}" for digit, letter in enumerate("₀₁₂")})
-    return f"{{{DESCRIPTIONS[name].symbol.translate(subscripts)}}}"
+    def _notation(self, name: str) -> str:
+        """Return how a quantity is written in formulas, as one symbol."""
+        subscripts = str.maketrans({letter: f"_{digit}" for digit, letter in enumerate("₀₁₂")})
+        return f"{{{self._outline.quantities[name].symbol.translate(subscripts)}}}"

@@ -1,16 +1,133 @@
-"""Which way a walk takes through a model: what there is between the tokens' vectors and what the layer passes on."""
+"""The way of a walk through a model, from the tokens' vectors to what the layer passes on, and the records of it.
+
+None needs torch: a page can draw before it is loaded.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
 
-from headlight.analysis.trace.attentions import Attention, attentions_of
-from headlight.analysis.trace.residual_stream import Sublayer, embedding_sites, sublayers
+import numpy as np
+from jaxtyping import Float
+
+from headlight.analysis.trace.attentions import attentions_of
+from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError, mark
 
 NO_ATTENTION = mark("this model has no attention {name}; it has {there}")
 NO_LAYER = mark("there is no layer {given}; this attention has layers 0 to {last}")
 NO_HEAD = mark("there is no head {given}; each layer has heads 0 to {last}")
+
+Note = Literal["allowed", "later", "outside window", "padding", "no key", "not rotated", "intervention"]
+"""Why a query may attend to a key or not; or why a number is what it is: its query may attend to no key, RoPE does not
+rotate its dimension, or an intervention set it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One step on the way from the tokens' vectors to what the layer passes on."""
+
+    name: str  # short and stable, for addresses
+    formula: str  # in the notation of `formula_tree`; it holds no word that would be translated
+    notice: str  # what is to be noticed of it: its name, or that of a case, such as "mask of padding"
+    matrices: tuple[str, ...]  # names of the quantities that it shows, what goes in first, what comes out last
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WalkInputs:
+    """What a walk starts from."""
+
+    keys: tuple[int, ...]  # selected tokens
+    x_parts: Mapping[str, Float[np.ndarray, "query d_model"]]  # what the attention's input is the sum of, by site
+    memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # likewise of the encoder's output, if it looks at it
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a matrix of the walk is."""
+
+    symbol: str  # such as "Q Kᵀ"
+    columns: str  # what a column is: "key", "d_head", "head d_head", "d_model" or "d_ff"
+    rows: str = "query"  # what a row is: "query" or "key"
+    site: str | None = None  # the hook point that it passes; None where the model never holds it on its own
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WalkMatrix(Description):
+    """A quantity of the walk, with the model's own numbers; of the chosen head where there are heads."""
+
+    name: str
+    values: Float[np.ndarray, "row column"]  # the mask as 1 = may attend and 0; scores -inf where forbidden
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One summand of a number."""
+
+    label: str  # the index along what is summed over, with the token where that is one
+    a: float
+    b: float | None  # None: there is no second factor
+    value: float  # what it adds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """How a number is made."""
+
+    formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
+    factors: tuple[str, ...] = ()  # symbols in the sum of the formula: those of the terms' a and b
+    over: str = ""  # what the sum is over: a kind of place; "" where there is no sum
+    terms: tuple[Term, ...] = ()  # of the sum
+    constants: Mapping[str, float] = field(default_factory=dict)  # all other inputs, by their notation in the formula
+    note: Note | None = None
+
+    def plus(self, symbol: str, value: float) -> Self:
+        """Return the formula with one more number added."""
+        return replace(self, formula=f"{self.formula} + {symbol}", constants={**self.constants, symbol: value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Formula):
+    """One number of a walk, its formula filled in with the model's numbers that it was made of."""
+
+    name: str  # of the quantity
+    symbol: str
+    row: int
+    column: int
+    row_kind: str  # as `Description.rows`
+    column_kind: str
+    row_place: str  # index and token, such as "3 'it'", or "3 'it' → 1 'cat'"
+    column_place: str
+    value: float  # the model's
+    recomputed: float  # by the same modules in float64
+    mha: float | None  # torch.nn.MultiheadAttention's, or its substitute in the proof; None if there is none
+
+    @property
+    def difference(self) -> float:
+        """How far the model's number is from the recomputed one; 0 where both are the same infinity."""
+        return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
+
+
+PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
+    "elementwise": Description("q ⊙ k", "d_head", "query key"),
+    "weighted": Description("A v", "d_head", "query key"),
+}
+
+
+def pair_factors(
+    values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, query: int
+) -> tuple[Float[np.ndarray, "key d_head"], Float[np.ndarray, "key d_head"]]:
+    """Return the factors of a row of `PAIRS`: a query and each key, or the weight of each key and its value.
+
+    Args:
+        values: of the walk, by quantity.
+        name: "elementwise" or "weighted".
+        query: whose row.
+    """
+    if name == "elementwise":
+        return np.broadcast_to(values["q"][query], values["k"].shape), values["k"]
+    return np.broadcast_to(values["pattern"][query][:, None], values["v"].shape), values["v"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,21 +139,20 @@ class Origin:
     hook_point: str | None = None  # that the sum passes before
 
 
-@dataclass(frozen=True, kw_only=True)
 class Outline:
-    """One head of one attention, with its surroundings in the block."""
+    """One head of one attention, with its surroundings in the block.
 
-    config: ModelConfig
-    attention: Attention
-    layer: int
-    head: int
+    Attributes:
+        config: of the layer.
+        attention, layer, head: which head it is.
+        quantities: those of the walk, in their order, by name.
+    """
 
-    @classmethod
-    def of(cls, config: ModelConfig, *, attention: str, layer: int, head: int) -> "Outline":
-        """Return the outline of a head that the model has.
+    def __init__(self, config: ModelConfig, *, attention: str, layer: int, head: int) -> None:
+        """Find the way through a head.
 
         Raises:
-            SiteError: an attention, a layer or a head that it has not.
+            SiteError: an attention, a layer or a head that the model has not.
         """
         there = attentions_of(config)
         if attention not in there:
@@ -46,134 +162,83 @@ class Outline:
             raise SiteError(NO_LAYER, given=layer, last=n_layers - 1)
         if not 0 <= head < config.n_heads:
             raise SiteError(NO_HEAD, given=head, last=config.n_heads - 1)
-        return cls(config=config.at_layer(layer), attention=there[attention], layer=layer, head=head)
+        self.config = config = config.at_layer(layer)
+        self.attention, self.layer, self.head = there[attention], layer, head
+        self.key_value_head = head * config.n_kv_heads // config.n_heads  # the one that serves this head
+        self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
+        self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
+        self.is_unnormalized = not (config.first_norm or layer or self.is_cross)  # it reads the embeddings themselves
+        self.is_causal = attention == "decoder"  # a query may not attend to later keys
+        self.is_rotated = config.has_rotary_positions and not self.is_cross
+        self.is_projected_in_steps = config.qk_norm or self.is_rotated  # between the projection and the product
+        self.has_bias = config.positions in ("alibi", "relative_buckets") and not self.is_cross  # by the distance
+        self.is_followed_by_cross = self.is_causal and config.has_encoder
+        self.stack = self.attention.module.partition(".")[0]  # that the block belongs to
+        self.block, self.module = f"{self.stack}.blocks.{layer}", self.attention.module.format(layer=layer)  # paths
+        self._own = sublayers(config, self.stack)[self.is_cross]  # the sub-layer that the attention is
+        self.norm, self.next_norm = f"{self.block}.{self._own.norm}", f"{self.block}.ln2"  # before or after a sub-layer
+        self.cross = f"{self.block}.cross_attn"  # that comes next in the block
+        self.quantities = self._quantities()
 
     @property
     def self_attention(self) -> "Outline":
         """The self-attention of the same block, which comes first in it."""
-        return replace(self, attention=attentions_of(self.config)[self.stack])
+        return Outline(self.config, attention=self.stack, layer=self.layer, head=self.head)
 
     @property
-    def key_value_head(self) -> int:
-        """Which head of keys and values serves this one."""
-        return self.head * self.config.n_kv_heads // self.config.n_heads
-
-    @property
-    def is_cross(self) -> bool:
-        """Whether keys and values come from the other stack."""
-        return self.attention.queries_from != self.attention.keys_from
-
-    @property
-    def is_pre_norm(self) -> bool:
-        """Whether sub-layers read normalized vectors; else each sum is normalized."""
-        return self.config.norm_position == "pre"
-
-    @property
-    def is_unnormalized(self) -> bool:
-        """Whether the attention reads the embeddings as they are where other blocks normalize."""
-        return not (self.config.first_norm or self.layer or self.is_cross)
-
-    @property
-    def is_causal(self) -> bool:
-        """Whether a query is kept from what comes after it."""
-        return self.attention.name == "decoder"
-
-    @property
-    def is_rotated(self) -> bool:
-        """Whether queries and keys are turned by their positions."""
-        return self.config.has_rotary_positions and not self.is_cross
-
-    @property
-    def is_projected_in_steps(self) -> bool:
-        """Whether something happens to queries and keys between the projection and the product."""
-        return self.config.qk_norm or self.is_rotated
-
-    @property
-    def has_bias(self) -> bool:
-        """Whether the distance of query and key adds to the scores."""
-        return self.config.positions in ("alibi", "relative_buckets") and not self.is_cross
-
-    @property
-    def is_followed_by_cross(self) -> bool:
-        """Whether cross-attention comes next in the block."""
-        return self.is_causal and self.config.has_encoder
-
-    @property
-    def stack(self) -> str:
-        """Name of the stack that the block belongs to."""
-        return self.attention.module.partition(".")[0]
-
-    @property
-    def block(self) -> str:
-        """Path of the block."""
-        return f"{self.stack}.blocks.{self.layer}"
-
-    @property
-    def module(self) -> str:
-        """Path of the attention."""
-        return self.attention.module.format(layer=self.layer)
-
-    @property
-    def norm(self) -> str:
-        """Path of the normalization that belongs to the attention."""
-        return f"{self.block}.{self._own.norm}"
-
-    @property
-    def cross(self) -> str:
-        """Path of the cross-attention that comes next."""
-        return f"{self.block}.cross_attn"
-
-    @property
-    def next_norm(self) -> str:
-        """Path of the normalization that belongs to the feed-forward network."""
-        return f"{self.block}.ln2"
-
-    @property
-    def _own(self) -> Sublayer:
-        """The sub-layer of the block that the attention is."""
-        return sublayers(self.config, self.stack)[self.is_cross]
-
     def sites(self) -> Mapping[str, str | None]:
-        """Return the quantities of the walk in their order, each with the hook point where the model holds it."""
+        """The hook point of each quantity; None where the model never holds it on its own."""
+        return {name: quantity.site for name, quantity in self.quantities.items()}
+
+    def _quantities(self) -> Mapping[str, Description]:
         config, block, module, is_pre_norm = self.config, self.block, self.module, self.is_pre_norm
         is_changed, crossed = self.is_projected_in_steps, self.is_followed_by_cross
         is_normalized, is_fed = config.qk_norm and self.is_rotated, config.d_ff > 0
         cross = sublayers(config, self.stack)[1] if crossed else self._own
-        x = f"{block}.hook_resid_pre"
+        x, ln_cross = f"{block}.hook_resid_pre", f"{block}.ln_cross.hook_normalized"
         if self.is_cross:
             x = f"{block}.hook_resid_mid" if is_pre_norm else f"{block}.ln1.hook_normalized"
-        quantities = [  # the last column: whether it is there
-            ("x", x, True),
-            ("x_normalized", f"{self.norm}.hook_normalized", is_pre_norm),
-            ("memory", self.memory_site, self.is_cross),
-            ("q_projected", None, is_changed),
-            ("k_projected", None, is_changed),
-            ("q_normalized", f"{module}.q_norm.hook_normalized", is_normalized),
-            ("k_normalized", f"{module}.k_norm.hook_normalized", is_normalized),
-            *((name, f"{module}.hook_{name}", True) for name in ("q", "k", "v")),
-            ("product", None, True),
-            ("scaled", None, config.scale_scores),
-            ("bias", None, self.has_bias),
-            ("biased", None, self.has_bias),
-            *((name, f"{module}.hook_{name}", True) for name in ("mask", "attn_scores", "pattern", "z")),
-            ("concat", f"{module}.hook_z", True),
-            ("attn_out", f"{module}.hook_attn_out", True),
-            ("resid_mid", f"{block}.{self._own.sum}", True),
-            ("normalized", f"{self.norm}.hook_normalized", not is_pre_norm),
-            ("cross_x", f"{block}.ln_cross.hook_normalized", crossed and is_pre_norm),
-            ("cross_concat", f"{self.cross}.hook_z", crossed),
-            ("cross_out", f"{self.cross}.hook_attn_out", crossed),
-            ("resid_mid_cross", f"{block}.{cross.sum}", crossed),
-            ("normalized_cross", f"{block}.ln_cross.hook_normalized", crossed and not is_pre_norm),
-            ("normalized", f"{self.next_norm}.hook_normalized", is_fed and is_pre_norm),
-            ("mlp_pre", f"{block}.mlp.hook_pre", is_fed),
-            ("mlp_linear", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
-            ("mlp_post", f"{block}.mlp.hook_post", is_fed),
-            ("mlp_out", f"{block}.hook_mlp_out", is_fed),
-            ("resid_post", f"{block}.hook_resid_post", is_fed),
-            ("out", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
+        quantities: list[tuple[str, str, str, str | None, bool]] = [  # name, symbol, columns, site; whether it is there
+            ("x", "X", "d_model", x, True),
+            ("x_normalized", "X′", "d_model", f"{self.norm}.hook_normalized", is_pre_norm),
+            ("memory", "M", "d_model", self.memory_site, self.is_cross),
+            ("q_projected", "Q₀", "d_head", None, is_changed),
+            ("k_projected", "K₀", "d_head", None, is_changed),
+            ("q_normalized", "Q₁", "d_head", f"{module}.q_norm.hook_normalized", is_normalized),
+            ("k_normalized", "K₁", "d_head", f"{module}.k_norm.hook_normalized", is_normalized),
+            ("q", "Q", "d_head", f"{module}.hook_q", True),
+            ("k", "K", "d_head", f"{module}.hook_k", True),
+            ("v", "V", "d_head", f"{module}.hook_v", True),
+            ("product", "Q Kᵀ", "key", None, True),
+            ("scaled", "Q Kᵀ / √d_k", "key", None, config.scale_scores),
+            ("bias", "B", "key", None, self.has_bias),
+            ("biased", "Q Kᵀ / √d_k + B", "key", None, self.has_bias),
+            ("mask", "mask", "key", f"{module}.hook_mask", True),
+            ("attn_scores", "S", "key", f"{module}.hook_attn_scores", True),
+            ("pattern", "A", "key", f"{module}.hook_pattern", True),
+            ("z", "Z", "d_head", f"{module}.hook_z", True),
+            ("concat", "Concat", "head d_head", f"{module}.hook_z", True),
+            ("attn_out", "O", "d_model", f"{module}.hook_attn_out", True),
+            ("resid_mid", "R", "d_model", f"{block}.{self._own.sum}", True),
+            ("normalized", "R′", "d_model", f"{self.norm}.hook_normalized", not is_pre_norm),
+            ("cross_x", "Rc", "d_model", ln_cross, crossed and is_pre_norm),
+            ("cross_concat", "Concat_c", "head d_head", f"{self.cross}.hook_z", crossed),
+            ("cross_out", "C", "d_model", f"{self.cross}.hook_attn_out", crossed),
+            ("resid_mid_cross", "R + C", "d_model", f"{block}.{cross.sum}", crossed),
+            ("normalized_cross", "(R + C)′", "d_model", ln_cross, crossed and not is_pre_norm),
+            ("normalized", "R′", "d_model", f"{self.next_norm}.hook_normalized", is_fed and is_pre_norm),
+            ("mlp_pre", "H₀", "d_ff", f"{block}.mlp.hook_pre", is_fed),
+            ("mlp_linear", "H₁", "d_ff", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
+            ("mlp_post", "H", "d_ff", f"{block}.mlp.hook_post", is_fed),
+            ("mlp_out", "F", "d_model", f"{block}.hook_mlp_out", is_fed),
+            ("resid_post", "R₂", "d_model", f"{block}.hook_resid_post", is_fed),
+            ("out", "Y", "d_model", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
         ]
-        return {name: site for name, site, is_there in quantities if is_there}
+        return {
+            name: Description(symbol, columns, "key" if name == "memory" or name[0] in "kv" else "query", site)
+            for name, symbol, columns, site, is_there in quantities
+            if is_there
+        }
 
     def origin_of_x(self) -> Origin:
         """Return how the vectors of the queries came about."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -11,10 +12,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from headlight.analysis.walkthrough.filling import Weights
-from headlight.analysis.walkthrough.outline import Outline
-from headlight.analysis.walkthrough.records import PAIRS, Proof, TorchReason, pair_factors
+from headlight.analysis.walkthrough.outline import PAIRS, Outline, pair_factors
+
+TorchReason = Literal["rotary", "norm", "intervention", "width"]
+"""Why `torch.nn.MultiheadAttention` is not compared: what it lacks, or an intervention inside the attention."""
 
 Bias = Float[np.ndarray, "head query key"] | None
+Matrices = Mapping[str, Float[np.ndarray, "_ _"]]
+"""By quantity."""
 
 MODULE = "torch.nn.MultiheadAttention"
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
@@ -26,13 +31,13 @@ class TorchNumbers:
 
     function: str  # MODULE or FUNCTION
     reason: TorchReason | None  # why it is not MODULE, or why there are no values
-    values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity; NaN where a query may look at nothing
+    values: Matrices  # by quantity; NaN where a query may look at nothing
 
 
 def torch_numbers(
     outline: Outline,
     weights: Weights,
-    values: Mapping[str, Float[np.ndarray, "_ _"]],
+    values: Matrices,
     bias: Bias,
     *,
     is_intervened: bool = False,
@@ -71,9 +76,7 @@ def _why_not(outline: Outline) -> TorchReason | None:
     return "width" if config.d_head * config.n_heads != config.d_model else None
 
 
-def _by_module(
-    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
-) -> dict[str, Tensor]:
+def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias) -> dict[str, Tensor]:
     """Return pattern, z, concat and attn_out."""
     config, module = outline.config, outline.module
     group = config.n_heads // config.n_kv_heads
@@ -111,7 +114,7 @@ def _by_module(
     return {"pattern": pattern[outline.head], "z": z, "concat": concat, "attn_out": out}
 
 
-def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]]) -> dict[str, Tensor]:
+def _by_kernel(outline: Outline, values: Matrices) -> dict[str, Tensor]:
     """Return pattern and z; the pattern is what comes out where each value is its own unit vector."""
     q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
     added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
@@ -121,9 +124,7 @@ def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]])
     return {"pattern": pattern, "z": z}
 
 
-def _added(
-    outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
-) -> Float[Tensor, "head query key"]:
+def _added(outline: Outline, values: Matrices, bias: Bias) -> Float[Tensor, "head query key"]:
     """Return the bias of each head's scores: by the distance, and -inf where the mask forbids."""
     mask = values["mask"].astype(bool)
     added = np.zeros((outline.config.n_heads, *mask.shape)) if bias is None else bias
@@ -134,7 +135,34 @@ def _tensor(array: np.ndarray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
 
-Matrices = Mapping[str, Float[np.ndarray, "_ _"]]
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """All numbers of a walk, held against two other computations; against float64 alone where torch has none."""
+
+    n_numbers: int
+    errors: Mapping[str, float]  # by quantity: the largest distance to float64; infinite where one is no number
+    largest: float  # of them all
+    worst: str  # the quantity that is nearest to, or farthest beyond, what its size allows
+    share_of_tolerance: float  # how much of what is allowed that quantity takes; above 1 the proof fails
+    tolerance: float  # allowed for numbers of size 1; in proportion more for larger ones
+    torch_function: str  # what torch's numbers come from, such as "torch.nn.MultiheadAttention"
+    torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers; empty where it has none
+    torch_reason: TorchReason | None  # why MultiheadAttention is not compared; None where it is
+    torch_worst: str  # as `worst`, against torch; "" where it has no numbers
+    torch_share_of_tolerance: float
+    dtype: str  # that the model computes in, such as "float32"
+    device: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number agrees with both, as far as the precision allows."""
+        return self.share_of_tolerance <= 1 and self.torch_share_of_tolerance <= 1
+
+    @property
+    def torch_largest(self) -> float:
+        """The largest distance to torch's numbers; 0 where it has none."""
+        return max(self.torch_errors.values(), default=0.0)
+
 
 # How far numbers of size 1 may lie from float64, by the precision that the model computes in: some hundred times its
 # rounding, as an error passes through sums of thousands of numbers and through normalizations.

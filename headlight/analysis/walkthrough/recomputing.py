@@ -82,7 +82,7 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     rotation = None if rotary is None else rotary(0, x.shape[1], x.device)
     path = f"{outline.block}."
     attentions = {outline.module} | ({outline.cross} if outline.is_followed_by_cross else set())
-    sites = {site for site in outline.sites().values() if site is not None and site not in memory}
+    sites = {site for site in outline.sites.values() if site is not None and site not in memory}
     sites |= {f"{module}.hook_{stem}" for module in attentions for stem in ("pattern", "v")}
     block = in_float64(model.get_submodule(outline.block))
     before: dict[str, Tensor] = {}  # by site, what the interventions there are given
@@ -120,7 +120,7 @@ def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tens
 def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str, Bool[np.ndarray, "_ _"]]:
     """Return where the numbers of a quantity are not those that its hook point was given."""
     results = {}
-    for name, site in outline.sites().items():
+    for name, site in outline.sites.items():
         if site is not None and site in before:
             is_set = of_head(outline, name, before[site]) != of_head(outline, name, after[site])
             if is_set.any():
@@ -163,7 +163,7 @@ def quantities_of(
         bias: what the distance adds to the scores; None: nothing.
         captured: of the first text of a batch, on the CPU, by site.
     """
-    sites = outline.sites()
+    sites = outline.sites
     quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
     if outline.is_projected_in_steps:
         parameter = next(attention.parameters())

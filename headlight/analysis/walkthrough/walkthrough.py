@@ -12,8 +12,8 @@ from headlight.analysis.trace.traced_forward import captured
 from headlight.analysis.walkthrough.filling import Weights
 from headlight.analysis.walkthrough.formulas import stages_of
 from headlight.analysis.walkthrough.numbers import Formulas
-from headlight.analysis.walkthrough.outline import Outline
-from headlight.analysis.walkthrough.proving import TorchNumbers, prove, torch_numbers
+from headlight.analysis.walkthrough.outline import PAIRS, Number, Outline, Stage, WalkInputs, WalkMatrix, pair_factors
+from headlight.analysis.walkthrough.proving import Proof, TorchNumbers, prove, torch_numbers
 from headlight.analysis.walkthrough.recomputing import (
     Recomputed,
     attention_of,
@@ -21,16 +21,6 @@ from headlight.analysis.walkthrough.recomputing import (
     quantities_of,
     recompute,
     sites_to_recompute,
-)
-from headlight.analysis.walkthrough.records import (
-    DESCRIPTIONS,
-    PAIRS,
-    Number,
-    Proof,
-    Quantity,
-    Stage,
-    WalkInputs,
-    pair_factors,
 )
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError, mark
@@ -66,12 +56,12 @@ class Walkthrough:
         """Hold what `walk` has seen."""
         self.outline, self._weights, self._inputs, self._recomputed = outline, weights, inputs, recomputed
         self._dtype, self._device = dtype, device
-        self._values = {name: values[name] for name in outline.sites()}
+        self._values = {name: values[name] for name in outline.quantities}
         self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
         self.stages: tuple[Stage, ...] = stages_of(outline, forbids=not values["mask"].all())
-        self.quantities: Mapping[str, Quantity] = {
-            name: Quantity(**vars(DESCRIPTIONS[name]), name=name, values=values[name], site=site)
-            for name, site in outline.sites().items()
+        self.quantities: Mapping[str, WalkMatrix] = {
+            name: WalkMatrix(**vars(described), name=name, values=values[name])
+            for name, described in outline.quantities.items()
         }
 
     @property
@@ -116,7 +106,7 @@ class Walkthrough:
         if not (0 <= row < rows and 0 <= column < columns):
             last = {"last_row": rows - 1, "last_column": columns - 1}
             raise SiteError(NO_PLACE, name=name, row=row, column=column, **last)
-        described = PAIRS.get(name) or DESCRIPTIONS[name]
+        described = PAIRS.get(name) or self.outline.quantities[name]
         by_torch = self._torch.values.get(name)
         formula = self._formulas.of(name, row, column)
         if name in self.intervened and self.intervened[name][row, column]:
@@ -222,8 +212,8 @@ def walk(
         SiteError: an attention, a layer or a head that the model has not.
         TextError: tokens that the model cannot take.
     """
-    outline = Outline.of(model.config, attention=attention, layer=layer, head=head)
-    sites = {site for site in outline.sites().values() if site is not None}
+    outline = Outline(model.config, attention=attention, layer=layer, head=head)
+    sites = {site for site in outline.sites.values() if site is not None}
     origins = {"x": outline.origin_of_x()} | ({"memory": outline.origin_of_memory()} if outline.is_cross else {})
     sites |= {site for origin in origins.values() for site in origin.sites} | sites_to_recompute(outline)
     activations = captured(model, inputs, *sorted(sites))
@@ -234,7 +224,7 @@ def walk(
     norms = [origin.norm for origin in origins.values() if origin.norm is not None]
     walked = attention_of(model.get_submodule(outline.block), outline)
     bias = distance_bias(model, outline, len(queries))
-    x = activations[outline.sites()["x"] or ""]
+    x = activations[outline.sites["x"] or ""]
     return Walkthrough(
         outline,
         Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),

@@ -65,7 +65,7 @@ class _Notebook:
         module, head, group = outline.module, outline.head, outline.config.n_heads // outline.config.n_kv_heads
         kv_head, of_groups = outline.key_value_head, f".repeat_interleave({group}, dim=0)" if group > 1 else ""
         places = {
-            "x": (outline.sites()["x_normalized" if outline.is_pre_norm else "x"] or "", "[0]"),
+            "x": (outline.sites["x_normalized" if outline.is_pre_norm else "x"] or "", "[0]"),
             "memory": (outline.memory_site if outline.is_cross else "", "[0]"),
             "q": (f"{module}.hook_q", f"[0, {head}]"),
             "k": (f"{module}.hook_k", f"[0, {kv_head}]"),

@@ -21,7 +21,7 @@ from transformer_core.cached_property import cached_property
 if TYPE_CHECKING:
     from headlight.analysis.stage.stage_text import StageText
     from headlight.analysis.trace.model_run import ModelRun
-    from headlight.analysis.walkthrough.records import Number, Quantity
+    from headlight.analysis.walkthrough.outline import Number, WalkMatrix
     from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
 MOST_SHOWN = 24  # queries, and keys
@@ -167,7 +167,7 @@ class StepsData:
         return 1 - float(self.walk.quantities["pattern"].values[self.query, keys.start : keys.stop].sum())
 
     @property
-    def quantities(self) -> "list[Quantity]":
+    def quantities(self) -> "list[WalkMatrix]":
         """The quantities of the figure, of the tokens that are shown."""
         queries, keys = self.shown
         spans = {"query": slice(queries.start, queries.stop), "key": slice(keys.start, keys.stop)}

@@ -1,6 +1,6 @@
 """The texts about attention step by step: its stages, quantities, places and numbers. English, marked.
 
-Titles are by the names of the stages, sentences by their `notice`; the others by the names in `walkthrough.records`.
+Titles are by the names of the stages, sentences by their `notice`; the others by the names in `walkthrough.outline`.
 """
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headlight.analysis.walkthrough.formulas import formula_tree
-from headlight.analysis.walkthrough.records import Number
+from headlight.analysis.walkthrough.outline import Number
 from tests.headlight.analysis.walkthrough.formula_values import values
 from tests.headlight.analysis.walkthrough.small_walks import each_place, model_of, walked
 from transformer_core.errors import SiteError

@@ -97,7 +97,7 @@ def test_the_code_gives_the_same_numbers(open_steps: OpenApp):
     walked = scope["walk_through"]
     for name, of in values.items():
         np.testing.assert_allclose(walked.quantities[name].values, of, rtol=1e-5, atol=1e-6)
-    assert "Number(name='z'" in text and "Proof(" in text
+    assert "Number(" in text and "name='z'" in text and "Proof(" in text
 
 
 def test_the_first_look_is_at_a_given_word_in_the_first_layer_unless_a_head_was_asked_for(

@@ -10,7 +10,7 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.analysis.walkthrough.records import Proof
+from headlight.analysis.walkthrough.proving import Proof
 from pages.learn.steps import figure, view_fields, walkthroughs, why
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared.view import state

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.analysis.walkthrough.formulas import formula_tree
-from headlight.analysis.walkthrough.records import Number, Quantity, Stage
+from headlight.analysis.walkthrough.outline import Number, Stage, WalkMatrix
 from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.theme import KEY, QUERY, VALUE
@@ -78,7 +78,7 @@ class At:
 def attention_steps(
     *,
     stages: Sequence[Stage],
-    quantities: Sequence[Quantity],
+    quantities: Sequence[WalkMatrix],
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     n_queries: int,
@@ -166,7 +166,7 @@ def _stage(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
+def _quantity(quantity: WalkMatrix, whole: Mapping[str, int]) -> dict[str, Any]:
     width = quantity.values.shape[1]
     n_rows, n_columns = whole[quantity.rows], whole.get(quantity.columns, width)
     return {

@@ -13,7 +13,7 @@ import pytest
 import transformer_core as tc
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import run_text
-from headlight.analysis.walkthrough.records import Number, Quantity, Stage, Term
+from headlight.analysis.walkthrough.outline import Number, Stage, Term, WalkMatrix
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from pages.learn.steps.components.steps import At, attention_steps, number_data
 from pages.shared.view.shared_value import SharedValue
@@ -51,9 +51,9 @@ RANDOM = np.random.default_rng(3)
 SIZES = {"query": 2, "key": 3, "d_head": 4}
 
 
-def quantity(name: str, rows: str, columns: str) -> Quantity:
+def quantity(name: str, rows: str, columns: str) -> WalkMatrix:
     values = RANDOM.normal(size=(SIZES[rows], SIZES[columns])).astype(np.float32)
-    return Quantity(name=name, symbol=name.upper(), values=values, rows=rows, columns=columns, site=None)
+    return WalkMatrix(name=name, symbol=name.upper(), values=values, rows=rows, columns=columns, site=None)
 
 
 @each_model
