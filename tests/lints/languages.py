@@ -3,13 +3,15 @@
 import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
 from pages.languages import CATALOGUES, ROOMS, calls_for_people, error_classes, known, said, sources, templates
+from pages.shared.glossary import texts_of
 
 LIBRARIES = ROOMS[1:]
 SAME_IN_BOTH = frozenset(
@@ -34,9 +36,12 @@ def problems() -> Iterator[str]:
     for message in german:
         if message.id and message.id not in all_said and message.id not in of_libraries:
             yield f"is used nowhere: {message.id!r}"
-    for text, translation in pairs(german):
+    english, translated = dict(of_glossary(texts_of("en"))), dict(of_glossary(texts_of("de")))
+    yield from (f"the glossary in only one language:{place}" for place in english.keys() ^ translated.keys())
+    both = [*pairs(german), *((text, translated[place]) for place, text in english.items() if place in translated)]
+    for text, translation in both:
         yield from (f"{text!r}: {problem}" for problem in differences(text, translation))
-    same = {text for text, translation in pairs(german) if text == translation}
+    same = {text for text, translation in both if text == translation}
     words = {text for text in same if re.search("[A-Za-z]{2}", re.sub(r"{.*?}", "", text))}
     yield from (f"the same in German, or no longer: {text!r}" for text in sorted(words ^ SAME_IN_BOTH))
     yield from said_in_two_ways()
@@ -55,6 +60,15 @@ def pairs(catalogue: Catalog) -> Iterator[tuple[str, str]]:
     for message in catalogue:
         if message.id:
             yield from zip(forms(message.id), forms(message.string), strict=True)
+
+
+def of_glossary(part: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each title and definition in a file of the glossary."""
+    for name, value in part.items():
+        if isinstance(value, dict):
+            yield from of_glossary(value, f"{place} {name}")
+        elif name in ("title", "meaning"):
+            yield f"{place} {name}", value
 
 
 def forms(texts: str | Sequence[str] | None) -> Sequence[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_SHOWN = {
-    "pages/shared/glossary/papers.py",  # titles of papers, which are the same in all languages
     "pages/shared/downloads.py",  # a server's answer to a link that leads nowhere
     "pages/shared/export.py",  # a comment in code that is saved
     "pages/shared/view/visits.py",  # a script

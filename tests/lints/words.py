@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("README.md", "docs", "grammars", "headlight", "transformer_core", "pages", "tests")
-SKIPPED = re.compile(r"tests/lints/(test_)?words\.py|/lessons/de/|/node_modules/|/examples/")
+SKIPPED = re.compile(r"tests/lints/(test_)?words\.py|/lessons/de/|/glossary/de\.toml|/node_modules/|/examples/")
 
 
 class Phrase(NamedTuple):
@@ -128,10 +128,10 @@ def in_room(room: str, root: Path = ROOT) -> list[str]:
     lines = list[tuple[str, int, str]]()
     for file in [path] if path.is_file() else path.rglob("*"):
         name = file.relative_to(root).as_posix()
-        if file.suffix in (".py", ".js", ".md") and not SKIPPED.search(name):
+        if file.suffix in (".py", ".js", ".md", ".toml") and not SKIPPED.search(name):
             text = file.read_text(encoding="utf-8")
             lines += [(name, line, f"“{words}”: {p.better} ({p.why})") for line, words, p in odd_phrases(text)]
-            if file.suffix != ".md":
+            if file.suffix in (".py", ".js"):
                 lines += [
                     (name, n, f"`{x}` names data: say what it is, as in `{NAMES[x]}`")
                     for n, x in odd_names(text, file.suffix == ".py")

@@ -1,14 +1,11 @@
 """The Glossary page: a term that a link asks for, and all terms by topic."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from headlight.language import say
 from pages.learn.glossary import view_fields
 from pages.shared import prose
-from pages.shared.glossary import TERMS, TOPICS
-from pages.shared.glossary.term import Term
+from pages.shared.glossary import Term, Topic, terms, topics
 from pages.shared.page import pages
 from pages.shared.view import state
 from transformer_core.errors import mark
@@ -30,15 +27,15 @@ def glossary() -> None:
     """Draw the search, the term that is requested, and the others; a search draws only this again."""
     _controls()
     if name := view_fields.TERM.value:
-        if name in TERMS:
+        if term := terms().get(name):
             with st.container(key="hl-glossary-asked", gap=None):
-                _term(TERMS[name])
+                _term(term)
         else:
             prose.note(say("There is no term “{name}” in the glossary.", name=name))
-    result = view_fields.found()
-    for title, terms in result:
-        _topic(title, terms)
-    if not result:
+    matching = view_fields.matching_topics()
+    for topic in matching:
+        _topic(topic)
+    if not matching:
         prose.note(say("No term matches “{words}”.", words=view_fields.SEARCH.value))
     state.publish()
 
@@ -55,25 +52,25 @@ def _controls() -> None:
         )
         view_fields.TOPIC.selectbox(
             say("Topic"),
-            ["", *TOPICS],
-            name=lambda topic: say(TOPICS[topic][0]) if topic else say("All topics"),
+            ["", *topics()],
+            name=lambda topic: topics()[topic].title if topic else say("All topics"),
             label_visibility="collapsed",
             take=view_fields.choose_topic,
             width=260,
         )
 
 
-def _topic(title: str, terms: Sequence[Term]) -> None:
-    prose.subheading(say(title))
-    with st.container(key=f"hl-glossary-topic-{terms[0].name}"):
-        for term in terms:
+def _topic(topic: Topic) -> None:
+    prose.subheading(topic.title)
+    with st.container(key=f"hl-glossary-topic-{topic.terms[0].name}"):
+        for term in topic.terms:
             with st.container(key=f"hl-glossary-term-{term.name}", gap=None):
                 _term(term)
 
 
 def _term(term: Term) -> None:
     """Draw a term: its name, what it means, its formula, where it comes from, and where it is seen."""
-    parts = [f"**{prose.plain(say(term.title))}**", prose.plain(say(term.meaning))]
+    parts = [f"**{prose.plain(term.title)}**", prose.plain(term.meaning)]
     if term.formula:
         parts.append(rf"$\displaystyle {term.formula}$")
     if term.paper:

@@ -1,16 +1,13 @@
 """What defines the view of the Glossary page: the term that is requested, and which terms are listed."""
 
-from collections.abc import Sequence
-
-from headlight.language import say
-from pages.shared.glossary import TOPICS
-from pages.shared.glossary.term import Term
+from headlight.language import ENGLISH
+from pages.shared.glossary import Term, Topic, terms, topics
 from pages.shared.view.fields import Field, one_of, text_up_to
 
 PAGE = "glossary"
 TERM = Field(PAGE, "term", "", text_up_to(60))  # that stands above all others; "": none
 SEARCH = Field(PAGE, "search", "", text_up_to(60))
-TOPIC = Field(PAGE, "topic", "", one_of("", *TOPICS))  # "": all
+TOPIC = Field(PAGE, "topic", "", one_of("", *topics(ENGLISH)))  # "": all
 FIELDS: tuple[Field, ...] = (TERM, SEARCH, TOPIC)
 
 
@@ -26,16 +23,15 @@ def choose_topic(topic: str) -> None:
     TERM.set("")
 
 
-def found() -> list[tuple[str, Sequence[Term]]]:
-    """Return the topics, and of each the terms in which all words are that are searched for; in either language."""
+def matching_topics() -> list[Topic]:
+    """Return the topics, each with the terms that contain all words of the search; in either language."""
     words = SEARCH.value.casefold().split()
-    listed: list[tuple[str, Sequence[Term]]] = []
-    for topic, (title, terms) in TOPICS.items():
-        if TOPIC.value in ("", topic):
-            fitting = [term for term in terms if all(word in _text_of(term) for word in words)]
-            listed += [(title, fitting)] if fitting else []
-    return listed
+    in_english = terms(ENGLISH)
 
+    def matches(term: Term) -> bool:
+        text = " ".join([in_english[term.name].title, term.title, term.meaning]).casefold()
+        return all(word in text for word in words)
 
-def _text_of(term: Term) -> str:
-    return " ".join([term.title, say(term.title), say(term.meaning)]).casefold()
+    chosen = [topic for name, topic in topics().items() if TOPIC.value in ("", name)]
+    matching = [Topic(topic.title, tuple(filter(matches, topic.terms))) for topic in chosen]
+    return [topic for topic in matching if topic.terms]

@@ -2,8 +2,7 @@
 
 from urllib.parse import urlencode
 
-from headlight.language import say
-from pages.shared.glossary import TERMS
+from pages.shared.glossary import terms
 from pages.shared.prose import Link
 from pages.shared.view import locale
 
@@ -16,10 +15,12 @@ def definitions(*names: str) -> tuple[Link, ...]:
     Raises:
         KeyError: the glossary has no such term.
     """
-    return tuple(_link(name) for name in names)
-
-
-def _link(name: str) -> Link:
-    term = TERMS[name]
-    address = f"{PAGE}?{urlencode({'term': name} | locale.published())}"
-    return Link(label=say(term.title), address=address, about=say(term.meaning))
+    there = terms()
+    return tuple(
+        Link(
+            label=there[name].title,
+            address=f"{PAGE}?{urlencode({'term': name} | locale.published())}",
+            about=there[name].meaning,
+        )
+        for name in names
+    )

@@ -8,7 +8,6 @@ import streamlit as st
 from headlight.language import say
 from pages.shared import models, prose
 from pages.shared.corpora import Choice
-from pages.shared.glossary import TERMS
 from pages.shared.glossary.links import definitions
 from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.errors import mark
@@ -119,7 +118,8 @@ class Fields:
     def _options(self, name: str) -> dict[str, Any]:
         """Return the options of all widgets; the help links to the definition if the glossary has one."""
         term = _TERMS.get(name)
-        about = prose.with_links(say(TERMS[term].meaning), definitions(term)) if term else None
+        links = definitions(term) if term else ()
+        about = prose.with_links(links[0].about, links) if links else None
         return {"key": f"{self.prefix}-{name}", "persist_state": "session", "help": about}
 
 

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.glossary import TERMS, TOPICS
+from pages.shared.glossary import terms, topics
 from tests.pages.conftest import OpenApp, url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
@@ -23,12 +23,12 @@ def titles(app: AppTest) -> list[str]:
 def test_all_terms_stand_under_their_topics_and_the_term_of_a_link_above_them(open_app: OpenApp):
     app = opened(open_app, term="jensen-shannon-distance")
     first, *others = titles(app)
-    assert first == "Jensen-Shannon distance" and len(others) == len(TERMS) == len({*others})
-    assert all(f"<h2 class='hl-subtitle'>{title}</h2>" in words_of(app) for title, _ in TOPICS.values())
+    assert first == "Jensen-Shannon distance" and len(others) == len(terms()) == len({*others})
+    assert all(f"<h2 class='hl-subtitle'>{title}</h2>" in words_of(app) for title, _ in topics().values())
     assert url_of(app)["term"] == "jensen-shannon-distance"
     app = opened(open_app, term="<b>none</b>")
     assert "There is no term “&lt;b&gt;none&lt;/b&gt;” in the glossary." in words_of(app)
-    assert len(titles(app)) == len(TERMS)
+    assert len(titles(app)) == len(terms())
 
 
 def test_a_search_finds_what_is_meant_and_a_link_restores_it(open_app: OpenApp):
@@ -43,9 +43,9 @@ def test_a_search_finds_what_is_meant_and_a_link_restores_it(open_app: OpenApp):
 
 def test_a_topic_lists_its_terms_and_links_keep_the_chosen_model_unless_a_term_needs_another(open_app: OpenApp):
     app = opened(open_app, model="tales", text="The dog", topic="positions")
-    assert titles(app) == [term.title for term in TOPICS["positions"][1]]
+    assert titles(app) == [term.title for term in topics()["positions"].terms]
     app.selectbox(key="glossary-topic-box").set_value("heads").run()
-    assert titles(app) == [term.title for term in TOPICS["heads"][1]] and url_of(app)["topic"] == "heads"
+    assert titles(app) == [term.title for term in topics()["heads"].terms] and url_of(app)["topic"] == "heads"
     links = [link.proto.query_string for link in app.get("page_link")]
     assert len(links) == len(titles(app)) and not any("topic" in link for link in links)
     assert links[0].startswith("model=tales&text=The+dog&") and links[0].endswith("&measure=entropy")

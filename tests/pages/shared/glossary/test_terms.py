@@ -3,20 +3,20 @@
 import json
 import shutil
 import subprocess
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import streamlit
 
 from headlight.analysis.heads import many_texts, text_measures
+from headlight.language import LANGUAGES
 from pages.explore.compare import texts
 from pages.explore.heads import data as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
 from pages.learn.positions.view_fields import ENCODINGS
 from pages.learn.tour import lessons
 from pages.learn.tour.terms import TERMS as OF_CHAPTERS
-from pages.shared.glossary import TERMS, TOPICS
+from pages.shared.glossary import terms, topics
 from pages.shared.glossary.links import definitions
 from pages.shared.page import pages
 from pages.shared.prose import linked, with_links
@@ -34,14 +34,14 @@ for (const formula of {formulas}) katex.renderToString(formula, {{ throwOnError:
 
 
 def test_no_two_terms_share_a_name_or_a_title():
-    for part in ("name", "title", "meaning"):
-        counted = Counter(getattr(term, part) for _, terms in TOPICS.values() for term in terms)
-        assert not [what for what, n in counted.items() if n > 1]
-    assert len(TERMS) >= 60
+    for language in LANGUAGES:
+        for part in ("name", "title", "meaning"):
+            listed = [getattr(term, part) for topic in topics(language).values() for term in topic.terms]
+            assert len({*listed}) == len(listed) >= 60
 
 
 def test_the_page_that_shows_a_term_takes_its_view():
-    for term in TERMS.values():
+    for term in terms().values():
         fields = {field.name: field for field in pages()[term.page].fields}
         assert term.view.keys() <= fields.keys() | OF_ALL_PAGES, term.name
         for field in term.view.keys() & fields.keys():
@@ -55,7 +55,7 @@ def test_every_formula_can_be_drawn(tmp_path: Path):
     if node is None:
         pytest.skip("there is no node")
     (katex,) = Path(streamlit.__file__).parent.glob("static/static/js/katex.*.js")
-    formulas = [rf"\displaystyle {term.formula}" for term in TERMS.values() if term.formula]
+    formulas = [rf"\displaystyle {term.formula}" for term in terms().values() if term.formula]
     script = tmp_path / "draw.mjs"
     script.write_text(DRAW.format(katex=json.dumps(katex.as_uri()), formulas=json.dumps(formulas)))
     ran = subprocess.run([node, script], capture_output=True, text=True)
@@ -71,8 +71,8 @@ def test_every_measure_encoding_setting_and_chapter_has_its_terms():
     assert OF_CHAPTERS.keys() == {lesson.name for lesson in lessons.here()}
     single = [heads.MEASURE_TERMS, heads.QUANTITY_TERMS, OF_POSITIONS, OF_SETTINGS]
     several = [heads.ATTENTION_TERMS, OF_CHAPTERS]
-    named = {name for terms in single for name in terms.values()} | {of.term for of in texts.MEASURE_TEXTS.values()}
-    assert named | {name for terms in several for names in terms.values() for name in names} <= TERMS.keys()
+    named = {name for of in single for name in of.values()} | {of.term for of in texts.MEASURE_TEXTS.values()}
+    assert named | {name for of in several for names in of.values() for name in names} <= terms().keys()
 
 
 def test_a_link_opens_a_tab_of_its_own_at_the_term():
