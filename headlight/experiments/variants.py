@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -12,7 +13,8 @@ from torch import Tensor
 from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 from transformer_core.config import ModelConfig
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.batching import IGNORED, Batch, EncodedPairs, PairBatches
+from transformer_core.corpora.batch_order import IGNORED, Batch
+from transformer_core.corpora.batching import PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.corpus_tokenizer import own_tokenizer_of
 from transformer_core.corpora.tasks.tasks import LETTERS, MIN_LETTERS, ORDERS, pair_of
@@ -42,7 +44,7 @@ class ExperimentData:
 
     corpus: Corpus  # its pairs within the trained length
     tokenizer: OwnTokenizer
-    encoded: EncodedPairs  # the training pairs
+    batches: PairBatches  # of the training pairs, from the first one on
     held_out: Sequence[Pair]
     by_length: Mapping[int, Sequence[Pair]]  # by letters, from the shortest to far beyond the trained length; or empty
     samples: Sequence[Pair]  # whose outputs are shown
@@ -62,7 +64,13 @@ class ExperimentData:
         return cls(
             corpus=replace(whole, train=train_pairs, held_out=held_out),
             tokenizer=tokenizer,
-            encoded=EncodedPairs(train_pairs, tokenizer, max_seq_len=_max_seq_len(request)),
+            batches=PairBatches(
+                train_pairs,
+                tokenizer,
+                max_seq_len=_max_seq_len(request),
+                batch_size=_BATCH_SIZE,
+                seed=request.seed,
+            ),
             held_out=held_out[:_N_HELD_OUT],
             by_length=by_length,
             samples=samples,
@@ -79,9 +87,9 @@ class Variant:
         # a table of positions draws random numbers, too, which would change the weights after it
         without_positions = build(replace(config, positions="none"), seed=request.seed)
         self.model.load_state_dict(without_positions.state_dict(), strict=False)
-        batches: Iterator[Batch] = PairBatches(data.encoded, batch_size=_BATCH_SIZE, seed=request.seed)
+        batches: Iterator[Batch] = copy(data.batches)  # with its own position
         if name == "not_shifted":
-            batches = not_shifted(batches, pad_id=data.encoded.pad_id)
+            batches = not_shifted(batches, pad_id=data.batches.pad_id)
         self._interventions = {"decoder.blocks.*.self_attn.hook_mask": _see_every_token} if name == "no_mask" else {}
         self._steps = train(self.model, batches, training_of(request))
 
@@ -157,4 +165,5 @@ def _pairs_by_length(task: str, *, unlike: Sequence[Pair]) -> dict[int, list[Pai
 
 def as_batch(pairs: Sequence[Pair], tokenizer: OwnTokenizer, *, max_seq_len: int) -> Batch:
     """Return pairs as one batch, in their order."""
-    return EncodedPairs(pairs, tokenizer, max_seq_len=max_seq_len).batch(np.arange(len(pairs)))
+    rows = np.arange(len(pairs))
+    return PairBatches(pairs, tokenizer, max_seq_len=max_seq_len, batch_size=len(rows), seed=0).batch(rows)

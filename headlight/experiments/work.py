@@ -12,7 +12,7 @@ import torch
 
 from headlight.experiments.experiment import ExperimentDirectory
 from headlight.experiments.variants import ExperimentData, Variant, as_batch
-from transformer_core.corpora.batching import IGNORED
+from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.corpus import Pair
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import HeadlightError, Message, RunError

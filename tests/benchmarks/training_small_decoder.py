@@ -23,7 +23,8 @@ import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows, speed_up
 from tests.benchmarks.plain_gpt import PlainGPT, PlainTraining
 from transformer_core.corpora import CorpusReading, load_corpus
-from transformer_core.corpora.batching import Batches, batches_for
+from transformer_core.corpora.batch_order import Batches
+from transformer_core.corpora.batching import batches_for
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import train

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows
-from transformer_core.corpora.batching import Batch
+from transformer_core.corpora.batch_order import Batch
 from transformer_core.model.positions import sinusoidal_table
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import train

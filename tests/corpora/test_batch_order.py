@@ -24,7 +24,7 @@ class Numbers(Batches):
     def _by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return rows[np.argsort(self.lengths[rows], kind="stable")]
 
-    def _batch(self, rows: NDArray[np.int64]) -> Batch:
+    def batch(self, rows: NDArray[np.int64]) -> Batch:
         return Batch(inputs=(torch.from_numpy(rows[:, None]),), targets=torch.full((len(rows), 1), IGNORED))
 
     def take(self) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.model.building import odd_config
-from transformer_core.corpora.batching import EncodedPairs, PairBatches
+from transformer_core.corpora.batching import PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.errors import Message
 from transformer_core.model.transformer import Transformer, build
@@ -53,4 +53,4 @@ def config() -> TrainingConfig:
 
 @pytest.fixture
 def batches(turns: Corpus, tokenizer: Tokenizer) -> PairBatches:
-    return PairBatches(EncodedPairs(turns.train, tokenizer, max_seq_len=8), batch_size=8, seed=0)
+    return PairBatches(turns.train, tokenizer, max_seq_len=8, batch_size=8, seed=0)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import IGNORED
+from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.objective import TrainingLoss

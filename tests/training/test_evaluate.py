@@ -11,7 +11,8 @@ from torch.nn import functional as F
 
 from tests.model.building import DECODER, ENCODER, odd_config
 from transformer_core.config import Architecture
-from transformer_core.corpora.batching import IGNORED, PairBatches, batches_for
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.batching import PairBatches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CorpusError, Message

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
@@ -79,7 +79,7 @@ from dataclasses import replace
 from itertools import repeat
 import torch
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.model.transformer import build
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import train

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from tests.training.small_runs import go_on, logged, work
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import Batch, Batches, batches_for
+from transformer_core.corpora.batch_order import Batch, Batches
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.errors import ConfigError, Message

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from transformer_core.corpora.batching import IGNORED, PairBatches
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.batching import PairBatches
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig

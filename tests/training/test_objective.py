@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.corpora.batching import IGNORED
+from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.errors import HeadlightError
 from transformer_core.training.objective import label_smoothed_cross_entropy
 

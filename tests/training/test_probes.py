@@ -10,7 +10,8 @@ from torch.nn import functional as F
 from tests.headlight.diagnosis.tiny_runs import not_masked, not_shifted, see_every_token
 from tests.model.building import odd_config
 from transformer_core.config import Architecture
-from transformer_core.corpora.batching import IGNORED, Batch, batches_for
+from transformer_core.corpora.batch_order import IGNORED, Batch
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer, build

@@ -10,7 +10,7 @@ import torch.distributed as dist
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.errors import ConfigError
 from transformer_core.training.processes import ALONE, Microbatch, OtherProcessError, Processes
 

@@ -82,7 +82,7 @@ class Batches(ABC, Iterator[Batch]):
 
     def __next__(self) -> Batch:
         """Return the batch at the position, and advance the position."""
-        batch = self._batch(self._rows_of(int(self._batch_order[self.position.index])))
+        batch = self.batch(self._rows_of(int(self._batch_order[self.position.index])))
         if self.position.index + 1 < self.batches_per_epoch:
             self.position = BatchPosition(epoch=self.position.epoch, index=self.position.index + 1)
         else:
@@ -112,8 +112,8 @@ class Batches(ABC, Iterator[Batch]):
         """Return the rows sorted by length."""
 
     @abstractmethod
-    def _batch(self, rows: NDArray[np.int64]) -> Batch:
-        """Return the batch of these rows, the one at the position."""
+    def batch(self, rows: NDArray[np.int64]) -> Batch:
+        """Return the batch of these rows, as the one at the position."""
 
     def _shuffle(self, *, epoch: int) -> None:
         random = np.random.default_rng((self.seed, epoch))

@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_core.corpora.batching import IGNORED, Batches, batches_for
+from transformer_core.corpora.batch_order import IGNORED, Batches
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode, until_end
 from transformer_core.model.transformer import Transformer

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import Batches
+from transformer_core.corpora.batch_order import Batches
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from transformer_core.corpora.batching import Batch
+from transformer_core.corpora.batch_order import Batch
 from transformer_core.errors import Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.compiler import is_compiling
 from torch.nn import functional as F
 
-from transformer_core.corpora.batching import IGNORED
+from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.errors import TextError
 
 

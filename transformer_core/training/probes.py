@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transformer_core.corpora.batching import IGNORED, Batch, batches_for
+from transformer_core.corpora.batch_order import IGNORED, Batch
+from transformer_core.corpora.batching import batches_for
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.evaluate import free_outputs

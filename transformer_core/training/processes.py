@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.errors import ConfigError, RunError
 
 Agreed = TypeVar("Agreed")

@@ -14,7 +14,7 @@ from headlight.analysis.trace.attentions import Attention, attentions_of
 from headlight.programs.roles import Role, roles
 from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.corpora.corpus import Corpus, Labelled
-from transformer_core.corpora.labelled_batches import batch_of
+from transformer_core.corpora.text_batches import batch_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene

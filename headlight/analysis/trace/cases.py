@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.corpus import Alignment, Labelled, Pair, Text
-from transformer_core.corpora.labelled_batches import with_targets
+from transformer_core.corpora.text_batches import with_targets
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 

@@ -15,7 +15,7 @@ from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from headlight.corpora.corpus_stats import CorpusStats
-    from transformer_core.corpora.batching import Batch
+    from transformer_core.corpora.batch_order import Batch
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 

@@ -20,7 +20,7 @@ from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from headlight.corpora.corpus_stats import CorpusStats
-    from transformer_core.corpora.batching import Batch, Batches
+    from transformer_core.corpora.batch_order import Batch, Batches
     from transformer_core.text.interface import Tokenizer
 
 OPEN = "train-batch-open"  # key of the expander
@@ -43,7 +43,7 @@ class Feed:
 
     def batch(self, index: int) -> "Batch":
         """Return a batch of the first epoch, the one that the training sees there."""
-        from transformer_core.corpora.batching import BatchPosition
+        from transformer_core.corpora.batch_order import BatchPosition
 
         with self.lock:
             return next(self.batches.seek(BatchPosition(epoch=0, index=index)))
@@ -161,7 +161,7 @@ def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig,
 
 def _grey(batch: "Batch", tokenizer: "Tokenizer", architecture: Architecture) -> Iterator[np.ndarray]:
     """Yield, for each tensor of a batch, which cells are padding, or targets that do not count; [batch, pos]."""
-    from transformer_core.corpora.batching import IGNORED
+    from transformer_core.corpora.batch_order import IGNORED
 
     is_ignored = (batch.targets == IGNORED).numpy()
     for tokens in batch.inputs:

@@ -9,7 +9,8 @@ from torch import Tensor
 from headlight.corpora.analysis import compute_stats
 from headlight.diagnosis import Case
 from transformer_core.config import Architecture, ModelConfig
-from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_for
+from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, RunError

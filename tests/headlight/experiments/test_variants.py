@@ -12,7 +12,8 @@ from headlight.experiments.variants import (
     not_shifted,
     training_of,
 )
-from transformer_core.corpora.batching import IGNORED, Batch, batches_for
+from transformer_core.corpora.batch_order import IGNORED, Batch
+from transformer_core.corpora.batching import batches_for
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.training.loop import train
 

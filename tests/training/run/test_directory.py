@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.training.run.holder import holder
 from tests.training.run.test_status import json_values
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import BatchPosition
+from transformer_core.corpora.batch_order import BatchPosition
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer

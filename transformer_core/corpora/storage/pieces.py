@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.storage.running_text import RunningText
-from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.corpora.storage.token_store import TokenStore, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -112,7 +112,6 @@ def pieces_of(
     n_brought: int,
     n_around: int,
     stride: int | None = None,
-    on_progress: OnProgress | None = None,
 ) -> Pieces:
     """Return texts as pieces of tokens; a running text is cut as a whole, not by its stretches.
 
@@ -122,13 +121,12 @@ def pieces_of(
         n_brought: tokens that a full piece brings.
         n_around: other tokens that each piece sees.
         stride: tokens between the starts of two training pieces of a running text; None: `n_brought`.
-        on_progress: as for `tokenize`.
 
     Raises:
         CorpusError: there is nothing to cut, or a piece has no room for a token.
     """
     moves = isinstance(texts, RunningText) and texts.moves
-    store = joined(texts, tokenize(texts, tokenizer, on_progress=on_progress))
+    store = joined(texts, tokenize(texts, tokenizer))
     if moves:
         return MovingPieces(store, n_brought=n_brought, n_around=n_around, stride=stride)
     return Pieces(store, n_brought=n_brought, n_around=n_around)

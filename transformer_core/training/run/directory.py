@@ -24,7 +24,7 @@ from torch import Tensor
 
 from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
 from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
-from transformer_core.corpora.batching import BatchPosition
+from transformer_core.corpora.batch_order import BatchPosition
 from transformer_core.errors import Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason

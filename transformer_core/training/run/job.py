@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from transformer_core.corpora.batching import Batch, batches_for
+from transformer_core.corpora.batch_order import Batch
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import Message, RunError
 from transformer_core.instrument.finite import not_finite_weights, note_on_weights

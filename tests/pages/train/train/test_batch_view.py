@@ -17,7 +17,8 @@ from tests.pages.conftest import words_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.batching import IGNORED, batches_for
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.text.load import load_foreign
