@@ -8,6 +8,7 @@ average the slope between the activation and its replacement, which mends satura
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -76,12 +77,38 @@ def exact_top(sweep: Sweep, estimates: Iterable[Estimate], k: int) -> Iterator[S
     return sweep.exact([estimate.component for estimate in ordered[: max(0, k)]])
 
 
+def sieve_numbers(
+    labels: Sequence[str],
+    estimates: Iterable[Estimate],
+    results: Iterable[SweepResult],
+    *,
+    difference: float | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the estimates of the components that were checked, and their exact changes.
+
+    Args:
+        labels: of the components, one for each result.
+        estimates: of all components, as `attribution` returns them.
+        results: of those that were checked, as `exact_top` yields them.
+        difference: as for `sweep_maps`.
+
+    Returns:
+        `component`, the labels; `estimate` and `exact`, [component].
+    """
+    estimate_of, results = {estimate.component: estimate.change for estimate in estimates}, [*results]
+    scale = difference or 1.0
+    return {
+        "component": np.array(labels, dtype=np.str_),
+        "estimate": np.array([estimate_of[result.component] for result in results]) / scale,
+        "exact": np.array([result.change for result in results]) / scale,
+    }
+
+
 def _at(
     sweep: Sweep, always: Applied, sites: Sequence[str], moved: Intervention | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return the activations of some sites and the slopes of the metric there, by site; with `moved`, at other ones."""
     model, metric = sweep.model, sweep.measured_metric
-    inputs = always.inputs(sweep.base.run.inputs)
     with torch.inference_mode(False), torch.enable_grad():
         with (
             stepwise_attention(model),
@@ -90,7 +117,7 @@ def _at(
             intervene(model, dict.fromkeys(sites, moved) if moved else {}),
             capture(model, *sites, detach=False) as acts,
         ):
-            states = final_states(model, inputs)[:, [metric.position]]
+            states = final_states(model, sweep.base.run.inputs)[:, [metric.position]]
             value = metric.of_tensor(model.logits_of(states)[0, 0].float())
         slopes = torch.autograd.grad(value, [acts[name] for name in sites], allow_unused=True)
     values = {name: acts[name].detach() for name in sites}

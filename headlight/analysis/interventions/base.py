@@ -189,7 +189,7 @@ def compare_with_source(
         TextError: a text that the model cannot read.
     """
     config = model.config
-    sources = SourceRuns(model, tokenizer, max_tokens=base.max_tokens, max_new_tokens=base.max_new_tokens)
+    sources = sources_like(model, tokenizer, base)
     here, there = SourceRun.of(base.run), sources.run(text)
     pairings = {side: pair_positions(here, there, side) for side in sides_of(config.architecture)}
     attentions = attentions_of(config)

@@ -27,7 +27,7 @@ from headlight.analysis.interventions.base import (
     sources_like,
     writable,
 )
-from headlight.analysis.interventions.context import SourceUse, prepare
+from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.effect import Effect, effect, ranks
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.source_runs import SourceRuns
@@ -54,7 +54,6 @@ class Consequences:
     head_changes: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention: Jensen-Shannon distance, in [0, 1]
     residual_changes: Mapping[str, Float[np.ndarray, "depth pos"]]  # by stack: `relative_changes`; depth 0: embeddings
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention: those with the stack
-    source_uses: tuple[SourceUse, ...]
 
     @property
     def logit_difference_change(self) -> Float[np.ndarray, " token"]:
@@ -113,21 +112,15 @@ def consequences(
             name: np.stack(
                 [
                     head_changes(a, b, mask)
-                    for a, b, mask in zip(
-                        base.forced.patterns[name],
-                        forced.patterns[name],
-                        base.run.masks[name],
-                        strict=True,
-                    )
+                    for a, b, mask in zip(base.forced.patterns[name], patterns, base.run.masks[name], strict=True)
                 ]
             )
-            for name in forced.patterns
+            for name, patterns in forced.patterns.items()
         },
         residual_changes={
             name: relative_changes(base.forced.residual[name], residual) for name, residual in forced.residual.items()
         },
         patterns=forced.patterns,
-        source_uses=ready.source_uses,
     )
 
 

@@ -18,15 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from headlight.analysis.interventions.checking import check_stack, head_count, side_of
-from headlight.analysis.interventions.records import (
-    Ablation,
-    CellEdit,
-    Component,
-    Entry,
-    Patch,
-    Stack,
-    TokenSwap,
-)
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack, TokenSwap
 from headlight.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions, site_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import InterventionError
@@ -52,49 +44,26 @@ Hooks = dict[str, Intervention]
 """What acts at each site."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceUse:
-    """Which positions of another text an entry takes its values from, for a page to show."""
-
-    entry: int  # among the entries of the stack
-    text: Given
-    pairing: Pairing
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Applied:
     """A stack that is ready to act on a model, with the values of its source runs.
 
     Attributes:
         hooks: by site, what acts there, in the order of the stack.
-        source_uses: of the entries that take values from one other text.
-        swaps: the enabled entries that replace input tokens.
+        pairings: of the entries that take values from one other text, the positions that they take them from.
     """
 
     model: Transformer
     hooks: Mapping[str, Sequence[Intervention]]
-    source_uses: tuple[SourceUse, ...]
-    swaps: tuple[TokenSwap, ...]
+    pairings: tuple[Pairing, ...]
 
     def active(self, *, is_checked: bool = True) -> AbstractContextManager[None]:
         """Run the model with the stack while the context lasts, in this thread alone; see `intervene`.
 
-        While decoding, positions are those of the whole text, with a cache too.
+        While decoding, positions are those of the whole text, with a cache too. Swapped tokens are replaced where their
+        embeddings pass, so the model is given the text's own.
         """
         return intervene(self.model, self.hooks, is_checked=is_checked)
-
-    def inputs(self, inputs: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        """Return the tokens of a text, and of the decoder's input, with those that are swapped.
-
-        Within the context the model reads the swapped tokens whichever of both it is given.
-        """
-        sides = [[*ids] for ids in inputs]
-        for swap in self.swaps:
-            ids = sides[0 if swap.side == "source" else -1]
-            for position, token in zip(swap.positions, swap.tokens, strict=True):
-                if position < len(ids):
-                    ids[position] = token
-        return tuple(map(tuple, sides))
 
 
 def prepare(
@@ -125,19 +94,17 @@ def prepare(
     check_stack(model.config, stack)
     sources = sources or SourceRuns(model, tokenizer)
     hooks: dict[str, list[Intervention]] = {}
-    uses: list[SourceUse] = []
-    for index, entry in enumerate(stack.entries):
-        if entry.enabled:
-            for name, intervention in _hooks_of(model, entry, run, sources, uses, index).items():
-                hooks.setdefault(name, []).append(intervention)
-    swaps = tuple(entry for entry in stack.enabled if isinstance(entry, TokenSwap))
-    return Applied(model=model, hooks=hooks, source_uses=tuple(uses), swaps=swaps)
+    pairings: list[Pairing] = []
+    for entry in stack.enabled:
+        for name, intervention in _hooks_of(model, entry, run, sources, pairings).items():
+            hooks.setdefault(name, []).append(intervention)
+    return Applied(model=model, hooks=hooks, pairings=tuple(pairings))
 
 
 def _hooks_of(
-    model: Transformer, entry: Entry, run: ModelRun | None, sources: SourceRuns, uses: list[SourceUse], index: int
+    model: Transformer, entry: Entry, run: ModelRun | None, sources: SourceRuns, pairings: list[Pairing]
 ) -> Hooks:
-    """Return the edits of one entry by site, and add the positions of another text that it uses to `uses`."""
+    """Return the edits of one entry by site, and add the positions of another text that it uses to `pairings`."""
     if isinstance(entry, TokenSwap):
         return _swapping(model, entry)
     if isinstance(entry, CellEdit):
@@ -161,7 +128,7 @@ def _hooks_of(
     there = sources.run(text, continuation, here=run)
     pairing = pair_positions(SourceRun.of(run), there, side_of(component))
     acts_there = sources.activations(there, [name])
-    uses.append(SourceUse(entry=index, text=text, pairing=pairing))
+    pairings.append(pairing)
     if component.kind == "pattern":
         _check_shapes(acts_there[name], run, component.attention)
         return {name: patch(acts_there, **where)}

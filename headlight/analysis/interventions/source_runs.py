@@ -53,8 +53,6 @@ class Pairing:
 
     positions: Mapping[int, int]  # here -> there
     n_here: int  # positions of the side
-    n_there: int
-    is_by_position: bool  # both sides have the same lengths; else tokens were aligned
 
     @property
     def unpaired(self) -> tuple[int, ...]:
@@ -82,15 +80,13 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
         if here.border is not None and there.border is not None:
             cut_a, cut_b = here.border, there.border
     positions: dict[int, int] = {}
-    is_by_position = True
     for (from_a, to_a), (from_b, to_b) in (((0, cut_a), (0, cut_b)), ((cut_a, len(a)), (cut_b, len(b)))):
         if to_a - from_a == to_b - from_b:
             positions |= dict(zip(range(from_a, to_a), range(from_b, to_b), strict=True))
         else:
-            is_by_position = False
             pairs = align_tokens(a[from_a:to_a], b[from_b:to_b]).pairs
             positions |= {from_a + pair.a: from_b + pair.b for pair in pairs}
-    return Pairing(positions=positions, n_here=len(a), n_there=len(b), is_by_position=is_by_position)
+    return Pairing(positions=positions, n_here=len(a))
 
 
 class SourceRuns:

@@ -14,6 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+from jaxtyping import Float
+
 from headlight.analysis.interventions.base import Base, read_base, sources_like
 from headlight.analysis.interventions.checking import head_count, side_of
 from headlight.analysis.interventions.context import Applied, prepare
@@ -207,7 +210,7 @@ class Sweep:
         with ExitStack() as active:
             for applied in (always, *replacements):
                 active.enter_context(applied.active())
-            return measured(self.model, always.inputs(self.base.run.inputs), self.measured_metric)
+            return measured(self.model, self.base.run.inputs, self.measured_metric)
 
 
 def sweep(
@@ -248,6 +251,59 @@ def sweep(
         return [*Sweep(model, tokenizer, base, template, metric).exact(components)]
     ablation = Ablation(component=components[0], method=method, texts=tuple(texts))
     return [*Sweep(model, tokenizer, base, ablation, metric).exact(components)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepMap:
+    """The changes of the metric that one attention's, or stack's, components make."""
+
+    rows: tuple[str, ...]  # "L0.H1", or "L0"
+    columns: tuple[str, ...]  # labels of the positions, or "H0"
+    values: Float[np.ndarray, "row column"]  # nats, or fractions; NaN: not yet run
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the map by name, for `numpy.savez`."""
+        return {"values": self.values, "rows": np.array(self.rows), "columns": np.array(self.columns)}
+
+
+def sweep_maps(
+    base: Base,
+    components: Sequence[Component],
+    results: Iterable[SweepResult | Estimate],
+    *,
+    difference: float | None = None,
+) -> dict[str, SweepMap]:
+    """Return the results of a sweep as one map for each attention or stack.
+
+    Args:
+        base: whose positions they are.
+        components: all of the sweep, as `sweep_components` yields them; of one kind, by position or not.
+        results: exact or estimated, those so far.
+        difference: nats that every change is divided by, as `Sweep.difference` returns them; None: changes in nats.
+
+    Returns:
+        by attention: by position a row for each layer and head, else a row for each layer and a column for each head.
+        Positions after the metric's, which no component is at, are 0.
+    """
+    changes = {result.component: result.change / (difference or 1.0) for result in results}
+    maps = {}
+    for attention in dict.fromkeys(component.attention for component in components):
+        own = [component for component in components if component.attention == attention]
+        is_by_position = own[0].positions is not None
+        places = [(each.layer, each.heads if is_by_position else None) for each in own]
+        rows = [*dict.fromkeys(places)]
+        columns = (
+            getattr(base.run, side_of(own[0]))
+            if is_by_position
+            else [f"H{head}" for head in range(len(own) // len(rows))]
+        )
+        values = np.zeros((len(rows), len(columns)))
+        for component, place in zip(own, places, strict=True):
+            (column,) = (component.positions if is_by_position else component.heads) or (0,)
+            values[rows.index(place), column] = changes.get(component, np.nan)
+        names = tuple(f"L{layer}.H{heads[0]}" if heads else f"L{layer}" for layer, heads in rows)
+        maps[str(attention)] = SweepMap(rows=names, columns=tuple(columns), values=values)
+    return maps
 
 
 def measured(model: Transformer, inputs: Sequence[Sequence[int]], metric: Metric) -> float:

@@ -138,10 +138,10 @@ class InterventionsData:
         model, tokenizer = self.source.recipe()
         stack, run = Stack(entries=(entry,)), self.base_recipe.run
         ready = call(prepare, model, tokenizer, stack, run=run, sources=self.sources_recipe)
-        (use,) = value_of(self.source.forward(ready)).source_uses
-        is_same = value_of(self.sources_recipe).run(use.text).inputs == self.run.inputs
+        (pairing,) = value_of(self.source.forward(ready)).pairings
+        is_same = value_of(self.sources_recipe).run(*stack.texts).inputs == self.run.inputs
         cache.measure(STORE, self.sources_recipe)
-        return use.pairing, is_same
+        return pairing, is_same
 
     def comparison_recipe(self, text: "Given", kind: str) -> Expression:
         """Return as code what another text's run does differently.

@@ -24,8 +24,7 @@ from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.interventions.sweeping import Estimate, SweepResult
-    from headlight.analysis.interventions.tables import SweepMap
+    from headlight.analysis.interventions.sweeping import Estimate, SweepMap, SweepResult
 
 SITES: tuple[tuple[ComponentKind, bool], ...] = (  # which kinds of components are swept, and whether by position
     ("head", True),
@@ -84,7 +83,7 @@ class SweepRecipes:
 def recipes_of(data: InterventionsData) -> SweepRecipes:
     """Return the sweep that is chosen as code."""
     from headlight.analysis.interventions.attributing import attribution, exact_top
-    from headlight.analysis.interventions.source_runs import SourceRuns
+    from headlight.analysis.interventions.base import sources_like
     from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 
     model, tokenizer = data.source.recipe()
@@ -94,7 +93,7 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
     swept = call(sweep_components, model.config, base, kind, metric, by_position=by_position)
     components = named("components", call(tuple, swept))
     template = call(Patch, component=components[0], text=adding.other_text(data), direction="denoising")
-    sources = SourceRuns(*data.model(), max_tokens=data.base.max_tokens, max_new_tokens=data.base.max_new_tokens)
+    sources = sources_like(*data.model(), data.base)
     given = {"given": data.stack} if data.stack.enabled else {}
     of = call(Sweep, model, tokenizer, base, template, metric=metric, sources=Unwritten(sources), **given)
     sweep = named("sweep", of)
@@ -157,7 +156,7 @@ ESTIMATED = {
 
 def checked(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the largest estimates beside the exact changes."""
-    from headlight.analysis.interventions.tables import sieve_numbers
+    from headlight.analysis.interventions.attributing import sieve_numbers
 
     estimates, results, divided = found_by(recipes_of(data), sweep)
     labels = [_label(data, result.component) for result in sweep.results]
@@ -207,7 +206,7 @@ def _side(data: InterventionsData, component: Component) -> Sequence[str]:
 
 def picture(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
-    from headlight.analysis.interventions.tables import sweep_maps
+    from headlight.analysis.interventions.sweeping import sweep_maps
 
     recipes = recipes_of(data)
     estimates, results, divided = found_by(recipes, sweep)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.divergence import js_distance
+from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.interventions.base import read_base, relative_changes
 from headlight.analysis.interventions.comparison import consequences, free_output
 from headlight.analysis.interventions.effect import effect
@@ -78,7 +78,7 @@ def test_every_number_is_that_of_whole_forwards(architecture: Architecture, make
             site, mask = attention.site(layer), before[attention.site(layer, "hook_mask")][0, 0].numpy()
             for head in range(model.config.n_heads):
                 distances = [
-                    js_distance(before[site][0, head, query].numpy(), after[site][0, head, query].numpy())
+                    np.sqrt(js_divergence(before[site][0, head, query].numpy(), after[site][0, head, query].numpy()))
                     for query in range(len(mask))
                     if mask[query].sum() >= 2
                 ]
@@ -150,7 +150,7 @@ def test_a_model_without_a_last_layer_is_refused():
 
 def test_what_stays_the_same_has_no_effect():
     log_probs = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]).log()  # one token is impossible in both
-    actual = effect(log_probs, log_probs, None)
+    actual = effect(log_probs, log_probs, [0, 2])
     assert actual.change.tolist() == [0, 0] and actual.kl.tolist() == [0, 0]
     assert actual.before == pytest.approx(np.log([0.5, 0.5]))
 

@@ -32,16 +32,15 @@ def run_of(given: str, written: str = "") -> SourceRun:
 def test_texts_of_the_same_length_are_paired_by_position():
     pairing = pair_positions(run_of("abc", "de"), run_of("bca", "xy"), "target")
     assert dict(pairing.positions) == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
-    assert pairing.is_by_position and pairing.unpaired == ()
+    assert pairing.unpaired == ()
 
 
 def test_texts_of_other_lengths_are_paired_by_their_tokens_and_the_rest_is_drawn():
     pairing = pair_positions(run_of("the cat", "sat"), run_of("the red cat", "sat"), "target")
     assert dict(pairing.positions) == {**{i: i for i in range(4)}, **{i: i + 4 for i in range(4, 10)}}
-    assert not pairing.is_by_position
     shorter = pair_positions(run_of("axyb", "de"), run_of("ab", "dfge"), "target")
     assert dict(shorter.positions) == {0: 0, 3: 1, 4: 2, 5: 5}
-    assert shorter.unpaired == (1, 2) and (shorter.n_here, shorter.n_there) == (6, 6)
+    assert shorter.unpaired == (1, 2) and shorter.n_here == 6
 
 
 def test_of_two_pairs_first_texts_are_paired_and_second_ones_whatever_marks_their_border():
