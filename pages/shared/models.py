@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
-from headlight.analysis.blueprint.weights import weights_of
+from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.trace.attentions import Attention, attentions_of
 from headlight.language import ENGLISH, language, say, say_message, say_number
 from pages.shared import cache, forwards, prose

@@ -20,4 +20,4 @@ COST_HUES = {
     "feed_forward": HUES[2],
     "unembedding": HUES[5],
 }
-"""By the names of costs in `decoding.cost`."""
+"""By the names of costs in `blueprint.cost`."""

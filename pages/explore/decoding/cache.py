@@ -56,7 +56,7 @@ class CacheRecipe:
     @classmethod
     def of(cls, data: DecodingData) -> "CacheRecipe | None":
         """Return the cache after the last token that was read, and the cost of its step; None if none was."""
-        from headlight.analysis.blueprint.decoding_cost import cache_bytes, step_cost, step_costs
+        from headlight.analysis.blueprint.cost import cache_bytes, step_cost, step_costs
 
         last = data.at if data.prediction is not None else data.at.parent  # the end of a text is not read
         if last is None or last.prediction is None:

@@ -3,15 +3,15 @@
 from functools import partial
 
 import streamlit as st
+from pages.learn.architecture.shape_words import SHAPES
 
 from headlight.analysis.blueprint.code import code_of
+from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, input_site, stages
-from headlight.analysis.blueprint.weights import weights_of
 from headlight.language import localized, say
 from pages.learn.architecture import activation, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import does, name_of, parameters_in_words, shape_in_words, sources, table
-from pages.learn.architecture.shape_words import SHAPES
 from pages.shared import prose
 from transformer_core.errors import HeadlightError, mark
 
@@ -73,7 +73,7 @@ def _shapes(data: ArchitectureData) -> None:
 
 def _convolutions(data: ArchitectureData) -> None:
     """Compute the network on this text as convolutions too, and say how far both are apart."""
-    from headlight.analysis.blueprint.convolution import convolution_error
+    from headlight.analysis.blueprint.capture import convolution_error
     from transformer_core.model.feed_forward import FeedForward
 
     config, box = data.card.config, data.box

@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 import streamlit as st
 
-from headlight.analysis.blueprint.forward_cost import (
+from headlight.analysis.blueprint.cost import (
     PARTS,
     crossing,
     memory,
@@ -15,7 +15,7 @@ from headlight.analysis.blueprint.forward_cost import (
     several_lengths,
     writing_cost,
 )
-from headlight.analysis.blueprint.weights import n_parameters
+from headlight.analysis.blueprint.plan import n_parameters
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure
 from headlight.figures.architecture.hues import COST_HUES

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from headlight.analysis.blueprint.plan import Box, is_normalized
+from headlight.analysis.blueprint.plan import Box, is_normalized, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
-from headlight.analysis.blueprint.weights import weights_of
 from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.language import localized, say, say_number
 from pages.learn.architecture.components.drawing import BoxLabel

@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.blueprint.plan import blueprint_of, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
-from headlight.analysis.blueprint.weights import weights_of
 from headlight.language import say
 from pages.learn.architecture import block, cost, parameters, stream, view_fields
 from pages.learn.architecture.components.drawing import drawing

@@ -197,7 +197,7 @@ class MasksData:
 
     def steps(self) -> Expression:
         """Return the decoder's output in one pass, and step by step, as code."""
-        from headlight.analysis.masks.inference import steps
+        from headlight.analysis.masks.leak import steps
 
         result = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
         return named("found", _kept(self.source, result))
@@ -213,7 +213,7 @@ class MasksData:
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return the decoder's output by (is masked, has a cache)."""
-        from headlight.analysis.masks.inference import write_four_ways
+        from headlight.analysis.masks.leak import write_four_ways
 
         model, tokenizer = self.loaded
         text = self.alone

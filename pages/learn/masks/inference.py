@@ -17,7 +17,7 @@ from pages.shared.recipe import Expression, Print, Unwritten, call, script, valu
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.masks.inference import Steps
+    from headlight.analysis.masks.leak import Steps
 
 CLAIM = mark(
     "During generation, future tokens do not exist yet, so what is left to mask? With a KV cache, nothing: each step "

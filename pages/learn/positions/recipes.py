@@ -50,8 +50,7 @@ def lines_of(data: PositionsData) -> str:
 
 def products(data: PositionsData) -> Expression:
     """Return the dot products of all positions, or of one vector that is rotated to each two of them."""
-    from headlight.analysis.positions.products import table_products, turned_products
-    from headlight.analysis.positions.tables import rotary_config
+    from headlight.analysis.positions.tables import rotary_config, table_products, turned_products
 
     if not data.is_rotary:
         return named("products", call(table_products, data.table_recipe.values))
@@ -61,16 +60,16 @@ def products(data: PositionsData) -> Expression:
 
 def by_distance(of: Expression) -> Expression:
     """Return how products fall with the distance."""
-    from headlight.analysis.positions import products
+    from headlight.analysis.positions import tables
 
-    return named("decay", call(products.by_distance, of))
+    return named("decay", call(tables.by_distance, of))
 
 
 def shift(data: PositionsData) -> Expression:
     """Return the matrix that takes every position k places on, and what it leaves."""
-    from headlight.analysis.positions import products
+    from headlight.analysis.positions import tables
 
-    return named("found", call(products.shift, data.table_recipe, data.shift))
+    return named("found", call(tables.shift, data.table_recipe, data.shift))
 
 
 def dials(data: PositionsData) -> Expression:

@@ -6,11 +6,13 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.blueprint import capture
-from headlight.analysis.blueprint.capture import CapturedText
-from headlight.analysis.blueprint.shapes import PROBABILITIES
-from tests.model.building import odd_config, shaken_model, varied_model
+from headlight.analysis.blueprint.capture import CapturedText, convolution_error
+from headlight.analysis.blueprint.plan import blueprint_of
+from headlight.analysis.blueprint.shapes import PROBABILITIES, input_site
+from tests.model.building import each_variation, odd_config, random_inputs, shaken_model, varied_model
 from transformer_core.errors import SiteError
 from transformer_core.instrument.sites import site_names
+from transformer_core.model.feed_forward import FeedForward
 
 INPUTS = {"encoder_decoder": ([3, 5, 8, 13, 2], [1, 9, 4]), "decoder_only": ([3, 5, 8],), "encoder_only": ([3, 5, 8],)}
 
@@ -56,3 +58,17 @@ def test_of_too_much_the_first_is_left_out(monkeypatch: pytest.MonkeyPatch):
     second = captured.values("encoder.blocks.0.hook_resid_post")
     assert captured.n_bytes == second.nbytes
     np.testing.assert_array_equal(captured.values("encoder.hook_embed"), first)
+
+
+@each_variation
+def test_of_every_model_the_captured_input_gives_the_captured_output(variation: str):
+    model = varied_model(variation)
+    boxes = [box for box in blueprint_of(model.config).boxes.values() if box.kind == "feed_forward"]
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
+        model(*random_inputs(model))
+    for box in boxes:
+        network = model.get_submodule(box.module)
+        assert isinstance(network, FeedForward)
+        x = acts[input_site(model.config, box)][0].numpy()
+        output = acts[f"{box.module.removesuffix('.mlp')}.hook_mlp_out"][0].numpy()
+        assert convolution_error(network, x, output) < 1e-5 < convolution_error(network, x + 1, output)

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.blueprint.plan import Arrow, Box, blueprint_of
+from headlight.analysis.blueprint.plan import Arrow, Box, all_weights, blueprint_of, n_parameters
 from headlight.analysis.blueprint.shapes import stages
+from headlight.analysis.heads.inventory import parameters_by_part
 from tests.model.building import each_variation, odd_config, varied_model
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -79,3 +80,18 @@ def downstream(arrows: Sequence[Arrow], name: str) -> set[str]:
         open_ends = {arrow.end for arrow in arrows if arrow.start in open_ends} - results
         results |= open_ends
     return results
+
+
+@each_variation
+def test_weights_are_the_models_own_each_at_one_box(variation: str):
+    model = varied_model(variation)
+    config = model.config
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    actual = all_weights(config)
+    assert sorted(weight.name for weight in actual) == sorted(parameters)
+    assert all(weight.shape == tuple(parameters[weight.name].shape) for weight in actual)
+    assert n_parameters(config) == sum(p.numel() for p in model.parameters())
+    assert n_parameters(config) == sum(parameters_by_part(config).values())
+    for weight in actual:
+        if weight.shared_with:
+            assert parameters[weight.name] is parameters[weight.shared_with] and weight.n_parameters == 0
