@@ -9,12 +9,11 @@ import streamlit as st
 
 from headlight.experiments.experiment import ExperimentKind, ExperimentRequest
 from headlight.language import say, say_message, say_number
-from pages.components.figures import live_figure
 from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
 from pages.shared import code_expander, owners, prose, runs, ticking
 from pages.shared.recipe import Expression
-from pages.shared.run_figures import curve_files
+from pages.shared.run_figures import draw_curves
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 
@@ -180,11 +179,13 @@ def _curves(
     ):
         curves |= {f"{kind} {variant}": (curve, of[variant]) for variant, curve in own.items()}
     drawn, as_code = {of: curve for of, (curve, _) in curves.items()}, {of: code for of, (_, code) in curves.items()}
-    live_figure(
+    draw_curves(
         figure,
+        drawn,
+        as_code,
         name=name,
-        files=curve_files(drawn, as_code, name=name, view=partial(experiment_runs.in_words, experiment)),
+        view=partial(experiment_runs.in_words, experiment),
+        model=None,
         key=f"{laboratory.kind}-experiment-curves",
         about="",  # of small models that are trained here
-        height=figure.layout.height,
     )

@@ -17,6 +17,7 @@ from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
+    from headlight.analysis.texts.fixed_text import FixedText
     from headlight.analysis.trace.model_run import ModelRun
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
@@ -203,20 +204,25 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     remarks = [*unknown_words(model_run.unknown), *ignored_white_space(model_run.ignores_white_space)]
     if model_run.border is not None:
         remarks.append(say("‖ marks the first token of the second text."))
-    if model_run.left_out:
-        remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
-    elif len(text) == long_texts.MAX_CHARACTERS:
+    if not model_run.left_out and len(text) == long_texts.MAX_CHARACTERS:
         remarks.append(say("Texts can have up to {n:,} characters; the rest was cut off.", n=long_texts.MAX_CHARACTERS))
-    if model_run.target_left_out:
-        remarks.append(
-            say("The target is long: only its first {n} tokens were read.", n=model_run.target_left_out.start)
-        )
+    remarks += left_out(model_run)
     is_cut = model_run.architecture == "encoder_decoder" and not model_run.is_complete and not model_run.not_finite
     if is_cut and not answer.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if not model_run.has_mask and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads ____ literally."))
     return [*remarks, *_detours(model_run)]
+
+
+def left_out(text: "ModelRun | FixedText") -> list[str]:
+    """Return a sentence for each of a text and a target that was too long to be read whole."""
+    remarks = []
+    if text.left_out:
+        remarks.append(say("This text is long: only its first {n} tokens were read.", n=text.left_out.start))
+    if text.target_left_out:
+        remarks.append(say("The target is long: only its first {n} tokens were read.", n=text.target_left_out.start))
+    return remarks
 
 
 def unlike_training(card: ModelCard, mean_probability: float, unknown: Sequence[str]) -> list[str]:

@@ -1,16 +1,16 @@
-"""What goes with the curves of a training or an experiment when they are saved: all points, and how they are read."""
+"""The curves of a training or an experiment, which are saved with all points and how they are read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pages.components.figures import Files
-from pages.shared import export, models
+from pages.shared import drawing, models
 from pages.shared.recipe import Expression, Print, call, literal, named, script
 
 if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve
     from headlight.analysis.training.head_history import HeadHistory
+    from headlight.figures import Figure
 
 
 def records_of(*path: str | Path) -> Expression:
@@ -20,61 +20,53 @@ def records_of(*path: str | Path) -> Expression:
     return call(RecordFile, call(Path, models.at_root(Path(*path)))).read()
 
 
-def weights_of(run: Path, step: int | None = None) -> str:
+def weights_folder(run: Path, step: int | None = None) -> str:
     """Return the folder of a run's saved weights, or of the snapshot of a step, as one writes it at the root."""
     return models.at_root(run / ("last" if step is None else f"film/{step:06}"))
 
 
-def curve_files(
-    curves: "Mapping[str, Curve]",
-    recipe: Expression | Mapping[str, Expression],
-    *,
-    name: str,
-    view: Callable[[], Mapping[str, str]],
-    model: str | None = None,
-) -> Files:
-    """Return a function that makes the files of some curves.
+def draw_curves(
+    figure: "Figure", curves: "Mapping[str, Curve]", recipe: Expression | Mapping[str, Expression], **how: Any
+) -> None:
+    """Draw curves over steps, with their points to be saved.
 
     Args:
-        curves: that are drawn, by their names.
+        figure: is drawn.
+        curves: that it shows, by their names.
         recipe: the same as code.
-        name: of the files.
-        view: gives the words of the URL.
-        model: the folder of the weights.
+        how: as for `drawing.draw_figure`.
     """
     from headlight.analysis.training.curves import curve_arrays
 
     last = max((int(curve.steps[-1]) for curve in curves.values() if len(curve.steps)), default=0)
     result = named("curves", literal(recipe) if isinstance(recipe, Mapping) else recipe)
-    numbers = call(curve_arrays, result, last_step=last)
-    return lambda: export.files(
-        name=name,
+    numbers = Print(call(curve_arrays, result, last_step=last), "by name: the values and, under name_step, their steps")
+    drawing.draw_figure(
+        figure,
         csv=lambda: curves_csv(curves),
         arrays=lambda: curve_arrays(curves),
-        code=script(Print(numbers, "by name: the values and, under name_step, their steps")),
-        state=view(),
-        model=model,
-        more={"last_step": last},
+        code=lambda: script(numbers),
+        state_of=lambda: {"last_step": last},
+        **how,
     )
 
 
-def head_files(
-    history: "HeadHistory", measure: str, run: Path, *, name: str, view: Callable[[], Mapping[str, str]]
-) -> Files:
-    """Return a function that makes the files of one measure of all heads over the steps of a run."""
+def draw_heads(figure: "Figure", history: "HeadHistory", measure: str, run: Path, **how: Any) -> None:
+    """Draw one measure of all heads over the steps of a run; `how`: as for `drawing.draw_figure`."""
     from headlight.analysis.training.head_history import HeadHistory
     from transformer_core.training.run.film import Film
 
     recipe = named("history", literal(HeadHistory).from_records(records_of(Film(run).heads.path)))
     last = int(history.steps[-1])
-    return lambda: export.files(
-        name=name,
+    numbers = Print(recipe.arrays(measure, last_step=last), "steps, and by attention: [layer, head, snapshot]")
+    drawing.draw_figure(
+        figure,
         csv=lambda: _heads_csv(history, measure),
         arrays=lambda: history.arrays(measure),
-        code=script(Print(recipe.arrays(measure, last_step=last), "steps, and by attention: [layer, head, snapshot]")),
-        state=view(),
-        model=weights_of(run),
-        more={"measure": measure, "last_step": last},
+        code=lambda: script(numbers),
+        model=weights_folder(run),
+        state_of=lambda: {"measure": measure, "last_step": last},
+        **how,
     )
 
 

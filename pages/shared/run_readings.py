@@ -1,16 +1,25 @@
-"""The cached model run of a text by the model of a run, as it is now or as it was at a snapshot of its film."""
+"""The model of a run, as it is now or as it was at a snapshot of its film, and texts for it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import cache, readings, run_commands, run_models, runs
+from pages.shared import cache, run_commands, runs
 from pages.shared.runs import Run
 from pages.shared.sources import Source
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.trace.model_run import ModelRun
     from transformer_core.training.run.film import Film
+
+
+def version(run: Run) -> str:
+    """Return a key that distinguishes runs of the same name, and a run resumed with other settings."""
+    return cache.version(run.path / "run.json")
+
+
+def source(run: Run, step: int) -> Source:
+    """Return the model of a run as it was after a step; loading it fails once newer weights have replaced these."""
+    return Source(str(run.path), version(run), step=step)
 
 
 def film(run: Run) -> "Film":
@@ -32,17 +41,7 @@ def newest_step(run: Run) -> int | None:
         run_commands.ask(run, "look")
     saved = runs.directory(run).progress()
     steps = [film(run).step_now(), *film(run).snapshots()[-1:], None if saved is None else saved.step]
-    known = [step for step in steps if step is not None]
-    return max(known) if known else None
-
-
-def read(run: Run, step: int, text: str) -> "ModelRun":
-    """Return the output of a run's model after a step, and every head's pattern.
-
-    Raises:
-        HeadlightError: these weights are not there any more, or the text cannot be read.
-    """
-    return readings.read(Source(str(run.path), run_models.version(run), step=step), text)
+    return max((step for step in steps if step is not None), default=None)
 
 
 def examples(run: Run) -> tuple[str, ...]:

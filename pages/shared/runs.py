@@ -62,6 +62,11 @@ class Run:
         return int(self.request["training"]["steps"]) if self.request else 0
 
     @property
+    def far(self) -> str:
+        """How far it is, in words."""
+        return say("step {step:,} of {n:,}", step=self.step, n=self.n_steps) if self.n_steps else say("starting")
+
+    @property
     def architecture(self) -> str:
         """The architecture of its model; "" while that is not known."""
         return str(self.request["model"]["architecture"]) if self.request else ""

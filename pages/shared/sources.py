@@ -12,7 +12,7 @@ import transformer_core as tc
 from pages.shared import cache, models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
-from transformer_core.errors import mark
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.model.presets import transformer_base
 from transformer_core.text.interface import Given
 
@@ -58,9 +58,7 @@ class Source:
             return cast("tuple[Transformer, Tokenizer]", value_of((model, tokenizer)))
         if self.step is None:
             return models.load(self.path, self.version, self.device, self.precision)
-        from pages.shared import run_models
-
-        return run_models.load_at(self.path, self.version, self.step)
+        return _weights_after(self.step, self.path, self.version)
 
     def recipe(self, side: str = "") -> tuple[Expression, Expression]:
         """Return the model and its tokenizer as the code of a page has them; `side`: how their names end."""
@@ -109,3 +107,27 @@ class Source:
     def _on_device(self, make: Callable[[], Any]) -> Any:
         with models.on(self.device):
             return make()
+
+
+@cache.by_arguments(mark("models"))
+def _weights_after(step: int, path: str, version: str) -> "tuple[Transformer, Tokenizer]":
+    """Return the model of a run's folder as it was after a step, and its tokenizer.
+
+    Raises:
+        HeadlightError: these weights are not there any more.
+    """
+    from transformer_core.training.run.directory import RunDirectory
+    from transformer_core.training.run.film import Film
+
+    run_film = Film(Path(path))
+    with models.on(models.CPU):
+        if step in run_film.snapshots():
+            return run_film.load(step)
+        if run_film.step_now() == step:
+            now, model, tokenizer = run_film.load_now()
+            if now == step:
+                return model, tokenizer
+        progress = RunDirectory.open(Path(path)).progress()
+        if progress is not None and progress.step == step:
+            return tc.load(Path(path) / "last")
+    raise HeadlightError("the weights of step {step:,} were replaced by newer ones; reload", step=step)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import say, say_message
-from pages.components.figures import live_figure
 from pages.shared import prose, runs
-from pages.shared.run_figures import head_files
+from pages.shared.run_figures import draw_heads
 from pages.shared.runs import Run
 from pages.shared.ticking import throttled
 from pages.shared.view import run_state
@@ -112,8 +111,7 @@ def draw(
 
     figure = drawn() if seen is None else throttled(f"{key}-figure", (*seen, measure, chosen), drawn)
     name = f"{run.name}-heads-{measure}"
-    files = head_files(history, measure, run.path, name=name, view=run_state.in_words)
-    live_figure(figure, name=name, files=files, key=key, height=figure.layout.height)
+    draw_heads(figure, history, measure, run.path, name=name, key=key, view=run_state.in_words)
 
 
 def appeared(appearance: "Appearance") -> str:

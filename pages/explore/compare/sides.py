@@ -15,10 +15,10 @@ from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.language import say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
-from pages.shared import export, prose, readings, run_models, run_readings, runs
+from pages.shared import export, prose, readings, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
-from pages.shared.run_figures import weights_of
+from pages.shared.run_figures import weights_folder
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
@@ -111,7 +111,7 @@ class Side:
     def folder(self) -> str:
         """The folder of the weights, as one writes it at the project's root."""
         source = self.weights.source
-        return source.path if source.step is None else weights_of(Path(source.path), source.step)
+        return source.path if source.step is None else weights_folder(Path(source.path), source.step)
 
     def told(self) -> dict[str, Any]:
         """Return which weights read which text, as the state of a figure has it."""
@@ -251,7 +251,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             notes.append(say("{name} has no snapshot at step {step}; step {nearest:,} is shown instead.", **values))
         return Weights(
             name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
-            source=Source(str(run.path), run_models.version(run), step=nearest),
+            source=run_readings.source(run, nearest),
             config=runs.configurations(run)[0],
             corpus=str((run.request or {}).get("corpus", "")),
             examples=run_readings.examples(run),

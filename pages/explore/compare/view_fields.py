@@ -110,7 +110,7 @@ def short(text: str) -> str:
 def choose_head_a(head: HeadName) -> None:
     """Side A's head was chosen: the bar's, and of a training's snapshot its own, as the bar's model may have fewer."""
     HEAD_A.set(head if WEIGHTS_A.value else None)
-    state.choose_head(*head)
+    state.SHOWN_HEAD.set(*head)
 
 
 def choose_head_b(head: HeadName | None) -> None:

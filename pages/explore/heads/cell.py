@@ -129,6 +129,6 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
 def _open(cell: tuple[int, int] | None) -> None:
     """A head was clicked: it becomes the chosen one."""
     if cell is not None:
-        state.choose_head(state.current().attention, *cell)
+        state.SHOWN_HEAD.set(state.current().attention, *cell)
         view_fields.MIX.set(())
         view_fields.MEAN.set("")

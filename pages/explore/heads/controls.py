@@ -201,5 +201,5 @@ def _choose_mix(weights: Mapping[str, float]) -> None:
         shares.append(HeadShare(layer=layer, head=head, weight=weight))
     view_fields.MEAN.set("")
     if len(shares) == 1:
-        state.choose_head(state.current().attention, shares[0].layer, shares[0].head)
+        state.SHOWN_HEAD.set(state.current().attention, shares[0].layer, shares[0].head)
     view_fields.MIX.set(tuple(shares) if len(shares) > 1 else ())

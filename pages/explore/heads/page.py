@@ -1,6 +1,7 @@
 """Heads: what does every head attend to in my text?"""
 
 import math
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -105,7 +106,7 @@ def overview(data: HeadsData) -> None:
         ),
         chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
         key=state.OVERVIEW,
-        on_chosen=state.on_head,
+        on_chosen=partial(state.SHOWN_HEAD.take, state.OVERVIEW),
         measure=measure(data),
         pinned=[
             PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)

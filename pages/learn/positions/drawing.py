@@ -63,7 +63,7 @@ def draw_heads(data: PositionsData, figure: Figure, *, name: str, values: np.nda
     def choose() -> None:
         cell = figures.sent_cell(key)
         if cell is not None and cell[0] < n_layers and cell[1] < n_heads:
-            state.choose_head(data.view.attention, *cell)
+            state.SHOWN_HEAD.set(data.view.attention, *cell)
 
     draw(
         data,

@@ -11,7 +11,7 @@ from headlight.programs.program import Program
 from pages.learn.programs import training
 from pages.learn.programs.data import ProgramsData
 from pages.learn.programs.line import draw_pattern
-from pages.shared import analyses, cache, models, prose, run_models, runs
+from pages.shared import analyses, cache, models, prose, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from pages.shared.runs import Run
@@ -106,7 +106,7 @@ def _compiled(program: Program) -> tuple[Expression, Expression]:
 
 
 def _trained(run: Run) -> tuple[Expression, Expression]:
-    version = f"{run_models.version(run)} {runs.saved_step(run)}"
+    version = f"{run_readings.version(run)} {runs.saved_step(run)}"
     loading = through(call(tc.load, _last(run)), lambda make: training.trained(run), version=version)
     model, tokenizer = named("trained, trained_tokenizer", loading)
     return model, tokenizer

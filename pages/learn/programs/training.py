@@ -11,7 +11,7 @@ from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.program import Program
 from headlight.programs.training import STEPS, train_arguments
 from pages.learn.programs.data import ProgramsData
-from pages.shared import models, prose, run_commands, run_models, runs, ticking
+from pages.shared import models, prose, run_commands, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
 from pages.train.train import keep
@@ -183,4 +183,4 @@ def trained(run: Run) -> "tuple[Transformer, Tokenizer]":
     Raises:
         HeadlightError: there is none.
     """
-    return run_models.load(run, runs.saved_step(run) or 0)
+    return run_readings.source(run, runs.saved_step(run) or 0).load()

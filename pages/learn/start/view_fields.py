@@ -76,7 +76,7 @@ def fit(config: ModelConfig, identity: object) -> list[str]:
         ZOOM.set("")
         return [say("{error}; the overview is shown.", error=error)]
     if zoom.level in ("attention", "head"):
-        state.choose_head(zoom.attention, zoom.layer, state.HEAD.value if zoom.head is None else zoom.head)
+        state.SHOWN_HEAD.set(zoom.attention, zoom.layer, state.HEAD.value if zoom.head is None else zoom.head)
     return []
 
 

@@ -5,18 +5,16 @@ It is separate from the view of a model (state.py): the Train and Film pages sho
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say
 from pages.shared.view import fields, locale, state
 from pages.shared.view.address import Address
+from pages.shared.view.chosen_head import HeadChoice
 from pages.shared.view.fields import Choice, Field, Kept, TextField, number, text_up_to
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.config import ModelConfig
 
 PAGE = "run"
 
@@ -39,6 +37,7 @@ TEXT = TextField(PAGE, "text")  # "": an example of the corpus
 TARGET = TextField(PAGE, "target")  # that all snapshots are teacher-forced on; "": what the last one writes
 ATTENTION = Field(PAGE, "attention", "", text_up_to(20))  # "": the last one that the model has
 LAYER, HEAD = Field(PAGE, "layer", 0, number), Field(PAGE, "head", 0, number)
+SHOWN_HEAD = HeadChoice(ATTENTION, LAYER, HEAD)
 FIELDS: tuple[Field, ...] = (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
@@ -48,20 +47,6 @@ ENDED = Kept("train-ended")  # names of the runs that ended since its last visit
 NOTE = Kept("run-note", "")  # what was done a moment ago, to be shown at the next run of the page
 FILM_SNAPSHOT = SharedValue(FILM_OVERVIEW, "snapshot")  # the step that the film's slider shows
 _ADDRESS = Address("run")
-
-
-@dataclass(frozen=True)
-class RunView:
-    """The view of a training, from the fields."""
-
-    run: str
-    snapshot: int | None
-    other: str
-    text: str
-    target: str
-    attention: str
-    layer: int
-    head: int
 
 
 def seed() -> None:
@@ -79,24 +64,10 @@ def seed() -> None:
     NOTE.set(" ".join(notes) or NOTE.value)
 
 
-def current() -> RunView:
-    """Return the view of this session; `seed` must have run."""
-    return RunView(*(field.value for field in FIELDS))
-
-
 def leave_train() -> None:
     """Another page than Train is drawn: the next visit there is a new one."""
     IS_HERE.pop()
     ENDED.pop()
-
-
-def fit(config: ModelConfig) -> None:
-    """Keep attention, layer and head within what the model has."""
-    attentions = attentions_of(config)
-    if ATTENTION.value not in attentions:
-        ATTENTION.set([*attentions][-1])
-    LAYER.set(min(LAYER.value, attentions[ATTENTION.value].n_layers(config) - 1))
-    HEAD.set(min(HEAD.value, config.n_heads - 1))
 
 
 def in_words() -> dict[str, str]:
@@ -146,14 +117,3 @@ def go_to(step: int, attention: str, layer: int, head: int) -> None:
     """A snapshot and a head were chosen on the page."""
     FILM_SNAPSHOT.forget()  # the slider may be elsewhere
     choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head})
-
-
-def on_head(key: str = OVERVIEW) -> None:
-    """A head was clicked in an overview; what came from the browser is checked like any input."""
-    chosen = SharedValue(key, "chosen").heard()
-    if not isinstance(chosen, Mapping):
-        return
-    attention, layer, head = (chosen.get(name) for name in ("attention", "layer", "head"))
-    are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
-    if are_indices and isinstance(attention, str):
-        choose({ATTENTION: attention, LAYER: layer, HEAD: head})

@@ -10,20 +10,17 @@ view: they stay in the session.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say, say_message
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
 from pages.shared.view.address import Address
+from pages.shared.view.chosen_head import HeadChoice, nearest_head
 from pages.shared.view.fields import Field, Kept, TextField, one_of
-from pages.shared.view.nearest_head import nearest_head
-from pages.shared.view.shared_value import SharedValue
 from transformer_core.errors import HeadlightError
 from transformer_core.text.interface import WRITTEN_MASK, Given
 
@@ -46,6 +43,7 @@ MODEL, TEXT = Kept("model"), Kept("text", "")
 SECOND_TEXT = TextField("view", "second-text")  # that an encoder reads after the text; "": none
 TAKES_PAIRS = Kept("takes-pairs", False)  # whether the model reads two texts
 ATTENTION, LAYER, HEAD = Kept("attention"), Kept("layer"), Kept("head")
+SHOWN_HEAD = HeadChoice(ATTENTION, LAYER, HEAD)
 TARGET = Kept("target")  # what a person makes an encoder-decoder write; None: what it writes on its own
 DEVICE, PRECISION = Kept("device", CPU), Kept("precision", PRECISIONS[0])
 CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
@@ -181,11 +179,9 @@ def seed(
     elif MODEL.value not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT.key: TEXT.value, MODEL.key: MODEL.value}, usual_head or last_head)
     card = cards[MODEL.value]
-    is_chosen = ATTENTION.is_chosen and not (
-        _ADDRESS.is_arrival() and (ATTENTION.value, LAYER.value, HEAD.value) == last_head(card)
-    )
+    is_chosen = ATTENTION.is_chosen and not (_ADDRESS.is_arrival() and SHOWN_HEAD.value == last_head(card))
     if usual_head and not is_chosen:
-        choose_head(*usual_head(card))
+        SHOWN_HEAD.set(*usual_head(card))
     fit(card)
     _USUAL.set(_usual(cards, card, usual_head))
     CONTINUES.set(wants_continuation(card))
@@ -256,10 +252,7 @@ def _is_usual(*choices: Kept) -> bool:
 
 def fit(card: ModelCard) -> None:
     """Keep attention, layer, head and target within what the model has."""
-    if ATTENTION.value not in card.attentions:
-        ATTENTION.set([*card.attentions][-1])
-    LAYER.set(min(LAYER.value, card.n_layers(ATTENTION.value) - 1))
-    HEAD.set(min(HEAD.value, card.config.n_heads - 1))
+    SHOWN_HEAD.fit(card.config)
     if card.config.architecture != "encoder_decoder":
         TARGET.set(None)
 
@@ -319,22 +312,6 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
     on_model(cards)
 
 
-def on_head() -> None:
-    """A head was clicked in the overview; what came from the browser is checked like any input."""
-    chosen = SharedValue(OVERVIEW, "chosen").heard()
-    if isinstance(chosen, dict):
-        choose_head(*map(chosen.get, ("attention", "layer", "head")))
-
-
-def choose_head(attention: Any, layer: Any, head: Any) -> None:
-    """A head was chosen; what is none changes nothing."""
-    are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
-    if are_indices and isinstance(attention, str) and attention in ATTENTIONS:
-        ATTENTION.set(attention)
-        LAYER.set(layer)
-        HEAD.set(head)
-
-
 def _fill(
     cards: Mapping[str, ModelCard], wanted: Mapping[str, str], usual_head: Callable[[ModelCard], HeadName]
 ) -> list[str]:
@@ -356,9 +333,10 @@ def _fill(
         text = long_texts.asked(TEXT.key, wanted)
     except ValueError:
         notes.append(say("The text in this link is damaged, so an example is shown; ask for the link again."))
-    head, head_notes = nearest_head(card, usual_head(card), *map(wanted.get, (ATTENTION.key, LAYER.key, HEAD.key)))
+    named_head = map(wanted.get, (ATTENTION.key, LAYER.key, HEAD.key))
+    head, head_notes = nearest_head(card.config, usual_head(card), *named_head)
     MODEL.set(name)
     TEXT.set(next(iter(card.examples), "") if text is None else text)
     TARGET.set(long_texts.clean(wanted.get(TARGET.key, "")) or None)
-    choose_head(*head)
+    SHOWN_HEAD.set(*head)
     return [*notes, *head_notes]

@@ -1,4 +1,4 @@
-"""The cached reading of a text by all snapshots of a run's film, and what the overview plays of it."""
+"""The cached reading of a text by all snapshots of a run's film, and what the page shows of it at one time."""
 
 import hashlib
 import math
@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.cells import strongest_cells
 from headlight.figures import isolate
-from pages.shared import cache, models, run_models, run_readings, runs
+from headlight.language import say
+from pages.shared import cache, models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
+from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError, mark
 
@@ -42,6 +45,50 @@ class FilmRead:
     side: int  # rows and columns of a picture at most
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SnapshotData:
+    """A snapshot and a head of a film that was read; all parts of the page draw from it."""
+
+    run: Run
+    read: FilmRead
+    place: int  # of the snapshot among those that were read
+    head: HeadName
+
+    @property
+    def step(self) -> int:
+        """The chosen snapshot."""
+        return int(self.read.reading.steps[self.place])
+
+    def pattern(self, place: int) -> Any:
+        """Return the chosen head's pattern [query, key] at a snapshot."""
+        attention, layer, head = self.head
+        return self.read.reading.patterns[attention][place, layer, head]
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """Tokens, names and mask of all figures of the chosen head."""
+        mask = self.read.reading.masks[self.head.attention][self.head.layer]
+        return {**self.axes_of(self.head.attention), "mask": mask}
+
+    def axes_of(self, attention: str) -> dict[str, Any]:
+        """Return the tokens and names of an attention, as `TokenGrid` takes them."""
+        fixed, kind = self.read.reading.fixed, ATTENTIONS[attention]
+        queries, keys = fixed.labels(attention)
+        is_written = fixed.architecture == "encoder_decoder"
+        names = {"source": say("the text"), "target": say("the decoder’s input") if is_written else say("the text")}
+        return {
+            "query_tokens": queries,
+            "key_tokens": keys,
+            "query_name": say("query: {queries}", queries=names[kind.queries_from]),
+            "key_name": say("key: {keys}", keys=names[kind.keys_from]),
+        }
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        attention, layer, head = self.head
+        return "-".join([self.run.name, *more, attention, f"layer{layer}", f"head{head}"])
+
+
 def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot: OnSnapshot) -> FilmRead:
     """Return a text read at a film's snapshots, all teacher-forced on what the last one writes or on a typed target.
 
@@ -65,7 +112,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
     side, n_frames = fit_frames(shapes, len(snapshots))
     steps = [snapshots[place] for place in thinned_places(len(snapshots), n_frames)]
-    of_run = str(run.path), run_models.version(run)
+    of_run = str(run.path), run_readings.version(run)
     missing = [step for step in steps if not _read_one.holds(*of_run, step, tokens)]
     known: dict[int, SnapshotReading | DamagedSnapshot] = {
         step: read_one(run, step, tokens) for step in steps if step not in missing
@@ -105,7 +152,7 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
     trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
-            return _fixed_by(str(run.path), run_models.version(run), step, text, target, most)
+            return _fixed_by(str(run.path), run_readings.version(run), step, text, target, most)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -117,7 +164,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
     Raises:
         HeadlightError: this snapshot cannot be read.
     """
-    return _read_one(str(run.path), run_models.version(run), step, tokens)
+    return _read_one(str(run.path), run_readings.version(run), step, tokens)
 
 
 def pictures(read: FilmRead) -> Pictures:
@@ -142,7 +189,7 @@ def room(config: ModelConfig, n_snapshots: int) -> int:
 def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: int) -> "FixedText":
     from headlight.analysis.texts.fixed_text import fix_text
 
-    model, tokenizer = run_models.load_at(path, version, step)
+    model, tokenizer = Source(path, version, step=step).load()
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(

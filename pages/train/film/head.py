@@ -8,15 +8,15 @@ from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import TokenGrid, attention_heatmap, isolate
 from headlight.figures.labels import shorten
 from headlight.language import localized, say
-from pages.shared import prose, run_readings
+from pages.shared import prose, readings, run_readings
 from pages.shared.answer import probability
 from pages.shared.heads import head_in_words, preview
 from pages.shared.lines import output_in_a_line
 from pages.shared.recipe import Print, named, script
-from pages.shared.run_figures import weights_of
+from pages.shared.run_figures import weights_folder
 from pages.shared.view import run_state
 from pages.train.film import recipes
-from pages.train.film.data import SnapshotData
+from pages.train.film.film_readings import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 
 TITLE = mark("Attention pattern after step {step}: {head}")
@@ -48,7 +48,7 @@ def heatmap(data: SnapshotData) -> None:
         title=say(TITLE, step=localized(data.step), head=head_in_words(*data.head)),
         name=data.file_name(f"step{data.step}"),
         key=run_state.FILM_HEATMAP,
-        model=weights_of(data.run.path, data.step),
+        model=weights_folder(data.run.path, data.step),
         height=None,
         preview=_preview(data),
     )
@@ -64,7 +64,7 @@ def says(data: SnapshotData) -> None:
     """Say what the model of this snapshot makes of the text on its own."""
     fixed = data.read.reading.fixed
     try:
-        own = run_readings.read(data.run, data.step, data.view.text)
+        own = readings.read(run_readings.source(data.run, data.step), run_state.TEXT.value)
     except HeadlightError as error:
         prose.caption(say("The output at step {step:,} is not available: {error}.", step=data.step, error=error))
         return
@@ -87,7 +87,7 @@ def teacher_forcing(data: SnapshotData) -> None:
     if not fixed.judged:
         return
     last = int(reading.steps[-1])
-    whose = say("your target") if data.view.target else say("the output of step {step:,}", step=last)
+    whose = say("your target") if run_state.TARGET.value else say("the output of step {step:,}", step=last)
     words = say(
         TEACHER_FORCING[fixed.architecture],
         output=isolate(shorten(output_in_a_line(fixed.output), MAX_SHOWN)),

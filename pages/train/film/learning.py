@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import localized, say
-from pages.components.figures import live_figure
 from pages.shared import prose, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.heads import head_in_words
 from pages.shared.recipe import call, named
-from pages.shared.run_figures import curve_files, records_of, weights_of
+from pages.shared.run_figures import draw_curves, records_of, weights_folder
 from pages.shared.runs import Run
 from pages.shared.view import run_state
-from pages.train.film.data import SnapshotData
+from pages.train.film.film_readings import SnapshotData
 from pages.train.heads_over_time import appeared
 from transformer_core.errors import HeadlightError, mark
 
@@ -71,11 +70,17 @@ def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
         n_steps=data.run.n_steps,
         width=NARROWEST,
     )
-    name = f"{data.run.name}-loss"
     recipe = named("of_training", call(curves_of, records_of(data.run.path, "metrics.jsonl")))
     of_loss = {kind: recipe[kind] for kind in curves}
-    files = curve_files(curves, of_loss, name=name, view=run_state.in_words, model=weights_of(data.run.path))
-    live_figure(figure, name=name, files=files, key=run_state.FILM_LOSS, height=figure.layout.height)
+    draw_curves(
+        figure,
+        curves,
+        of_loss,
+        name=f"{data.run.name}-loss",
+        key=run_state.FILM_LOSS,
+        view=run_state.in_words,
+        model=weights_folder(data.run.path),
+    )
 
 
 def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:

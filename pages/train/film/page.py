@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
 from pages.shared import prose, run_readings, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import stage
-from pages.train.film.data import far_in_words
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark
 
@@ -65,7 +63,7 @@ def page() -> None:
 
 def _run(runs: Mapping[str, Run], notes: list[str]) -> Run | None:
     """Return the wanted run; without one, the newest with a film; none where there are no runs."""
-    wanted = run_state.current().run
+    wanted = run_state.RUN.value
     if wanted in runs:
         return runs[wanted]
     if not runs:
@@ -142,7 +140,7 @@ def _new_snapshots(name: str, n_known: int) -> None:
     if (n_known < 2 <= n_now) or not run.is_at_work:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        trained = say("{run} is training: {far}.", run=name, far=far_in_words(run))
+        trained = say("{run} is training: {far}.", run=name, far=run.far)
         prose.small(trained, width="content")
         if n_now > n_known:
             new = say_number(n_now - n_known, "Load {n} new snapshot", "Load {n} new snapshots")
@@ -159,8 +157,7 @@ def _new_snapshots(name: str, n_known: int) -> None:
 
 def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
     """Keep the view within what there is, and say where that is not what was requested."""
-    view, attentions, notes = run_state.current(), attentions_of(config), []
-    wanted = view.snapshot
+    wanted, notes = run_state.SNAPSHOT.value, []
     if wanted is not None and wanted not in snapshots:
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))
         notes.append(
@@ -171,27 +168,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
             )
         )
         run_state.SNAPSHOT.set(nearest)
-    if view.attention and view.attention not in attentions:
-        notes.append(
-            say(
-                "There is no attention “{attention}” in this model; it has {attentions}.",
-                attention=view.attention,
-                attentions=", ".join(attentions),
-            )
-        )
-    run_state.fit(config)
-    now = run_state.current()
-    if (view.layer, view.head) != (now.layer, now.head):
-        notes.append(
-            say(
-                "There is no head L{layer}.H{head}; L{now_layer}.H{now_head} is shown instead.",
-                layer=str(view.layer)[:20],
-                head=str(view.head)[:20],
-                now_layer=now.layer,
-                now_head=now.head,
-            )
-        )
-    return notes
+    return notes + run_state.SHOWN_HEAD.fit(config)
 
 
 page()

@@ -14,7 +14,7 @@ from pages.shared.recipe import Expression, Print, Unwritten, call, each, litera
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film import film_readings
-from pages.train.film.data import SnapshotData
+from pages.train.film.film_readings import SnapshotData
 
 
 def film(run: Run, name: str = "film") -> Expression:
@@ -29,9 +29,9 @@ def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
     """Return the tokens that all snapshots read: of the text that is shown, or of another one."""
     from headlight.analysis.texts.fixed_text import fix_text
 
-    reading, view = data.read.reading, data.view
+    reading = data.read.reading
     config = runs.configurations(data.run)[0]
-    target = view.target if text is None and config.architecture == "encoder_decoder" else ""
+    target = run_state.TARGET.value if text is None and config.architecture == "encoder_decoder" else ""
     n_snapshots = len(reading.steps)
     if text is None:
         n_snapshots += len(data.read.damaged) + data.read.n_left_out
@@ -40,7 +40,7 @@ def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
         fix_text,
         last,
         tokenizer,
-        view.text if text is None else text,
+        run_state.TEXT.value if text is None else text,
         **({"target": target} if target else {}),
         max_tokens=film_readings.room(config, n_snapshots),
         max_new_tokens=MAX_NEW_TOKENS,
@@ -76,7 +76,7 @@ def draw(
         width: px that the figure is laid out for; None: the usual.
         more: as for `pages.shared.drawing.draw`.
     """
-    attention = data.view.attention
+    attention = data.head.attention
     weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
     last, (layer, _), _ = patterns[-1]
     labels = {name: of for name, of in axes.items() if name != "mask"}
@@ -102,7 +102,7 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], re
     from headlight.analysis.training.film_reading import read_snapshots
 
     fixed = named("fixed", literal([fixed_text(data), *(fixed_text(data, text) for text in texts)]))
-    attention = data.view.attention
+    attention = data.head.attention
 
     def read(name: str, of: Expression, at: int) -> Expression:
         reading: Expression = named(

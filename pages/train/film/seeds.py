@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,12 +14,12 @@ from headlight.language import say, say_number
 from pages.shared import drawing, export, prose, run_commands, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, call
-from pages.shared.run_figures import weights_of
+from pages.shared.run_figures import weights_folder
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import film_readings, recipes
-from pages.train.film.data import SnapshotData, far_in_words
+from pages.train.film.film_readings import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def comparable(run: Run, runs: Mapping[str, Run], wanted: str) -> dict[str, Run]
 def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
     """Draw the choice of the other training, the matrix of all pairs, and the chosen head beside its partner."""
     runs.launcher().warm_up()
-    run, wanted = data.run, data.view.other
+    run, wanted = data.run, run_state.OTHER.value
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if others:
             _OTHER_RUN.set(wanted if wanted in others else next(iter(others)))
@@ -101,7 +102,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
     """Match the heads of both; while the other is trained, again and again."""
     if other.is_at_work:
         ticking.look_again(after=TICK)
-        trained = say("{run} is training: {far}.", run=other.name, far=far_in_words(other))
+        trained = say("{run} is training: {far}.", run=other.name, far=other.far)
         prose.small(trained)
     snapshots = run_readings.film(other).snapshots()
     if not snapshots:
@@ -121,8 +122,8 @@ def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, li
     """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
     from headlight.analysis.heads.matching import match_heads
 
-    attention, own = data.view.attention, data.read.reading
-    texts = [text for text in run_readings.examples(data.run) if text != data.view.text][: N_TEXTS - 1]
+    attention, own = data.head.attention, data.read.reading
+    texts = [text for text in run_readings.examples(data.run) if text != run_state.TEXT.value][: N_TEXTS - 1]
     pairs = [(own.fixed, own.patterns[attention][data.place], np.logical_or.reduce(own.masks[attention]))]
     for text in texts:
         fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
@@ -141,34 +142,23 @@ def _draw(
     partner: "SnapshotReading",
     texts: Sequence[str],
 ) -> None:
-    run, view = data.run, data.view
-    title = say(ATTENTIONS[view.attention].title)
-    text = prose.say_markup(
+    run, chosen, all_texts = data.run, data.head, [run_state.TEXT.value, *texts]
+    title = say(ATTENTIONS[chosen.attention].title)
+    similarity = prose.say_markup(
         MEAN_SIMILARITY,
-        attention=say(ATTENTIONS[view.attention].inline),
+        attention=say(ATTENTIONS[chosen.attention].inline),
         same=matching.mean_same_number,
         matched=matching.mean_matched,
-        texts=say_number(1 + len(texts), "one text", "{n} texts"),
+        texts=say_number(len(all_texts), "one text", "{n} texts"),
     )
-    prose.paragraph(text)
-    layer, head = matching.partner(view.layer, view.head)
-    names = (
-        say("{name}, step {step:,}", name=run.name, step=data.step),
-        say("{name}, step {step:,}", name=other.name, step=step),
-    )
+    prose.paragraph(similarity)
+    names = tuple(say("{name}, step {step:,}", name=of.name, step=at) for of, at in ((run, data.step), (other, step)))
     with st.container(key="hl-film-seeds"):
         columns = st.columns(3, gap="small")
     with columns[0]:
         recipe = recipes.matching(data, other, step, texts, matching)
         drawing.draw(
-            call(
-                head_matrix,
-                recipe.similarity,
-                recipe.partners,
-                n_heads=matching.n_heads,
-                names=names,
-                title=title,
-            ),
+            call(head_matrix, recipe.similarity, recipe.partners, n_heads=matching.n_heads, names=names, title=title),
             Print(recipe.similarity, "[head, head of the other training]"),
             Print(recipe.partners, "[head]"),
             title=title,
@@ -176,15 +166,16 @@ def _draw(
             key="film-matrix",
             csv=lambda: _csv(matching),
             arrays=lambda: {"similarity": matching.similarity, "partners": np.array(matching.partners)},
-            model=weights_of(run.path, data.step),
+            model=weights_folder(run.path, data.step),
             view=run_state.in_words,
-            state_of=lambda: {"texts": [view.text, *texts], "other": export.model_of(weights_of(other.path, step))},
+            state_of=lambda: {"texts": all_texts, "other": export.model_of(weights_folder(other.path, step))},
             height=None,
         )
-    theirs = partner.patterns[view.attention][layer, head]
-    their_axes = data.axes_of(view.attention) | {"mask": partner.masks[view.attention][layer]}
+    layer, head = matching.partner(chosen.layer, chosen.head)
+    theirs = partner.patterns[chosen.attention][layer, head]
+    their_axes = data.axes_of(chosen.attention) | {"mask": partner.masks[chosen.attention][layer]}
     sides = (
-        ("ours", run, data.step, (view.layer, view.head), data.pattern(data.place), data.axes),
+        ("ours", run, data.step, chosen[1:], data.pattern(data.place), data.axes),
         ("theirs", other, step, (layer, head), theirs, their_axes),
     )
     for column, title, (side, of, at, place, values, axes) in zip(columns[1:], names, sides, strict=True):
@@ -195,9 +186,9 @@ def _draw(
                 (recipes.snapshot(data, at, side, run=None if of is run else of), place, values),
                 axes=axes,
                 title=say("{name}: L{layer}.H{head}", name=title, layer=place[0], head=place[1]),
-                name=f"{of.name}-{view.attention}-layer{place[0]}-head{place[1]}",
+                name=f"{of.name}-{chosen.attention}-layer{place[0]}-head{place[1]}",
                 key=f"film-seed-{side}",
-                model=weights_of(of.path, at),
+                model=weights_folder(of.path, at),
                 width=360,
                 height=None,
             )
@@ -206,35 +197,30 @@ def _draw(
 
 def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
     """List the pairs; a click on one chooses its head."""
-    view = data.view
     aside = say("this training ↔ the other: similarity (same index in brackets)")
     terms = prose.linked(definitions("matched-heads"))
     prose.html("<div class='hl-label'>{}<span>{}</span>{}</div>", say("Matched heads"), aside, terms)
-    is_many = len(matching.partners) > MANY_PAIRS
-    layers = [view.layer] if is_many else range(matching.n_layers)
+    layers = [data.head.layer] if len(matching.partners) > MANY_PAIRS else range(matching.n_layers)
     with st.container(key="hl-film-pairs", gap=None):
-        for layer in layers:
-            for head in range(matching.n_heads):
-                number = layer * matching.n_heads + head
-                other_layer, other_head = matching.partner(layer, head)
-                alike, same = matching.matched[number], matching.similarity[number, number]
-                words = say(
-                    "L{layer}.H{head} ↔ L{other_layer}.H{other_head}: {alike:.2f} ({same:.2f})",
-                    layer=layer,
-                    head=head,
-                    other_layer=other_layer,
-                    other_head=other_head,
-                    alike=alike,
-                    same=same,
-                )
-                is_chosen = (layer, head) == (view.layer, view.head)
-                st.button(
-                    f"**{prose.plain(words)}**" if is_chosen else prose.plain(words),
-                    key=f"film-pair-of-{layer}-{head}",
-                    type="tertiary",
-                    on_click=run_state.go_to,
-                    args=(data.step, view.attention, layer, head),
-                )
+        for layer, head in product(layers, range(matching.n_heads)):
+            number = layer * matching.n_heads + head
+            other_layer, other_head = matching.partner(layer, head)
+            words = say(
+                "L{layer}.H{head} ↔ L{other_layer}.H{other_head}: {alike:.2f} ({same:.2f})",
+                layer=layer,
+                head=head,
+                other_layer=other_layer,
+                other_head=other_head,
+                alike=matching.matched[number],
+                same=matching.similarity[number, number],
+            )
+            st.button(
+                f"**{prose.plain(words)}**" if (layer, head) == data.head[1:] else prose.plain(words),
+                key=f"film-pair-of-{layer}-{head}",
+                type="tertiary",
+                on_click=run_state.go_to,
+                args=(data.step, data.head.attention, layer, head),
+            )
 
 
 def _csv(matching: "HeadMatching") -> str:

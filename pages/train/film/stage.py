@@ -3,37 +3,33 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from headlight.figures import attention_heatmap, difference_heatmap
 from headlight.language import localized, say, say_message
 from pages.components.overview import FilmStrip, Pictures, head_overview
 from pages.shared import code_expander, prose, run_readings, runs, ticking
+from pages.shared.heads import head_in_words
+from pages.shared.model_bar import TEXT_BOXES, left_out
+from pages.shared.run_figures import weights_folder
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train import heads_over_time
-from pages.train.film import film_readings, learning, pair, seeds
+from pages.train.film import film_readings, learning, recipes, seeds
 from pages.train.film import head as film_head
-from pages.train.film.data import SnapshotData
-from pages.train.film.film_readings import FilmRead
+from pages.train.film.film_readings import FilmRead, SnapshotData
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.training.head_history import Appearance, HeadHistory
 
-TEXTS = {
-    "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),
-    "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
-    "encoder_only": (
-        mark("Text with blanks"),
-        mark("Type a text with ____ in place of missing words, then press Enter"),
-    ),
-}
-COMPARISON = Kept("film-comparison")
+COMPARISON, _OTHER_STEP = Kept("film-comparison"), Kept("film-other-step")
 NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
+WIDTH = 360  # px that each of two snapshots is laid out for
 MANY_HEADS = 8  # more of them side by side take more of the page
 
 
@@ -49,13 +45,13 @@ def show(name: str, snapshots: tuple[int, ...]) -> None:
 
 def _data(run: Run, snapshots: tuple[int, ...]) -> None:
     config = runs.configurations(run)[0]
-    run_state.fit(config)
+    run_state.SHOWN_HEAD.fit(config)
     with st.container(key="hl-film-bar"):
         left, right = st.columns([5, 7], gap="medium")
     remarks, progress = st.container(key="hl-film-remarks"), st.container(key="hl-film-progress")
     with left:
         _text(run, config)
-    if not run_state.current().text:
+    if not run_state.TEXT.value:
         prose.note(say("Type a text above to run it through every snapshot."))
         return
     try:
@@ -69,13 +65,13 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
             prose.warning(f"{what}: {say_message(error)}.")
         return
     text = _remarks(read)
-    wanted, steps = run_state.current().snapshot, read.reading.steps
+    wanted, steps = run_state.SNAPSHOT.value, read.reading.steps
     place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
     run_state.SNAPSHOT.set(int(steps[place]))
     if text:
         with remarks:
             prose.note(" ".join(text))
-    data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
+    data = SnapshotData(run=run, read=read, place=place, head=run_state.SHOWN_HEAD.value)
     history: HeadHistory | None = None
     events: list[Appearance] = []
     try:
@@ -83,7 +79,7 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
     except HeadlightError as error:
         prose.caption(say("The head measurements cannot be read: {error}.", error=error))
     film_head.teacher_forcing(data)
-    many = read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
+    many = read.reading.patterns[data.head.attention].shape[2] > MANY_HEADS
     with st.container(key="hl-film-stage"):
         overview, heatmap = st.columns([6, 7] if many else [5, 7], gap="medium")
     with overview, st.container(key="hl-film-overview"):
@@ -119,13 +115,12 @@ def _text(run: Run, config: ModelConfig) -> None:
     if not run_state.TEXT.value:
         with suppress(HeadlightError):
             run_state.TEXT.set(next(iter(run_readings.examples(run)), ""))
-    label, placeholder = TEXTS[config.architecture]
+    label, placeholder = TEXT_BOXES[config.architecture]
     run_state.TEXT.text_line(say(label), placeholder=say(placeholder), label_visibility="collapsed")
 
 
 def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
     """Return the text read at all snapshots, and say how far that is while it takes long."""
-    view = run_state.current()
     bars: list[st.delta_generator.DeltaGenerator] = []
 
     def tell(n_read: int, n: int, step: int) -> None:
@@ -134,7 +129,7 @@ def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
         bars[0].progress(n_read / n, say("Step {step:,}: {n_read} of {n} snapshots", step=step, n_read=n_read, n=n))
 
     with st.spinner(say("Reading the text …"), show_time=True):
-        read = film_readings.read(run, snapshots, view.text, view.target, tell)
+        read = film_readings.read(run, snapshots, run_state.TEXT.value, run_state.TARGET.value, tell)
     for bar in bars:
         bar.empty()
     return read
@@ -153,12 +148,7 @@ def _remarks(read: FilmRead) -> list[str]:
                 more=more,
             )
         )
-    if reading.fixed.left_out:
-        remarks.append(say("This text is long: only its first {n} tokens are read.", n=reading.fixed.left_out.start))
-    if reading.fixed.target_left_out:
-        remarks.append(
-            say("The target is long: only its first {n} tokens are read.", n=reading.fixed.target_left_out.start)
-        )
+    remarks += left_out(reading.fixed)
     if read.n_left_out:
         remarks.append(
             say(
@@ -178,12 +168,11 @@ def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     reading = data.read.reading
     groups, levels, strongest = film_readings.pictures(data.read)
     steps = [int(step) for step in reading.steps]
-    attention, layer, head = data.head
     head_overview(
         Pictures(groups=groups, levels=levels, version=data.read.identity),
-        chosen={"attention": attention, "layer": layer, "head": head},
+        chosen=data.head._asdict(),
         key=run_state.FILM_OVERVIEW,
-        on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
+        on_chosen=partial(run_state.SHOWN_HEAD.take, run_state.FILM_OVERVIEW),
         film=FilmStrip(
             steps=steps,
             step=steps[data.place],
@@ -198,15 +187,90 @@ def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
 
 def _compare(data: SnapshotData) -> None:
     """Draw two snapshots, or two trainings, beside each other."""
-    other = data.view.other
+    other = run_state.OTHER.value
     others = seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Compare"), say("the chosen head"))
-    first = {NOTHING: "", SNAPSHOTS: pair.default(data), TRAININGS: next(iter(others), data.run.name)}
+    first = {NOTHING: "", SNAPSHOTS: _first_other(data), TRAININGS: next(iter(others), data.run.name)}
     COMPARISON.segmented(
         say("Compare"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])
     )
     if chosen == SNAPSHOTS:
-        pair.show(data)
+        _two_snapshots(data)
     elif chosen == TRAININGS:
         seeds.show(data, others)
+
+
+def _first_other(data: SnapshotData) -> str:
+    """Return the snapshot to compare with at first: the untrained model, or the trained one."""
+    steps = data.read.reading.steps
+    return str(int(steps[-1] if data.place == 0 else steps[0]))
+
+
+def _two_snapshots(data: SnapshotData) -> None:
+    """Draw A, the other snapshot; B, the chosen one; and B minus A."""
+    reading = data.read.reading
+    steps = [int(step) for step in reading.steps]
+    wanted = int(run_state.OTHER.value)
+    place = reading.place(wanted)
+    run_state.OTHER.set(str(steps[place]))
+    if wanted != steps[place]:
+        prose.note(
+            say(
+                "The film has no snapshot at step {step}, so A is step {nearest:,}.",
+                step=str(wanted)[:20],
+                nearest=steps[place],
+            )
+        )
+    _OTHER_STEP.select_slider(
+        say("A, to compare with B, step {step:,}", step=data.step),
+        steps,
+        name=lambda step: say("step {step:,}", step=step),
+        shown=steps[place],
+        take=lambda step: run_state.OTHER.set(str(step)),
+    )
+    if place == data.place:
+        prose.paragraph(say("A and B are the same snapshot; move one of the two sliders."))
+        return
+    axes, snapshots = data.axes, (steps[place], data.step)
+    names = tuple(say("step {step:,}", step=step) for step in snapshots)
+    a, b = data.pattern(place), data.pattern(data.place)
+    with st.container(key="hl-film-three"):
+        columns = st.columns(3, gap="small")
+    payload: dict[str, Any] = {"axes": axes, "height": None, "width": WIDTH}
+    both = [
+        (recipes.snapshot(data, step, name), data.head[1:], values)
+        for step, name, values in zip(snapshots, "ab", (a, b), strict=True)
+    ]
+    for column, letter, one, step in zip(columns, "AB", both, snapshots, strict=False):
+        with column:
+            recipes.draw(
+                data,
+                attention_heatmap,
+                one,
+                title=say("{letter}: after step {step:,}", letter=letter, step=step),
+                name=data.file_name(letter, f"step{step}"),
+                key=f"film-pair-{letter}",
+                model=weights_folder(data.run.path, step),
+                **payload,
+            )
+    with columns[2]:
+        recipes.draw(
+            data,
+            difference_heatmap,
+            *both,
+            title="B − A",
+            name=data.file_name("difference"),
+            key="film-pair-difference",
+            model=weights_folder(data.run.path, data.step),
+            **payload,
+        )
+    prose.look_for(
+        say(
+            "indigo cells, where {head} attends more after {this} than after {other}, and orange cells, where it "
+            "attends less; each row of the difference sums to zero.",
+            head=head_in_words(*data.head),
+            this=names[1],
+            other=names[0],
+        )
+    )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import say
-from pages.shared import cache, models, prose, run_models, runs
+from pages.shared import cache, models, prose, run_readings, runs
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
@@ -125,7 +125,7 @@ def _load(
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
         return _untrained(config, training.seed)
     if isinstance(source, runs.Run):
-        network, other = run_models.load(source, runs.saved_step(source) or 0)
+        network, other = run_readings.source(source, runs.saved_step(source) or 0).load()
     else:
         network, other = models.load(source.path, source.version)
     if other.tokens(range(other.vocab_size)) != tokenizer.tokens(range(tokenizer.vocab_size)):

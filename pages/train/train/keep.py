@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.models import model_store
-from pages.shared import code_expander, models, owners, prose, run_commands, run_models
+from pages.shared import code_expander, models, owners, prose, run_commands, run_readings
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -30,7 +30,7 @@ def offer(run: Run, step: int) -> None:
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn again at any moment, as when the training ends: a click notes what is wanted before anything
     # is drawn, each step is done once, and the result is shown until the next click.
-    name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}-{run_models.version(run)}")
+    name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}-{run_readings.version(run)}")
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(say("Name"), value=run.name, max_chars=60, key=name.key)
         st.form_submit_button(

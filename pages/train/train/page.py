@@ -26,7 +26,7 @@ def page() -> None:
         run_state.ENDED.set([])
     ended = run_state.ENDED.value  # a list that stays the same: a script may end at any other write
     ended += runs.ended_since_last_visit(result)
-    name = run_state.current().run
+    name = run_state.RUN.value
     if name and name not in result:
         run_state.NOTE.set(say("There is no training “{name}”; start a new one or choose another.", name=name))
         run_state.choose_run(NEW)
@@ -42,8 +42,8 @@ def page() -> None:
     if note := run_state.NOTE.pop():
         prose.info(note)
     _offer(result, ended)
-    if run_state.current().run:
-        watch.page(result[run_state.current().run])
+    if run_state.RUN.value:
+        watch.page(result[run_state.RUN.value])
     else:
         runs.launcher().warm_up()
         _import_what_watching_takes()
@@ -66,7 +66,7 @@ def _come_back(all_runs: dict[str, runs.Run], ended: Sequence[str]) -> None:
 
 def _offer(all_runs: dict[str, runs.Run], ended: list[str]) -> None:
     """Offer to open what ended since the last visit, and was not opened yet."""
-    chosen = run_state.current().run
+    chosen = run_state.RUN.value
     ended[:] = [name for name in all_runs if name in ended and name != chosen and not all_runs[name].is_at_work]
     if not ended:
         return
@@ -98,7 +98,7 @@ def choose(all_runs: dict[str, runs.Run]) -> None:
         say("Training"),
         [NEW, *all_runs],
         name=lambda name: all_runs[name].title if name in all_runs else say("A new training …"),
-        shown=run_state.current().run,
+        shown=run_state.RUN.value,
         take=lambda name: run_state.on_run(name, [NEW, *all_runs]),
     )
 

@@ -41,7 +41,7 @@ def show(run: Run) -> None:
 def _how_far(run: Run) -> str:
     if not run.n_steps:
         return ""
-    far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
+    far = run.far
     if run.state == "running" and run.reason:
         return f"{far}, {say_message(run.reason)}"
     records = _records(run)

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from headlight.language import language, say
-from pages.components.figures import live_figure
 from pages.components.overview import Pictures, head_overview
 from pages.explore import overviews
-from pages.shared import prose, run_models, run_readings, runs
+from pages.shared import prose, readings, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import in_a_line, output_in_a_line
 from pages.shared.recipe import call
-from pages.shared.run_figures import curve_files, records_of, weights_of
+from pages.shared.run_figures import draw_curves, records_of, weights_folder
 from pages.shared.runs import Run
 from pages.shared.ticking import throttled
 from pages.shared.view import run_state
@@ -67,7 +67,7 @@ def _live(name: str) -> None:
         _follow(run)
         return
     try:
-        run_state.fit(runs.configurations(run)[0])
+        run_state.SHOWN_HEAD.fit(runs.configurations(run)[0])
     except HeadlightError as error:
         prose.warning(say("This training cannot be read: {error}.", error=error))
         keep.put_away(run)
@@ -127,10 +127,15 @@ def _curves(run: Run) -> None:
         else ""
     )
     prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
-    name = f"{run.name}-curves"
-    recipe = call(curves_of, records_of(run.path, "metrics.jsonl"))
-    files = curve_files(curves, recipe, name=name, view=run_state.in_words, model=weights_of(run.path))
-    live_figure(figure, name=name, files=files, key=run_state.CURVES, height=figure.layout.height)
+    draw_curves(
+        figure,
+        curves,
+        call(curves_of, records_of(run.path, "metrics.jsonl")),
+        name=f"{run.name}-curves",
+        key=run_state.CURVES,
+        view=run_state.in_words,
+        model=weights_folder(run.path),
+    )
     of_pairs = ("exact-match",) if run.architecture == "encoder_decoder" else ()
     prose.small("", definitions("cross-entropy", "unigram-baseline", "bigram-baseline", "accuracy", *of_pairs))
 
@@ -145,7 +150,7 @@ def _attention(run: Run) -> None:
     if not run_state.TEXT.value and examples:
         run_state.TEXT.set(examples[0])
     run_state.TEXT.text_line(say("Your text"), placeholder=say("Type a text, then press Enter"))
-    text = run_state.current().text
+    text = run_state.TEXT.value
     try:
         look = throttled("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
@@ -177,12 +182,12 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
     from headlight.analysis.training.samples import continuation
 
     step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
-    samples: list[Sample] = []
+    source, samples = run_readings.source(run, step), list[Sample]()
     model_run, problem = None, NO_MESSAGE
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
-            read = None if is_continued and given != text else run_readings.read(run, step, given)
-            output = continuation(*run_models.load(run, step), given) if is_continued or not read else read.output
+            read = None if is_continued and given != text else readings.read(source, given)
+            output = continuation(*source.load(), given) if is_continued or not read else read.output
         except HeadlightError as error:
             problem = error.message if given == text else problem
             continue
@@ -202,7 +207,7 @@ def _newest_loaded(run: Run) -> int:
         if step is None:
             break
         try:
-            run_models.load(run, step)
+            run_readings.source(run, step).load()
             return step
         except HeadlightError:
             if is_last:
@@ -222,13 +227,12 @@ def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
 
 def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
     groups, levels = overviews.of(model_run)
-    view = run_state.current()
     with st.container(key="hl-train-overview"):
         head_overview(
-            Pictures(groups=groups, levels=levels, version=repr((run.name, run_models.version(run), step, text))),
-            chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
+            Pictures(groups=groups, levels=levels, version=repr((run.name, run_readings.version(run), step, text))),
+            chosen=run_state.SHOWN_HEAD.value._asdict(),
             key=run_state.OVERVIEW,
-            on_chosen=run_state.on_head,
+            on_chosen=partial(run_state.SHOWN_HEAD.take, run_state.OVERVIEW),
         )
     prose.small(say(LOOK_FOR))
 
@@ -240,7 +244,6 @@ def _heads_over_time(run: Run) -> None:
     except HeadlightError as error:
         prose.caption(say("The head measurements cannot be read: {error}.", error=error))
         return
-    view = run_state.current()
     heads_over_time.draw(
         run,
         history,
@@ -248,7 +251,7 @@ def _heads_over_time(run: Run) -> None:
         page="run",
         about=say("one line per head"),
         key=run_state.HEADS_FIGURE,
-        chosen=(view.attention, view.layer, view.head) if view.attention else None,
+        chosen=run_state.SHOWN_HEAD.value if run_state.ATTENTION.value else None,
         width=NARROWEST[1],
         seen=_seen_of(run),
     )
@@ -260,4 +263,4 @@ def _heads_over_time(run: Run) -> None:
 def _seen_of(run: Run) -> tuple[object, ...]:
     """Return a key that distinguishes views of a training, regardless of its steps."""
     step = run.step if run.state != "running" else None
-    return run_models.version(run), run.state, step, st.context.theme.type, language()
+    return run_readings.version(run), run.state, step, st.context.theme.type, language()

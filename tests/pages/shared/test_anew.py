@@ -25,7 +25,7 @@ from pages.explore import overviews
 from pages.learn.steps import walkthroughs
 from pages.learn.tour.lessons import evidence_of
 from pages.models import model_store
-from pages.shared import models, readings, run_models, run_readings, runs
+from pages.shared import models, readings, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import value_of
 from pages.shared.runs import Run
@@ -86,19 +86,16 @@ def tokens(run: Run) -> Any:
 def watched(run: Run) -> tuple[str, bytes]:
     """What a browser gets of the newest weights: a version, which tells it to draw again, and a byte a cell."""
     with drawn_bare() as bare:
-        watch._overview(run, STEPS[-1], TEXT, run_readings.read(run, STEPS[-1], TEXT))
+        watch._overview(run, STEPS[-1], TEXT, readings.read(run_readings.source(run, STEPS[-1]), TEXT))
         data = bytes(bare.components["overview"]["data"])
     (length,) = struct.unpack("<I", data[:4])
     return json.loads(data[4 : 4 + length])["version"], data[4 + length :]
 
 
 OF_RUNS: dict[str, Callable[[Run], Any]] = {
-    "the weights of a snapshot": lambda run: run_models.load(run, STEPS[0])[0].state_dict(),
-    "the weights that were saved last": lambda run: run_models.load(run, STEPS[-1])[0].state_dict(),
-    "the weights of a source": lambda run: (
-        Source(str(run.path), run_models.version(run), step=4).load()[0].state_dict()
-    ),
-    "what its model says": lambda run: run_readings.read(run, STEPS[-1], TEXT).log_probs,
+    "the weights of a snapshot": lambda run: run_readings.source(run, STEPS[0]).load()[0].state_dict(),
+    "the weights that were saved last": lambda run: run_readings.source(run, STEPS[-1]).load()[0].state_dict(),
+    "what its model says": lambda run: readings.read(run_readings.source(run, STEPS[-1]), TEXT).log_probs,
     "examples": run_readings.examples,
     "losses": runs.records,
     "smooth losses": learning.losses,

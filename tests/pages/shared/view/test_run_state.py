@@ -33,5 +33,5 @@ def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any]):
 def test_a_click_in_an_overview_chooses_a_head(session: dict[str, Any]):
     for sent in ({"attention": "cross", "layer": 0, "head": 3}, {"attention": "cross", "layer": -1, "head": 0}, [1]):
         session[run_state.OVERVIEW] = {"chosen": {"revision": 1, "value": sent}}
-        run_state.on_head()
-        assert (run_state.ATTENTION.value, run_state.LAYER.value, run_state.HEAD.value) == ("cross", 0, 3)
+        run_state.SHOWN_HEAD.take(run_state.OVERVIEW)
+        assert run_state.SHOWN_HEAD.value == ("cross", 0, 3)

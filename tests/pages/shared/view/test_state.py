@@ -43,7 +43,7 @@ HEAD = {"attention": "decoder", "layer": 0, "head": 3}
 def test_a_click_chooses_a_head_or_nothing(chosen: Any, monkeypatch: pytest.MonkeyPatch):
     session = START | {"overview": {"chosen": {"revision": 1, "value": chosen}}}
     monkeypatch.setattr(streamlit, "session_state", session)
-    state.on_head()
+    state.SHOWN_HEAD.take(state.OVERVIEW)
     assert {name: session[name] for name in START} == (HEAD if chosen is HEAD else START)
 
 

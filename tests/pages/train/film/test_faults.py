@@ -17,7 +17,7 @@ from tests.pages.train.small_films import STEPS
         ({"run": "<script>", "head": "1e3", "snapshot": "", "layer": "²"}, "There is no training"),
         ({"snapshot": "9" * 4000, "other": "7"}, "no snapshot at step 7, so A is step 4"),
         ({"attention": "<b>", "layer": "2"}, "There is no attention"),
-        ({"snapshot": "7", "head": "99", "other": "-1"}, "L1.H3 is shown instead"),
+        ({"snapshot": "7", "head": "99", "other": "-1"}, "head 3 is shown instead"),
         ({"layer": "²", "other": "gaps", "packed": "%%%"}, "it is damaged"),
     ],
 )

@@ -14,7 +14,6 @@ from headlight.analysis.training.head_history import Appearance
 from pages.shared import runs
 from pages.train import heads_over_time
 from pages.train.film import film_readings, learning
-from pages.train.film.data import SnapshotData
 from tests.pages.train.small_films import STEPS, TEXTS
 
 
@@ -72,7 +71,7 @@ def test_a_head_has_the_mask_of_its_layer():
     reading = SimpleNamespace(masks={"encoder": masks}, patterns={"encoder": patterns}, fixed=fixed)
     read: Any = SimpleNamespace(reading=reading)
     for layer in range(3):
-        view: Any = SimpleNamespace(attention="encoder", layer=layer, head=1)
-        data = SnapshotData(run=SimpleNamespace(name="run"), read=read, place=1, view=view)
+        head = HeadName("encoder", layer, 1)
+        data = film_readings.SnapshotData(run=SimpleNamespace(name="run"), read=read, place=1, head=head)
         np.testing.assert_array_equal(data.axes["mask"], masks[layer])
         np.testing.assert_array_equal(data.pattern(1), patterns[1, layer, 1])
