@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _warn(stats: "CorpusStats") -> None:
     """Print problems of the corpus with the smallest presets."""
-    from headlight.corpora.checks import check
+    from headlight.corpora.corpus_stats import check
     from transformer_core.model.presets import PRESETS
     from transformer_core.training.presets import preset_training
 

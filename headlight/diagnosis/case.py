@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Any, Literal
 
 from headlight.diagnosis.curves import Change, Curves, HeldOut, change, read_curves
-from headlight.diagnosis.finding import Severity
 from transformer_core.cached_property import cached_property
 from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
@@ -16,6 +15,7 @@ Level = Literal["guessing", "frequency", "one_back", "beyond"]
 """What is enough to reach a loss: nothing, token frequencies, the previous token, or more than that."""
 
 Trend = Literal["falling", "rising", "flat"]
+Severity = Literal["fine", "note", "problem"]
 
 # The highest learning rate times d_model. The paper's base model: 7.0e-4 * 512 = 0.36 (Vaswani et al. 2017, sec. 5.3);
 # GPT-3 from 125 million to 175 billion parameters: 6e-4 * 768 = 0.46 to 0.6e-4 * 12288 = 0.74 (Brown et al. 2020,

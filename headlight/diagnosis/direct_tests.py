@@ -1,8 +1,7 @@
 """What the direct tests of a model show (training/probes.py): of its data, of its answers, of its outputs."""
 
 from headlight.diagnosis.case import Case
-from headlight.diagnosis.finding import Finding
-from headlight.diagnosis.wording import more_steps, nats, percent
+from headlight.diagnosis.finding import Finding, more_steps, nats, percent
 from transformer_core.errors import Message
 
 _HALF = 1 / 2  # of the held-out tokens or targets, of a probability, or of the outputs

@@ -1,8 +1,8 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
 from headlight.diagnosis.case import Case
-from headlight.diagnosis.finding import Finding
-from headlight.diagnosis.wording import more_steps, nats, percent, setting
+from headlight.diagnosis.curves import Change
+from headlight.diagnosis.finding import Finding, lower_rate, more_steps, nats, percent, setting
 from transformer_core.errors import NO_MESSAGE, Message
 
 _HIGH_DROPOUT = 0.3  # the paper's big model has 0.3 (Vaswani et al. 2017, table 3), small ones rarely gain by so much
@@ -24,19 +24,12 @@ def failed(case: Case) -> Finding | None:
     evidence = reason or Message("At step {step:,} the loss or the gradient is not finite.", step=step)
     if has_diverged:
         evidence = _without_advice(evidence)
-    factor = case.learning_rate_factor
-    lower = setting(min(factor / 3, case.usual_factor))
-    slower = Message(
-        "Learning rate: try {lower} (now {factor}), or a longer warm-up (now {steps:,} steps), in a new run.",
-        lower=lower,
-        factor=setting(factor),
-        steps=case.warmup_steps,
-    )
+    resume = Message("Fix that, then resume the run from its last checkpoint.")
     return Finding(
         kind="failed",
         title=Message("Training diverged") if has_diverged else Message("Training failed"),
         evidence=evidence,
-        advice=slower if has_diverged else Message("Fix that, then resume the run from its last checkpoint."),
+        advice=lower_rate(case) if has_diverged else resume,
     )
 
 
@@ -77,13 +70,7 @@ def undertrained(case: Case) -> Finding | None:
     if has_no_curve or case.recent is None:
         evidence = Message("The training ended after {steps:,} steps, too few for a diagnosis.", steps=case.steps_done)
     elif case.recent.is_fall or case.best is None:
-        before, now = nats(case.recent.before), nats(case.recent.now)
-        evidence = Message(
-            "In the last third of {steps:,} steps the training loss went from {before} to {now}.",
-            steps=case.steps_done,
-            before=before,
-            now=now,
-        )
+        evidence = _last_third(case.recent, case.steps_done)
     else:
         evidence = Message(
             "The lowest held-out loss is recent: {loss} at step {step:,}.",
@@ -123,16 +110,10 @@ def plateau(case: Case) -> Finding | None:
         )
     else:
         advice = Message("{rates}, or a wider model with more layers; more training data help too.", rates=rates)
-    before, now = nats(case.recent.before), nats(case.recent.now)
     return Finding(
         kind="plateau",
         title=Message("Loss has plateaued"),
-        evidence=Message(
-            "In the last third of {steps:,} steps the training loss was {now}, before that {before}.",
-            steps=case.steps_done,
-            now=now,
-            before=before,
-        ),
+        evidence=_last_third(case.recent, case.steps_done),
         advice=advice,
         severity="problem" if case.level in ("guessing", "frequency") else "note",
     )
@@ -163,6 +144,15 @@ def exposure_gap(case: Case) -> Finding | None:
             else Message("More steps help little now; more layers or more data may.")
         ),
         severity="note",
+    )
+
+
+def _last_third(loss: Change, steps_done: int) -> Message:
+    return Message(
+        "In the last third of {steps:,} steps the training loss went from {before} to {now}.",
+        steps=steps_done,
+        before=nats(loss.before),
+        now=nats(loss.now),
     )
 
 

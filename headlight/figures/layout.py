@@ -78,7 +78,7 @@ def row_axis(labels: Sequence[str], **rest: Any) -> dict[str, Any]:
     return label_axis(range(len(labels)), labels, automargin=True, range=[len(labels) - 0.5, -0.5], **rest)
 
 
-def axis_names(number: int) -> dict[str, str]:
+def axis_names(number: int) -> dict[str, Any]:
     """Return the names of the axes of a panel, counted from 0, as its traces take them."""
     suffix = str(number + 1) if number else ""
     return {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
@@ -92,7 +92,7 @@ def add_panel(
     *,
     across: tuple[float, float],
     down: tuple[float, float],
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Add the axes of a panel to a layout; return their names as traces take them.
 
     Args:
@@ -114,6 +114,43 @@ def add_panel(
 def hover(texts: Sequence[Any] | Any) -> dict[str, Any]:
     """Return the part of a trace that shows a hover text for each point."""
     return {"customdata": texts, "hovertemplate": HOVER}
+
+
+def bar_trace(
+    name: str,
+    values: Any,
+    places: Any,
+    hover_texts: Sequence[str],
+    *,
+    color: Any,
+    texts: Sequence[str] | None = None,
+    is_lying: bool = False,
+    **rest: Any,
+) -> go.Bar:
+    """Return bars without outlines.
+
+    Args:
+        name: of the trace.
+        values: lengths of the bars.
+        places: on the other axis.
+        hover_texts: one per bar.
+        color: of all bars, or of each; or a dict with other parts of their marker.
+        texts: at the ends of the bars; None: none.
+        is_lying: whether bars point to the right.
+        rest: other parts of the trace.
+    """
+    ends = {"x": values, "y": places, "orientation": "h"} if is_lying else {"x": places, "y": values}
+    marker = {"line": {"width": 0}} | (color if isinstance(color, dict) else {"color": color})
+    beside = {} if texts is None else {"text": texts, "textposition": "outside", "cliponaxis": False}
+    return go.Bar(**{"name": name, "marker": marker} | ends | hover(hover_texts) | beside | rest)
+
+
+def line_trace(
+    name: str, x: Any, y: Any, hue: str, *, width: float = 2.5, size: float = 6, is_marked: bool = False, **rest: Any
+) -> go.Scatter:
+    """Return a line, with a mark of `size` px at each point where `is_marked`; `rest`: other parts of the trace."""
+    look = {"mode": "lines+markers" if is_marked else "lines", "line": {"color": hue, "width": width}}
+    return go.Scatter(**{"name": name, "x": x, "y": y, "marker": {"color": hue, "size": size}} | look | rest)
 
 
 def line_at(

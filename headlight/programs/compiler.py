@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from headlight.programs.functions import Value
 from headlight.programs.hidden_units import HiddenUnits, units_of
+from headlight.programs.interpreter import value_sets
 from headlight.programs.layout import BOS, EOS, ONE, Layout, layout_of
 from headlight.programs.program import INDICES, TOKENS, Aggregate, Program, SelectorWidth, Sequence
-from headlight.programs.value_sets import value_sets
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ProgramError
 from transformer_core.model.attention import MultiHeadAttention

@@ -13,7 +13,7 @@ from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_ce
 from headlight.figures.heatmaps.numbers import Scale
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, row_axis
+from headlight.figures.layout import axis_names, axis_title, bar_trace, figure_layout, figure_of, label_axis, row_axis
 from headlight.language import localized, say
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
@@ -128,19 +128,13 @@ def _cells(cells: Float[np.ndarray, "row column"], axis: str, options: Mapping[s
 
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
     """Return a bar for each bin, in the color of its numbers."""
-    centers = (edges[:-1] + edges[1:]) / 2
+    centers, form = (edges[:-1] + edges[1:]) / 2, say("{n} values from {low} to {high}")
     hover_texts = [
-        say(
-            "{n} values from {low} to {high}",
-            n=localized(count),
-            low=localized(low, ".3g"),
-            high=localized(high, ".3g"),
-        )
+        form.format(n=localized(count), low=localized(low, ".3g"), high=localized(high, ".3g"))
         for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
-    look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
-    axes = {"xaxis": "x3", "yaxis": "y3"}
-    return go.Bar(name="spread", x=centers, y=counts, width=np.diff(edges), marker=look, **hover(hover_texts), **axes)
+    marker = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
+    return bar_trace("spread", counts, centers, hover_texts, color=marker, width=np.diff(edges), **axis_names(2))
 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
@@ -150,17 +144,8 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
         form.format(place=place, token=escape(isolate(token)), length=localized(n, ".3g"))
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
     ]
-    return go.Bar(
-        name="lengths",
-        x=lengths.astype(np.float64),
-        y=np.arange(len(lengths)),
-        orientation="h",
-        width=0.7,
-        marker={"color": STRONG, "line": {"width": 0}},
-        xaxis="x2",
-        yaxis="y",
-        **hover(hover_texts),
-    )
+    look: dict[str, Any] = {"color": STRONG, "is_lying": True, "width": 0.7, "xaxis": "x2", "yaxis": "y"}
+    return bar_trace("lengths", lengths.astype(np.float64), np.arange(len(lengths)), hover_texts, **look)
 
 
 def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None, angle: int) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from headlight.figures.layout import (
     LEGEND_ABOVE,
     LEGEND_BELOW,
     axis_title,
+    bar_trace,
     figure_layout,
     figure_of,
     hover,
     label_axis,
     line_at,
+    line_trace,
     note,
     row_axis,
 )
@@ -41,7 +43,7 @@ PARTS = {
     "normalization": mark("normalization"),
     "last layer": mark("last layer"),
 }
-_ROW = 26  # px
+_ROW, _HEIGHT = 26, 300  # px: a bar, and a figure of curves
 _LEGEND = LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
 
 
@@ -57,16 +59,14 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
     names = [escape(in_words(*key)) for key in counts]
     values = [*counts.values()]
     form = say("{part}: {n} parameters")
-    bars = go.Bar(
-        name="parameters",
-        x=values,
-        y=np.arange(len(values)),
-        orientation="h",
-        marker={"color": [PART_HUES[part] for _, part in counts], "line": {"width": 0}},
-        text=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
-        textposition="outside",
-        cliponaxis=False,
-        **hover([form.format(part=name, n=localized(value)) for name, value in zip(names, values, strict=True)]),
+    bars = bar_trace(
+        "parameters",
+        values,
+        np.arange(len(values)),
+        [form.format(part=name, n=localized(value)) for name, value in zip(names, values, strict=True)],
+        color=[PART_HUES[part] for _, part in counts],
+        texts=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
+        is_lying=True,
     )
     layout = figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
@@ -96,16 +96,9 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, hei
             form.format(model=escape(name), part=say(PARTS[part]), n=localized(n), share=percent(n / total, 1))
             for name, n, total in zip(models, counts, totals, strict=True)
         ]
-        traces.append(
-            go.Bar(
-                name=say(PARTS[part]),
-                x=np.array(counts) / np.array(totals),
-                y=np.arange(len(models)),
-                orientation="h",
-                marker={"color": hue, "line": {"width": 0}},
-                **hover(hover_texts),
-            )
-        )
+        shares = np.array(counts) / np.array(totals)
+        look: dict[str, Any] = {"color": hue, "is_lying": True}
+        traces.append(bar_trace(say(PARTS[part]), shares, np.arange(len(models)), hover_texts, **look))
     labels = [
         f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
         for name, total in zip(models, totals, strict=True)
@@ -139,7 +132,6 @@ def cost_curves(
     marks: Mapping[str, int] | None = None,
     dashed: Sequence[str] = (),
     in_bytes: bool = False,
-    height: int = 300,
 ) -> go.Figure:
     """Draw costs over the length of a text, on two logarithmic axes.
 
@@ -152,27 +144,30 @@ def cost_curves(
         marks: lengths to mark with a line, by their labels.
         dashed: names of dashed curves.
         in_bytes: whether the costs are bytes, shown as MiB.
-        height: px.
     """
     known = {name: values.astype(np.float64) for name, values in curves.items()}
+
+    def amount(value: float) -> str:
+        return f"{localized(value / 2**20, ',.2f')} MiB" if in_bytes else f"{localized(value, ',.0f')} {escape(unit)}"
+
     positive = np.concatenate([values[values > 0] for values in known.values()] or [np.ones(1)])
     low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 10.0)
     traces = [
-        go.Scatter(
-            name=escape(name),
-            x=[*lengths],
-            y=np.where(values > 0, values, np.nan),
+        line_trace(
+            escape(name),
+            [*lengths],
+            np.where(values > 0, values, np.nan),
+            hue,
             mode="lines" if len(lengths) > 1 else "markers",
             line={"color": hue, "width": 2.2, "dash": "dash" if name in dashed else "solid"},
-            marker={"color": hue},
-            **hover([_hover_text(name, value, unit, in_bytes=in_bytes) for value in values.tolist()]),
+            **hover([f"{escape(name)}: {amount(value)}" for value in values.tolist()]),
         )
         for (name, values), hue in zip(known.items(), hues, strict=True)
     ]
     ends = np.log10(low), np.log10(high)
     axis = {"type": "log", "range": [ends[0] - 0.15, ends[1] + 0.2], "dtick": max(1, round((ends[1] - ends[0]) / 5))}
     axis |= {"title": axis_title(escape(unit)), "showgrid": True, "exponentformat": "power"}
-    return _figure(traces, title, lengths, marks or {}, height, axis | (_byte_ticks(low, high) if in_bytes else {}))
+    return _figure(traces, title, lengths, marks or {}, axis | (_byte_ticks(low, high) if in_bytes else {}))
 
 
 def share_areas(
@@ -182,7 +177,6 @@ def share_areas(
     hues: Sequence[str],
     title: str,
     marks: Mapping[str, int] | None = None,
-    height: int = 300,
 ) -> go.Figure:
     """Draw the share of each part of the cost over the length of a text.
 
@@ -192,7 +186,6 @@ def share_areas(
         hues: one per part.
         title: names the quantity.
         marks: lengths to mark with a line, by their labels.
-        height: px.
     """
     total = np.maximum(sum(values.astype(np.float64) for values in parts.values()), 1.0)
     traces = [
@@ -208,7 +201,7 @@ def share_areas(
         )
         for (name, values), hue in zip(parts.items(), hues, strict=True)
     ]
-    return _figure(traces, title, lengths, marks or {}, height, {"range": [0, 1], "tickformat": ".0%", "nticks": 5})
+    return _figure(traces, title, lengths, marks or {}, {"range": [0, 1], "tickformat": ".0%", "nticks": 5})
 
 
 def _figure(
@@ -216,7 +209,6 @@ def _figure(
     title: str,
     lengths: Sequence[int],
     marks: Mapping[str, int],
-    height: int,
     axis: Mapping[str, Any],
 ) -> go.Figure:
     """Return a figure over lengths with this vertical axis."""
@@ -228,7 +220,7 @@ def _figure(
         side, shift = ("right", -4) if at > middle else ("left", 4)
         x, y = float(np.log10(at)), 0.03 + 0.1 * (i % 2)
         notes.append(note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
-    layout = figure_layout(title, height=height, margin=(8, 12, 78, 44)) | {
+    layout = figure_layout(title, height=_HEIGHT, margin=(8, 12, 78, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
         "legend": _LEGEND,
@@ -264,9 +256,3 @@ def _byte_ticks(low: float, high: float) -> dict[str, Any]:
         "tickvals": [2.0**power for power in chosen],
         "ticktext": [f"{localized(2 ** (power % 10))} {names[power // 10]}" for power in chosen],
     }
-
-
-def _hover_text(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
-    """Return the hover text of a cost."""
-    amount = f"{localized(value / 2**20, ',.2f')} MiB" if in_bytes else f"{localized(value, ',.0f')} {unit}"
-    return f"{escape(name)}: {escape(amount)}"

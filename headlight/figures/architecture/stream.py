@@ -9,7 +9,17 @@ from jaxtyping import Float
 
 from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import escape, isolate, shorten
-from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
+from headlight.figures.layout import (
+    LEGEND_ABOVE,
+    axis_names,
+    axis_title,
+    bar_trace,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    line_trace,
+)
 from headlight.language import localized, percent, say
 
 MOST_LINES = 32  # positions up to which each has a line
@@ -120,8 +130,7 @@ def _median(
         words.format(place=escape(place), length=localized(value, ".3g"))
         for place, value in zip(places, median.tolist(), strict=True)
     ]
-    look = {"mode": "lines+markers", "line": {"color": hue, "width": 2.5}, "marker": {"color": hue, "size": 6}}
-    return go.Scatter(name=name, x=np.arange(len(places)), y=median, **look, **hover(hover_texts))
+    return line_trace(name, np.arange(len(places)), median, hue, is_marked=True, **hover(hover_texts))
 
 
 def _additions(
@@ -138,15 +147,7 @@ def _additions(
         form.format(place=escape(name), length=localized(length, ".3g"), share=percent(share))
         for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
     ]
-    return go.Bar(
-        name="added",
-        x=np.arange(1, len(shares) + 1),
-        y=middle,
-        marker={"color": [*hues], "line": {"width": 0}},
-        error_y={"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
-        | {"color": FAINT, "thickness": 1, "width": 3},
-        showlegend=False,
-        xaxis="x2",
-        yaxis="y2",
-        **hover(hover_texts),
-    )
+    spread = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
+    look: dict[str, Any] = {"error_y": spread | {"color": FAINT, "thickness": 1, "width": 3}, "showlegend": False}
+    places_of = np.arange(1, len(shares) + 1)
+    return bar_trace("added", middle, places_of, hover_texts, color=[*hues], **axis_names(1), **look)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ from jaxtyping import Float
 from headlight.figures.heatmaps.cells import BROKEN
 from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape, isolate, shorten
-from headlight.figures.layout import add_panel, figure_layout, figure_of, hover, label_axis, note
+from headlight.figures.layout import add_panel, bar_trace, figure_layout, figure_of, label_axis, note
 from headlight.language import localized, say
 from transformer_core.errors import mark
 
@@ -80,32 +81,17 @@ def blank_bars(
         header = f"<b>{header}</b><br><span style='font-size:12px'>{below}</span>"
         layout["annotations"].append(note(header, x=left, y=top, anchor=("left", "top"), align="left", size=13))
         hover_texts = [
-            f"{escape(name)}: '{escape(isolate(label))}', {_probability(value)}<br>"
+            f"{escape(name)}: '{escape(isolate(label))}', "
+            + (say("probability below 0.001") if value < 0.0005 else say("probability {p:.3f}", p=value))
+            + "<br>"
             + (say("rank {rank}", rank=rank) if rank else say("most probable"))
             for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
         ]
-        traces.append(
-            go.Bar(
-                name=escape(name),
-                x=values,
-                y=np.arange(len(values)),
-                **refs,
-                orientation="h",
-                marker={"color": hue, "line": {"width": 0}},
-                text=[_short(value) for value in values.tolist()],
-                textposition="outside",
-                cliponaxis=False,
-                **hover(hover_texts),
-            )
-        )
+        look: dict[str, Any] = {"color": hue, "texts": [*map(_short, values.tolist())], "is_lying": True}
+        traces.append(bar_trace(escape(name), values, np.arange(len(values)), hover_texts, **look, **refs))
     return figure_of(traces, layout)
 
 
 def _short(p: float) -> str:
     """Return a probability with two decimals; none looks like zero that is not."""
     return localized(p, ".2f") if p >= 0.005 else f"< {localized(0.01, '.2f')}"
-
-
-def _probability(p: float) -> str:
-    """Return a probability as text."""
-    return say("probability below 0.001") if p < 0.0005 else say("probability {p:.3f}", p=p)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.figures.hues import FAINT, STRONG, WARM
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import figure_layout, figure_of, hover, label_axis
+from headlight.figures.layout import bar_trace, figure_layout, figure_of, label_axis
 from headlight.figures.quantities import rounded
 
 _HUES = (FAINT, STRONG, WARM)
@@ -27,7 +27,6 @@ def label_bars(
     value_name: str,
     limits: tuple[float, float] | None = None,
     decimals: int = 2,
-    marked: int | None = None,
     width: int = 560,
     height: int = 320,
 ) -> go.Figure:
@@ -41,7 +40,6 @@ def label_bars(
         value_name: title of the axis of heights, with the unit.
         limits: ends of the axis; None: from the numbers and 0.
         decimals: of the numbers.
-        marked: a label whose bars stay strong while the others are faint.
         width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
@@ -68,22 +66,11 @@ def label_bars(
             for label, value in zip(labels, values.tolist(), strict=True)
         ]
         texts = [rounded(value, decimals) if np.isfinite(value) else "" for value in values.tolist()]
-        color = [FAINT if marked not in (None, place) else hue for place in range(len(labels))]
-        traces.append(
-            go.Bar(
-                name=escape(name),
-                x=list(range(len(labels))),
-                y=np.where(np.isfinite(values), values, np.nan),
-                marker={"color": color, "line": {"width": 0}},
-                text=texts if with_numbers else None,
-                textposition="outside",
-                textangle=0 if pitch >= _NUMBER else -90,
-                textfont={"size": 11 if pitch >= _NUMBER else 9},
-                constraintext="none",  # upright ones would be shrunk to the width of their bars
-                cliponaxis=False,
-                **hover(hover_texts),
-            )
-        )
+        look: dict[str, Any] = {"color": hue, "texts": texts if with_numbers else None}
+        look |= {"textangle": 0 if pitch >= _NUMBER else -90, "textfont": {"size": 11 if pitch >= _NUMBER else 9}}
+        look |= {"constraintext": "none"}  # upright ones would be shrunk to the width of their bars
+        drawn = np.where(np.isfinite(values), values, np.nan)
+        traces.append(bar_trace(escape(name), drawn, list(range(len(labels))), hover_texts, **look))
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
     is_slanted = longest > (width - 60) / max(len(labels), 1)
     ticks = [escape(shorten(label)) for label in labels]

@@ -7,10 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from headlight.figures.heatmaps.cells import BROKEN, FORBIDDEN, NUMBERS_UP_TO
-from headlight.figures.hues import DIVIDER, NOT_FINITE
+from headlight.figures.heatmaps.cells import BROKEN, FORBIDDEN, NUMBERS_UP_TO, broken_cells, masked_cells
+from headlight.figures.hues import DIVIDER
 from headlight.figures.labels import LINE, isolate, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, line_at
+from headlight.figures.layout import axis_title, bar_trace, figure_layout, figure_of, frame_around, hover, line_at
 from headlight.figures.quantities import QUANTITIES, QuantityName
 from headlight.figures.theme import KEY
 from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
@@ -61,43 +61,28 @@ def row_bars(
     heights = what.drawn(finite)
     heights = np.maximum(heights, low) if what.scale == "power" else heights
     room = _ROOM * (high - low)
-    ends = [low - (room if what.scale == "signed" else 0.0), high + room]
+    y_range = [low - (room if what.scale == "signed" else 0.0), high + room]
 
-    traces: list[Any] = [
-        go.Heatmap(
-            **{"name": say(text), "x0": keys.first, "dx": 1, "y": ends, "hoverongaps": False} | color,
-            z=np.where(cells, 0.0, np.nan)[None].astype(np.float32),
-            **hover(np.array([[f"{query} \u2192 {key}: {say(text)}" for key in keys.words]], dtype=object)),
-        )
-        for cells, text, color in (
-            (~mask, FORBIDDEN, {"coloraxis": "coloraxis2"}),
-            (broken, BROKEN, {"colorscale": [[0, NOT_FINITE], [1, NOT_FINITE]], "showscale": False}),
-        )
-        if cells.any()
-    ]
+    def ground(text: str) -> dict[str, Any]:
+        words = np.array([[f"{query} \u2192 {key}: {say(text)}" for key in keys.words]], dtype=object)
+        return {"x0": keys.first, "dx": 1, "y": y_range, "hoverongaps": False} | hover(words)
+
+    traces: list[Any] = [] if mask.all() else [masked_cells(mask[None], **ground(FORBIDDEN))]
+    traces += [broken_cells(broken[None], **ground(BROKEN))] if broken.any() else []
     numbers = {}
     if len(values) <= NUMBERS_UP_TO:
         texts = iter(what.in_cells(values[shown], limits)[0])
-        numbers = {"text": [next(texts) if seen else "" for seen in shown.tolist()], "textposition": "outside"}
+        numbers = {"texts": [next(texts) if seen else "" for seen in shown.tolist()]}
     hover_texts = [
         f"{query} \u2192 {key}: {before}{number}"
         for key, number in zip(keys.words, what.written(finite.tolist(), decimals), strict=True)
     ]
-    traces.append(
-        go.Bar(
-            name=say(what.trace),
-            x=np.arange(len(values)) + keys.first,
-            y=np.where(shown, heights - base, np.nan),
-            base=base,
-            marker={"color": KEY, "line": {"width": 0}},
-            cliponaxis=False,
-            **hover(hover_texts),
-            **numbers,
-        )
-    )
+    ends, places = np.where(shown, heights - base, np.nan), np.arange(len(values)) + keys.first
+    look: dict[str, Any] = {"base": base, "color": KEY} | numbers
+    traces.append(bar_trace(say(what.trace), ends, places, hover_texts, **look))
     subtitle = ""
     if entropy is not None:
-        fields = {"entropy": entropy, "n": int(shown.sum()), "even": math.log(max(int(shown.sum()), 1))}
+        fields = {"entropy": entropy, "n": shown.sum().item(), "even": math.log(max(shown.sum(), 1))}
         subtitle = say("entropy {entropy:.2f} nats (uniform over {n} keys: {even:.2f})", **fields)
     if title is None:
         token = isolate(grid.query_tokens[0])
@@ -112,7 +97,7 @@ def row_bars(
         "xaxis": key_axis,
         "yaxis": {
             "title": axis_title(say(what.unit) or before.strip() or say("weight"), size=13),
-            "range": ends,
+            "range": y_range,
             "tickmode": "array",
             "tickvals": ticks["tickvals"],
             "ticktext": ticks.get("ticktext", ticks["tickvals"]),

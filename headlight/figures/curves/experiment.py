@@ -11,7 +11,7 @@ from headlight.analysis.training.curves import Curve
 from headlight.figures.curves.panels import Panel, line, panels_over_steps
 from headlight.figures.hues import FAINT, layer_hues, translucent
 from headlight.figures.labels import escape
-from headlight.figures.layout import axis_title, figure_of, frame_around, note
+from headlight.figures.layout import axis_title, figure_of, frame_around, line_trace, note
 from headlight.language import say
 
 _LOSS_HEIGHT, _SHARE_HEIGHT = 210, 120  # px of a panel
@@ -109,12 +109,13 @@ def experiment_lengths(
     hues = variant_hues([*names])
     form = say("{name}: token accuracy {share}")
     traces = [
-        go.Scatter(
-            name=escape(names[variant]),
-            x=lengths,
-            y=by_length[variant],
-            mode="lines+markers",
-            line={"color": hues[variant], "width": 2.2},
+        line_trace(
+            escape(names[variant]),
+            lengths,
+            by_length[variant],
+            hues[variant],
+            width=2.2,
+            is_marked=True,
             marker={"color": hues[variant], "size": 7, "symbol": symbol},
             hovertemplate=form.format(name=escape(names[variant]), share="%{y:.0%}") + "<extra></extra>",
             showlegend=False,

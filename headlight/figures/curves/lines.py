@@ -11,7 +11,16 @@ from jaxtyping import Float, Int, Num
 
 from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, line_at, note
+from headlight.figures.layout import (
+    LEGEND_ABOVE,
+    axis_title,
+    figure_layout,
+    figure_of,
+    hover,
+    line_at,
+    line_trace,
+    note,
+)
 from headlight.language import say, say_number
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
@@ -114,21 +123,11 @@ def _traces(x: Num[np.ndarray, " point"], line: Line, x_title: str, y_format: st
     y = f"%{{y:{y_format}}}"
     name = f"{line.name}," if line.name else x_title
     words = escape(line.words).format(x="%{x}", y=y) if line.words else f"{escape(name)} %{{x}}: {y}"
-    traces.append(
-        go.Scatter(
-            x=x,
-            y=line.values,
-            name=escape(line.name),
-            mode="lines+markers" if len(x) <= _FEW and not line.is_dashed else "lines",
-            line={"color": line.hue, "width": 2.5 if line.is_strong else 1.25}
-            | ({"dash": "dash"} if line.is_dashed else {})
-            | ({"shape": "hvh"} if line.is_stepped else {}),
-            marker={"color": line.hue, "size": 5},
-            hovertemplate=f"{words}<extra></extra>",
-            showlegend=bool(line.name),
-        )
-    )
-    return traces
+    look: dict[str, Any] = {"color": line.hue, "width": 2.5 if line.is_strong else 1.25}
+    look |= ({"dash": "dash"} if line.is_dashed else {}) | ({"shape": "hvh"} if line.is_stepped else {})
+    shown: dict[str, Any] = {"line": look, "hovertemplate": f"{words}<extra></extra>", "showlegend": bool(line.name)}
+    is_marked = len(x) <= _FEW and not line.is_dashed
+    return [*traces, line_trace(escape(line.name), x, line.values, line.hue, size=5, is_marked=is_marked, **shown)]
 
 
 def _padded(x: Num[np.ndarray, " point"], ends: tuple[float, float] | None) -> list[float]:
@@ -173,14 +172,7 @@ def calibration(
         )
     ]
     diagonal = go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": FAINT, "dash": "dash"}, hoverinfo="skip")
-    bins = go.Scatter(
-        x=confidence,
-        y=share_right,
-        mode="lines+markers",
-        line={"color": STRONG, "width": 2},
-        marker={"color": STRONG, "size": 10},
-        **hover(hover_texts),
-    )
+    bins = line_trace("", confidence, share_right, STRONG, width=2, size=10, is_marked=True, **hover(hover_texts))
     numbers = [
         note(f"n = {n}", x=x, y=y, xref="x", yref="y", anchor=("center", "top" if y > 0.5 else "bottom"))
         | {"yshift": -9 if y > 0.5 else 9}

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from headlight.analysis.training.curves import Curve
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
+from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, line_trace, note
 from headlight.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes
@@ -175,14 +175,9 @@ def diamonds(steps: Sequence[int], values: Sequence[float], sentences: Sequence[
 
 def line(curve: Curve, name: str, color: str, hover_text: str, *, width: float = 2.5, **more: Any) -> go.Scatter:
     """Return one line with a point at each step, marked where there are few; `more`: other parts of the trace."""
-    look = {
-        "mode": MARKED if len(curve.steps) <= FEW else "lines",
-        "line": {"color": color, "width": width},
-        "marker": {"color": color, "size": 6},
-        "showlegend": True,
-    }
-    template = f"{hover_text}<extra></extra>"
-    return go.Scatter(name=name, x=curve.steps, y=curve.values, hovertemplate=template, **look | more)
+    shown: dict[str, Any] = {"is_marked": len(curve.steps) <= FEW, "showlegend": True}
+    shown |= {"hovertemplate": f"{hover_text}<extra></extra>"}
+    return line_trace(name, curve.steps, curve.values, color, width=width, **shown | more)
 
 
 def log_ticks(low: float, high: float, *, n_most: int) -> list[float]:

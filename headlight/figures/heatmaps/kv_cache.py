@@ -21,6 +21,7 @@ from headlight.figures.layout import (
     label_axis,
     legend_entry,
     line_at,
+    line_trace,
 )
 from headlight.figures.theme import KEY, VALUE
 from headlight.figures.token_grid import TokenAxis, token_legends
@@ -165,13 +166,14 @@ def cost_lines(
     """
     steps = np.arange(len(cached))
     traces = [
-        go.Scatter(
-            name=name,
-            x=steps,
-            y=costs,
-            mode="lines+markers" if len(steps) <= _FEW else "lines",
-            line={"color": hue, "width": 2},
-            marker={"color": hue, "size": 5},
+        line_trace(
+            name,
+            steps,
+            costs,
+            hue,
+            width=2,
+            size=5,
+            is_marked=len(steps) <= _FEW,
             hovertemplate=say("{name}: {n} multiply-adds", name=name, n="%{y:,}") + "<extra></extra>",
         )
         for name, costs, hue in ((say("without a cache"), uncached, WARM), (say("with the cache"), cached, STRONG))

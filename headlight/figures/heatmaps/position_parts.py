@@ -15,10 +15,10 @@ from headlight.figures.labels import LINE, escape, shorten, text_width
 from headlight.figures.layout import (
     add_panel,
     axis_title,
+    bar_trace,
     border_lines,
     figure_layout,
     figure_of,
-    hover,
     label_axis,
     note,
     row_axis,
@@ -145,9 +145,7 @@ def part_shares(shares: Mapping[str, float], *, title: str) -> go.Figure:
         for name, share in shares.items()
     ]
     color = [STRONG if value >= 0 else WARM for value in values]
-    bars = go.Bar(
-        x=values, y=[*range(len(values))], orientation="h", marker={"color": color}, width=0.62, **hover(hover_texts)
-    )
+    bars = bar_trace("", values, [*range(len(values))], hover_texts, color=color, is_lying=True, width=0.62)
     layout = figure_layout(title, height=_BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}

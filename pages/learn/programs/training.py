@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import say
-from headlight.programs.corpus import PREFIX
+from headlight.programs.corpus import PREFIX, STEPS, train_arguments
 from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.program import Program
-from headlight.programs.training import STEPS, train_arguments
 from pages.learn.programs.data import ProgramsData
 from pages.shared import models, prose, run_commands, run_readings, runs, ticking
 from pages.shared.runs import Run

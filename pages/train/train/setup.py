@@ -143,7 +143,7 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
 def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
     from headlight.analysis.training.estimate import suggest
-    from headlight.corpora.checks import n_rows
+    from headlight.corpora.corpus_stats import n_rows
 
     usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
     prefix = f"new-{preset}-{choice.name}"
@@ -301,7 +301,7 @@ def _is_refused(
     choice: Choice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
 ) -> bool:
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
-    from headlight.corpora.checks import check
+    from headlight.corpora.corpus_stats import check
 
     result = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
     fatal = [say_message(finding.sentence) for finding in result if finding.is_fatal]

@@ -3,8 +3,8 @@
 import pytest
 
 from headlight.programs import EXAMPLES
+from headlight.programs.interpreter import value_sets
 from headlight.programs.layout import layout_of
-from headlight.programs.value_sets import value_sets
 
 
 def blocks(name: str) -> str:

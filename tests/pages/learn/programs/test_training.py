@@ -15,8 +15,8 @@ from headlight.programs import EXAMPLES, Program
 from headlight.programs import compile as compile_program
 from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import write_program
+from headlight.programs.corpus import program_training, train_arguments
 from headlight.programs.examples import example_of
-from headlight.programs.training import program_training, train_arguments
 from pages.learn.programs import matched, training
 from pages.learn.programs.training import corpus_of
 from pages.shared import runs

@@ -1,6 +1,6 @@
 """Numbers as a person reads them, computed by hand."""
 
-from headlight.diagnosis.wording import count, nats, number, percent, setting, times
+from headlight.diagnosis.finding import count, nats, number, percent, setting, times
 
 
 def test_numbers():

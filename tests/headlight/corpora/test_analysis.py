@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.corpora import baselines as module
-from headlight.corpora.baselines import Targets, baselines
+from headlight.corpora import analysis as module
+from headlight.corpora.analysis import Targets, baselines
 from transformer_core.corpora.storage.token_store import TokenStore
 from transformer_core.errors import CorpusError
 
