@@ -10,6 +10,14 @@ from headlight.figures.heatmaps.cells import FORBIDDEN
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.quantities import QUANTITIES
 from headlight.language import say
+from transformer_core.errors import mark
+
+SIDE_NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): mark("source"),
+    ("encoder_decoder", "target"): mark("decoder input"),
+    ("decoder_only", "target"): mark("text"),
+    ("encoder_only", "source"): mark("text"),
+}
 
 
 def head_in_words(attention: str, layer: int | str, head: int | str, mean: str = "") -> str:
@@ -23,6 +31,13 @@ def head_in_words(attention: str, layer: int | str, head: int | str, mean: str =
     if mean == "layer":
         return say("{attention} L{layer}, mean over heads", attention=name, layer=layer)
     return say("{attention} L{layer}.H{head}", attention=name, layer=layer, head=head)
+
+
+def axis_names(architecture: str, attention: str, remark: str = "") -> dict[str, Any]:
+    """Return the names of an attention's axes, as `TokenGrid` takes them; `remark` follows both."""
+    kind = ATTENTIONS[attention]
+    queries, keys = (say(SIDE_NAMES[architecture, side]) + remark for side in (kind.queries_from, kind.keys_from))
+    return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
 
 
 def preview(

@@ -21,7 +21,7 @@ def test_a_list_or_a_text_stands_in_the_address_up_to_a_limit(monkeypatch: pytes
     monkeypatch.setattr(st, "session_state", {})
     for n, is_long in ((compare_fields.MOST_LISTED, False), (compare_fields.MOST_LISTED + 1, True)):
         compare_fields.take_list("x" * n)
-        assert compare_fields.is_too_long_for_links() == is_long
+        assert bool(compare_fields.LONG_LIST.value) == is_long
         assert compare_fields.listed() == "x" * n
     for n, name in ((long_texts.MAX_PLAIN, "text"), (long_texts.MAX_PLAIN + 1, long_texts.packed_name("text"))):
         assert [*long_texts.parameters("text", "x" * n)] == [name]

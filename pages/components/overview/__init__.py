@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
+from headlight.analysis.heads.text_measures import Measure
 from headlight.figures import DARK, LIGHT, sequential_scale
 from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
 from headlight.language import say
@@ -31,27 +32,13 @@ class FilmStrip:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measure:
+class MeasuredHeads:
     """One number per head: a bar under its picture, and an order."""
 
-    name: str  # "entropy"
-    title: str  # explanation in one sentence, the tooltip of the legend
-    unit: str  # "nats"; "" for none
-    low: str  # behavior of a head at the low end; "" where the name says it
-    high: str
+    measure: Measure
     values: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention; NaN where it does not apply
     ends: tuple[float, float]  # of the bars, which begin at zero if it is between them
     order: Literal["", "ascending", "descending"] = ""  # of the heads, NaN last; "": layers are rows
-
-
-@dataclass(frozen=True, kw_only=True)
-class PinnedHead:
-    """A head that is combined with others, and its color."""
-
-    attention: str
-    layer: int
-    head: int
-    hue: str  # "#RRGGBB", good in light and in dark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +65,8 @@ def head_overview(
     key: str,
     on_chosen: Callable[[], None],
     film: FilmStrip | None = None,
-    measure: Measure | None = None,
-    pinned: Sequence[PinnedHead] = (),
+    measured: MeasuredHeads | None = None,
+    pinned: Sequence[Mapping[str, Any]] = (),
     on_pinned: Callable[[], None] | None = None,
 ) -> None:
     """Draw all heads; a click, or Enter on a focused head, chooses one.
@@ -93,8 +80,8 @@ def head_overview(
         key: the component's key; its value holds `chosen` in the run after a click.
         on_chosen: called before that run.
         film: the snapshots of a training.
-        measure: drawn under each picture, and written in its tooltip.
-        pinned: the heads that are combined.
+        measured: drawn under each picture, and written in its tooltip.
+        pinned: attention, layer and head of those that are combined, and their `hue`, which suits light and dark.
         on_pinned: called before the run in which the component's value holds `pinned`: attention, layer and head of
             the one that was clicked with Shift, or that had the focus when P was pressed. None: none can be pinned.
     """
@@ -108,9 +95,9 @@ def head_overview(
         "chosen": SharedValue(key, "chosen").payload(chosen),
         "version": pictures.version,
         "scales": scales,
-        "measure": _said(measure, groups) if measure else None,
-        "order": measure.order if measure else "",
-        "pinned": [asdict(head) for head in pinned],
+        "measure": _measure(measured, groups) if measured else None,
+        "order": measured.order if measured else "",
+        "pinned": pinned,
         "canPin": on_pinned is not None,
         "only": pictures.only,
         "divided": divided and {"share": divided, "dash": 0 if pictures.is_pair else 2, "color": DIVIDER},
@@ -165,13 +152,14 @@ def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
     return words
 
 
-def _said(measure: Measure, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _measure(measured: MeasuredHeads, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a measure as JSON: a value for each layer and head of each attention, or null."""
-    words = {name: getattr(measure, name) for name in ("name", "title", "unit", "low", "high")}
     values: dict[str, list[list[float | None]]] = {}
     for group in groups:
-        of_group = measure.values.get(group["attention"], np.full((group["layers"], group["heads"]), np.nan))
+        of_group = measured.values.get(group["attention"], np.full((group["layers"], group["heads"]), np.nan))
         values[group["attention"]] = [
             [value if math.isfinite(value) else None for value in layer] for layer in of_group.tolist()
         ]
-    return words | {"values": values, "ends": [float(end) for end in measure.ends]}
+    measure = measured.measure
+    words = {"name": say(measure.inline), "title": say(measure.meaning), "unit": say(measure.unit)}
+    return words | {"values": values, "ends": measured.ends}

@@ -192,14 +192,12 @@ function mark(view) {
   }
 }
 
-function explain(legend, { name, title, unit, low, high, ends }, order) {
+function explain(legend, { name, title, unit, ends }, order) {
   const [lowest, highest] = ends.map((end) => short(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
   const words = [say("{name}, {lowest} to {highest}", { name, lowest, highest }) + (unit && ` ${unit}`)];
   if (order) words.push(order === "ascending" ? say("ascending") : say("descending"));
-  const meaning = low && high ? say("low: {low}; high: {high}", { low, high }) : "";
-  legend.title = [title, meaning].filter(Boolean).join("\n");
+  legend.title = title;
   legend.replaceChildren(element("span", "swatch"), element("span", "", say("bar: {words}", { words: words.join("; ") })));
-  legend.append(element("span", "ends", meaning));
 }
 
 function showBar(bar, measure, value) {

@@ -64,7 +64,7 @@ def show(data: ComparisonData) -> None:
             prose.note(say(NOT_FINITE))
         else:
             _list(_ranked(recipe), most)
-    missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in distances]
+    missing = [say(ATTENTIONS[name].inline) for name in data.a.model_run.attention_maps if name not in distances]
     if missing:
         where = say(" and ").join(missing)
         prose.note(say("In {where}, the two sides share too few tokens to be compared.", where=where))
@@ -85,14 +85,14 @@ def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
 
 
 def _have_one_shape(data: ComparisonData) -> bool:
-    a, b = ({name: of.shape[:2] for name, of in run.attention_maps.items()} for run in data.model_runs)
+    a, b = ({name: of.shape[:2] for name, of in side.model_run.attention_maps.items()} for side in data.sides)
     return a == b
 
 
 def _changes(data: ComparisonData) -> Expression:
     """Return the distances by attention as code; of an attention whose tokens cannot be paired, none."""
-    a, b = (recipe.attention_maps for recipe in data.recipes)
-    pairs = {name: data.shared(name, name) for name in data.model_runs[0].attention_maps}
+    a, b = (side.recipe.attention_maps for side in data.sides)
+    pairs = {name: data.shared(name, name) for name in data.a.model_run.attention_maps}
     distances = {
         name: call(changes, a[name], b[name], shared) for name, shared in pairs.items() if value_of(shared).is_telling
     }
@@ -122,7 +122,6 @@ def _grid(data: ComparisonData, name: str, recipe: Expression, most: float) -> N
         csv=lambda: matrix_csv(of_heads, "layer", layers, "head", heads, "distance"),
         arrays=lambda: {"distance": of_heads},
         code=[Print(recipe, AXES)],
-        height=int(figure.layout.height),
         on_cell=lambda: _open(name, figures.sent_cell(key)),
     )
 
@@ -149,7 +148,7 @@ def _list(changed: list[tuple[HeadName, float]], most: float) -> None:
                 )
                 st.button(
                     prose.plain(say_message(head.in_words())),
-                    key=f"compare-open-{view_fields.head_in_words(head)}",
+                    key=f"compare-open-{view_fields.written_head(head)}",
                     type="tertiary",
                     on_click=view_fields.open_both,
                     args=(head,),

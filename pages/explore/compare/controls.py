@@ -77,7 +77,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 max_chars=view_fields.MOST_TYPED,
                 take=lambda text: view_fields.SECOND_TEXT_B.set(view_fields.short(text)),
             )
-    if note := view_fields.change_note():
+    if note := view_fields.CHANGE_NOTE.pop():
         prose.warning(note)
 
 
@@ -110,9 +110,9 @@ def tell(data: ComparisonData) -> None:
     """Draw what each side says to its text."""
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
-    for column, (side, model_run) in zip(columns, data.sides, strict=True):
+    for column, side in zip(columns, data.sides, strict=True):
         with column:
-            prose.small(_says(side, model_run, data.model_runs[0].not_finite))
+            prose.small(_says(side, side.model_run, data.a.model_run.not_finite))
 
 
 def _says(side: Side, model_run: "ModelRun", text: str | None = None) -> str | prose.Markup:

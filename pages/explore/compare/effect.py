@@ -35,7 +35,7 @@ def applies(data: ComparisonData) -> bool:
 def edit(data: ComparisonData) -> Edit | None:
     """Return the effect of B's interventions on A's output, to be predicted; None if there are none."""
     a, b = data.a, data.b
-    if a.change == b.change or not b.change.enabled or not data.model_runs[0].predicts or not _is_known(data):
+    if a.change == b.change or not b.change.enabled or not a.model_run.predicts or not _is_known(data):
         return None
     on_output, labels = value_of((_effect(data), _output(data).labels))
     return Edit(
@@ -74,7 +74,7 @@ def show(data: ComparisonData) -> None:
             )
         )
         return
-    if not data.model_runs[0].predicts:
+    if not data.a.model_run.predicts:
         prose.note(say(NO_HEAD))
         return
     if not _is_known(data):
@@ -100,7 +100,6 @@ def show(data: ComparisonData) -> None:
         ),
         arrays=lambda: {"log_prob_a": on_output.before, "log_prob_b": on_output.after, "kl": on_output.kl},
         code=code(data),
-        height=HEIGHT,
     )
     prose.look_for(say(LOOK_FOR), definitions("kl-divergence", "cross-entropy", "teacher-forcing", "zero-ablation"))
 
@@ -128,8 +127,8 @@ def _effect(data: ComparisonData) -> Expression:
     """Return the effect as code."""
     from headlight.analysis.interventions.effect import effect, output_log_probs
 
-    output, inputs = _output(data), data.recipes[0].inputs
-    log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
+    output, inputs = _output(data), data.a.recipe.inputs
+    log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in data.sides)
     compared = kept(call(effect, *log_probs, output.tokens), waiting=say("Running the models …"))
     return named("on_output", compared)
 
@@ -138,7 +137,7 @@ def _output(data: ComparisonData) -> Expression:
     """Return A's output as code."""
     from headlight.analysis.interventions.effect import OutputTokens
 
-    return named("output", literal(OutputTokens).of(data.recipes[0]))
+    return named("output", literal(OutputTokens).of(data.a.recipe))
 
 
 def _free_running(data: ComparisonData) -> Expression:
@@ -149,6 +148,6 @@ def _free_running(data: ComparisonData) -> Expression:
 def _own_output(data: ComparisonData) -> str:
     """Return B's output in words when A's output is not forced on it."""
     own = value_of(_free_running(data).output)
-    if own == data.model_runs[0].output:
+    if own == data.a.model_run.output:
         return say("generates the same")
     return say("generates “{output}”", output=output_in_a_line(own) or "…")

@@ -11,7 +11,6 @@ from headlight.analysis.flow.divergence import has_choice
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 from headlight.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
-from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import Figure, TokenGrid, attention_heatmap, difference_heatmap, isolate
 from headlight.figures.labels import shorten, text_width
 from headlight.language import say
@@ -20,9 +19,10 @@ from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import ablated_heads, method_of
 from pages.explore.compare.changed import NOT_FINITE, UNCHANGED
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.sides import Side, head_title
+from pages.explore.compare.sides import Side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import axis_names, head_in_words
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
 
@@ -31,12 +31,6 @@ LINK = "compare"
 AXES = "[query, key], on the tokens that both texts have"
 HALF_LABEL = 6  # characters of each token of a replacement, on an axis
 MOST_NAMED = 4  # tokens that are named in a sentence
-NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): mark("source"),
-    ("encoder_decoder", "target"): mark("decoder input"),
-    ("decoder_only", "target"): mark("text"),
-    ("encoder_only", "source"): mark("text"),
-}
 LOOK_FOR = mark(
     "indigo cells, where B attends more than A, and orange cells, where it attends less; each row of B − A sums to "
     "zero. Point at a cell to read it in all three maps; click it to mark it."
@@ -62,7 +56,7 @@ def code(data: ComparisonData) -> list[Print]:
     """Return the lines that print what is shown."""
     shared = _shared(data)
     if not value_of(shared).is_telling:
-        return [*data.outputs, *(Print(_pattern(data, i), "[query, key]") for i in range(2))]
+        return [*data.outputs, *(Print(_pattern(side), "[query, key]") for side in data.sides)]
     pair = _pair(data, shared)
     return [
         *data.outputs,
@@ -78,46 +72,64 @@ def _shared(data: ComparisonData) -> Expression:
 
 def _pair(data: ComparisonData, shared: Expression) -> Expression:
     """Return the two heads on the paired tokens as code."""
-    heads = (tuple(side.head[1:]) for side in (data.a, data.b))
-    return named("pair", call(aligned_head, *data.attention_maps(), shared, *heads))
+    heads = (tuple(side.head[1:]) for side in data.sides)
+    return named("pair", call(aligned_head, *(side.attention_maps for side in data.sides), shared, *heads))
 
 
-def _pattern(data: ComparisonData, i: int) -> Expression:
+def _pattern(side: Side) -> Expression:
     """Return the head of one side over its own tokens as code."""
-    return data.attention_maps()[i].pattern(*data.sides[i][0].head[1:])
+    return side.attention_maps.pattern(*side.head[1:])
 
 
 def _three(data: ComparisonData, shared: SharedTokens, recipe: Expression) -> None:
     """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
     pair: AlignedPatterns = value_of(recipe)
-    n_queries, n_keys = pair.a.shape
     cell = view_fields.CELL.value
-    if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
+    if cell and any(place >= n for place, n in zip(cell, pair.a.shape, strict=True)):
         cell = None
-    mask_a, mask_b = _elsewhere_allowed(pair, shared)
-    own = [_own_labels(data, side, shared, pair) for side in (0, 1)]
     replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
+    labels = [*(_own_labels(data, side, shared, pair) for side in data.sides), replaced]
+    masks = [*_elsewhere_allowed(pair, shared), pair.mask]
+    look: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
+    sides = (data.a, data.b, data.a)
+    grids = [
+        TokenGrid(queries, keys, **_names(side), **look) for side, (queries, keys) in zip(sides, labels, strict=True)
+    ]
+    maps = [
+        attention_heatmap(values.astype(np.float32), grid, title=_title(side), mask=mask)
+        for side, values, grid, mask in zip(data.sides, (pair.a, pair.b), grids[:2], masks[:2], strict=True)
+    ]
+    maps.append(difference_heatmap(pair.a, pair.b, grids[2], title="B − A", mask=pair.mask))
+    _line_up(maps, labels)
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
-    look: dict[str, Any] = {"width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
-    maps = [
-        attention_heatmap(
-            values.astype(np.float32),
-            TokenGrid(own[i][0], own[i][1], **_axes(data, i), **look),
-            title=f"{data.sides[i][0].letter}: {head_title(data.sides[i][0].head)}",
-            mask=mask,
-        )
-        for i, (values, mask) in enumerate(((pair.a, mask_a), (pair.b, mask_b)))
-    ]
-    grid = TokenGrid(replaced[0], replaced[1], **_axes(data, 0), **look)
-    maps.append(difference_heatmap(pair.a, pair.b, grid, title="B − A", mask=pair.mask))
-    _line_up(maps, (*own, replaced))
-    drawn = zip(("A", "B", "difference"), (recipe.a, recipe.b, recipe.difference), (*own, replaced), strict=True)
-    for column, figure, mask, (name, values, labels) in zip(
-        columns, maps, (mask_a, mask_b, pair.mask), drawn, strict=True
+    values = {"A": recipe.a, "B": recipe.b, "difference": recipe.difference}
+    for (name, of_map), column, side, figure, of_side, mask in zip(
+        values.items(), columns, sides, maps, labels, masks, strict=True
     ):
+        key = f"compare-{name}"
         with column:
-            _draw(data, figure, name, values, labels, mask, cell)
+            _draw(
+                data,
+                figure,
+                name=f"{name}-{view_fields.written_head(side.head)}",
+                key=key,
+                table=(value_of(of_map), *of_side, mask),
+                code=[Print(of_map, AXES)],
+                cell=cell,
+                on_cell=lambda key=key: view_fields.CELL.set(figures.sent_cell(key)),
+                link=LINK,
+            )
+
+
+def _draw(data: ComparisonData, figure: Figure, *, table: tuple[Any, ...], **options: Any) -> None:
+    """Draw a heatmap; `table`: its numbers, the labels of its rows and columns, and its mask."""
+    data.draw(
+        figure,
+        csv=lambda: pattern_csv(*table),
+        arrays=lambda: pattern_arrays(*table),
+        **options,
+    )
 
 
 def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
@@ -155,57 +167,45 @@ def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[s
         figure.update_yaxes(automargin=False)
 
 
-def _draw(
-    data: ComparisonData,
-    figure: Figure,
-    name: str,
-    recipe: Expression,
-    labels: tuple[tuple[str, ...], tuple[str, ...]],
-    mask: np.ndarray,
-    cell: tuple[int, int] | None,
-) -> None:
-    key, side, values = f"compare-{name}", data.b if name == "B" else data.a, value_of(recipe)
-    data.draw(
-        figure,
-        name=f"{name}-{view_fields.head_in_words(side.head)}",
-        key=key,
-        csv=lambda: pattern_csv(values, *labels, mask),
-        arrays=lambda: pattern_arrays(values, *labels, mask),
-        code=[Print(recipe, AXES)],
-        height=HEIGHT,
-        cell=cell,
-        on_cell=lambda: view_fields.choose_cell(figures.sent_cell(key)),
-        link=LINK,
-    )
+def _title(side: Side) -> str:
+    return f"{side.letter}: {head_in_words(*side.head)}"
 
 
-def _axes(data: ComparisonData, i: int) -> dict[str, Any]:
+def _names(side: Side) -> dict[str, Any]:
     """Return the names of the axes of a side."""
-    side, model_run = data.sides[i]
-    kind = ATTENTIONS[side.head.attention]
-    queries, keys = (say(NAMES[model_run.architecture, part]) for part in (kind.queries_from, kind.keys_from))
-    return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
+    return axis_names(side.model_run.architecture, side.head.attention)
 
 
 def _own_labels(
-    data: ComparisonData, i: int, shared: SharedTokens, pair: AlignedPatterns
+    data: ComparisonData, side: Side, shared: SharedTokens, pair: AlignedPatterns
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels of the paired tokens as they are in one side's text."""
-    queries, keys = value_of(data.labels(i, data.sides[i][0].head.attention))
-    own_queries, own_keys = (
-        tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
-        for labels, paired in ((queries, shared.queries), (keys, shared.keys))
+    queries, keys = (
+        tuple(labels[place] for place in (paired.places_a if side is data.a else paired.places_b))
+        for labels, paired in zip(
+            value_of(data.labels(side, side.head.attention)), (shared.queries, shared.keys), strict=True
+        )
     )
-    return own_queries, (*own_keys, *_key_labels(pair)[len(own_keys) :])
+    return queries, (*keys, *_key_labels(pair)[len(keys) :])
 
 
 def _apart(data: ComparisonData) -> None:
     """Draw two heads whose tokens cannot be paired, each over its own."""
     with st.container(key="hl-compare-two"):
         columns = st.columns(2, gap="small")
-    for i, column in enumerate(columns):
+    for column, side in zip(columns, data.sides, strict=True):
+        attention, recipe = side.head.attention, _pattern(side)
+        labels, mask = side.model_run.labels(attention), side.model_run.attention_maps[attention].mask(side.head.layer)
+        grid = TokenGrid(*labels, height=HEIGHT, **_names(side))
         with column:
-            _alone(data, i)
+            _draw(
+                data,
+                attention_heatmap(value_of(recipe), grid, title=_title(side), mask=mask),
+                name=f"{side.letter}-{view_fields.written_head(side.head)}",
+                key=f"compare-own-{side.letter}",
+                table=(value_of(recipe), *labels, mask),
+                code=[Print(recipe, "[query, key]")],
+            )
     prose.note(
         say(
             "The two sides share fewer than half of their tokens, too few to subtract the maps. Choose heads of the "
@@ -223,27 +223,6 @@ def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.
     return masks
 
 
-def _alone(data: ComparisonData, i: int) -> None:
-    """Draw the head of one side over its own tokens."""
-    side, model_run = data.sides[i]
-    attention_maps = model_run.attention_maps[side.head.attention]
-    queries, keys = model_run.labels(side.head.attention)
-    recipe, mask = _pattern(data, i), attention_maps.mask(side.head.layer)
-    values = value_of(recipe)
-    title = f"{side.letter}: {head_title(side.head)}"
-    grid = TokenGrid(queries, keys, height=HEIGHT, **_axes(data, i))
-    figure = attention_heatmap(values, grid, title=title, mask=mask)
-    data.draw(
-        figure,
-        name=f"{side.letter}-{view_fields.head_in_words(side.head)}",
-        key=f"compare-own-{side.letter}",
-        csv=lambda: pattern_csv(values, queries, keys, mask),
-        arrays=lambda: pattern_arrays(values, queries, keys, mask),
-        code=[Print(recipe, "[query, key]")],
-        height=HEIGHT,
-    )
-
-
 def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart, rows = value_of(call(distance, pair)), has_choice(value_of(pair).mask)
@@ -254,7 +233,7 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
         what = say("Both heads do the same here. {what}", what=what)
     if data.is_same and data.a.head == data.b.head:
         what = say("A and B are identical; give B a different text, model, head or ablation.")
-    elif data.a.head == data.b.head and _is_off(data.b):
+    elif data.a.head == data.b.head in ablated_heads(data.b.change) and method_of(data.b.change) == "zero":
         what = say(
             "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
             "a later layer, or at the effect on the output."
@@ -265,10 +244,6 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
         prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
     else:
         prose.note(say(NOT_FINITE))
-
-
-def _is_off(side: Side) -> bool:
-    return method_of(side.change) == "zero" and side.head in ablated_heads(side.change)
 
 
 def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:

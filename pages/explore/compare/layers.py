@@ -18,7 +18,7 @@ from transformer_core.errors import mark
 
 HEIGHT = 420  # px
 FEW_TOKENS = 16  # on fewer, everything looks rather alike
-SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
+TEXTS = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
 AXES = "CKA, [state of A, state of B]"
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 LOOK_FOR = mark(
@@ -117,20 +117,20 @@ def _pairs(data: ComparisonData) -> list[StackPair]:
 
 def _names(data: ComparisonData) -> list[tuple[str, str]]:
     """Return the stacks of the same name, or else the last one of each."""
-    a, b = ([stack for stack, side in SIDES.items() if getattr(model_run, side)] for model_run in data.model_runs)
+    a, b = ([stack for stack, text in TEXTS.items() if getattr(side.model_run, text)] for side in data.sides)
     return [(stack, stack) for stack in a if stack in b] or [(a[-1], b[-1])]
 
 
 def _positions(data: ComparisonData, stack_a: str, stack_b: str) -> Expression:
-    """Return the paired tokens of two stacks as code."""
-    return call(align_tokens, data.labels(0, stack_a)[0], data.labels(1, stack_b)[0])  # as their self-attentions have
+    """Return the paired tokens of two stacks, which their self-attentions have, as code."""
+    return call(align_tokens, data.labels(data.a, stack_a)[0], data.labels(data.b, stack_b)[0])
 
 
 def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
     """Return how alike the states of each two stacks are as code."""
     from headlight.analysis.heads.outputs import layer_states
 
-    a, b = (side.forward("states", layer_states, model_run.inputs) for side, model_run in data.sides_in_code)
+    a, b = (side.forward("states", layer_states, side.recipe.inputs) for side in data.sides)
     likeness = []
     for pair in pairs:
         compared = call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b))
@@ -158,5 +158,4 @@ def _matrix(data: ComparisonData, pair: StackPair, recipe: Expression) -> None:
         csv=lambda: matrix_csv(likeness, "state_a", rows, "state_b", columns, "cka"),
         arrays=lambda: {"cka": likeness},
         code=[Print(recipe, AXES)],
-        height=HEIGHT,
     )

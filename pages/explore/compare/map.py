@@ -17,9 +17,10 @@ from headlight.figures.hues import category_hues
 from headlight.language import localized, say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
-from pages.explore.compare.sides import head_title
+from pages.explore.compare.sides import Side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import head_in_words
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import ConfigError, mark
 
@@ -120,7 +121,7 @@ def _map(data: ComparisonData, on_map: MappedHeads) -> None:
     figure = head_map_figure(
         on_map.laid_out.points,
         labels,
-        words=[f"{letter}: {head_title(head)}" for letter, head in on_map.heads],
+        words=[f"{letter}: {head_in_words(*head)}" for letter, head in on_map.heads],
         clusters=on_map.groups,
         cluster_names=[f"{number + 1}: {_called(name)}" for number, name in enumerate(on_map.names)],
         models=np.array([letter == "B" for letter, _ in on_map.heads], dtype=int) if on_map.is_both else None,
@@ -137,7 +138,6 @@ def _map(data: ComparisonData, on_map: MappedHeads) -> None:
         csv=lambda: matrix_csv(on_map.distances, "head", labels, "other_head", labels, "distance"),
         arrays=lambda: {"distances": on_map.distances, "points": on_map.laid_out.points, "clusters": on_map.groups},
         code=code(data),
-        height=HEIGHT,
     )
 
 
@@ -160,8 +160,8 @@ def _clusters(data: ComparisonData, on_map: MappedHeads) -> None:
             for letter, head in members[:MOST_OPENED]:
                 st.button(
                     prose.plain(_short(letter if on_map.is_both else "", head)),
-                    key=f"compare-map-{letter}-{view_fields.head_in_words(head)}",
-                    help=prose.plain(say("Open {letter}’s {head}", letter=letter, head=head_title(head))),
+                    key=f"compare-map-{letter}-{view_fields.written_head(head)}",
+                    help=prose.plain(say("Open {letter}’s {head}", letter=letter, head=head_in_words(*head))),
                     on_click=view_fields.open_on,
                     args=(letter, head),
                 )
@@ -188,13 +188,12 @@ def mapped(data: ComparisonData, shared: Expression | None) -> MappedHeads:
     Raises:
         ConfigError: there are too many heads and tokens.
     """
-    sides = [*data.sides] if shared else [data.sides[0]]
     heads = [
         (side.letter, HeadName(side.head.attention, *place))
-        for side, model_run in sides
-        for place in np.ndindex(model_run.attention_maps[side.head.attention].shape[:2])
+        for side in _sides(data, shared)
+        for place in np.ndindex(value_of(side.attention_maps).shape[:2])
     ]
-    n_queries, n_keys = value_of(data.attention_maps()[0]).shape[2:]
+    n_queries, n_keys = value_of(data.a.attention_maps).shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
@@ -219,27 +218,22 @@ def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
     """Return how far apart each two heads are."""
     from headlight.analysis.heads.outputs import head_outputs
 
-    way = view_fields.ALIKE.value
-    if way == "looking":
-        a, b = data.attention_maps()
+    if view_fields.ALIKE.value == "looking":
+        a, b = (side.attention_maps for side in data.sides)
         distances = call(distances_by_looking, a, b if shared else None, shared)
     else:
-        a, b = (
-            side.forward("outputs", head_outputs, model_run.inputs)[side.head.attention]
-            for side, model_run in data.sides_in_code
-        )
-        queries = shared.queries if shared else None
-        distances = call(distances_by_writing, a, b if shared else None, queries)
+        a, b = (side.forward("outputs", head_outputs, side.recipe.inputs)[side.head.attention] for side in data.sides)
+        distances = call(distances_by_writing, a, b if shared else None, shared.queries if shared else None)
     return kept(distances, waiting=say(COMPARING))
 
 
 def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
     """Return how much of each habit each head has, NaN where it has no meaning."""
-    attentions = _attentions(data, shared)
-    measured = []
-    for attention, (side, model_run) in zip(attentions, data.sides_in_code, strict=False):
-        special = call(np.array, model_run.special[ATTENTIONS[attention].keys_from])
-        measures = call(measure_text, model_run.attention_maps[attention], special, attention=attention)
+    sides, measured = _sides(data, shared), []
+    attentions = [side.head.attention for side in sides]
+    for attention, side in zip(attentions, sides, strict=True):
+        special = call(np.array, side.recipe.special[ATTENTIONS[attention].keys_from])
+        measures = call(measure_text, side.attention_maps, special, attention=attention)
         measured.append(named(f"measures{side.ending}", measures))
     scores = {
         habit: call(np.concatenate, [of_side[habit].ravel() for of_side in measured])
@@ -249,6 +243,6 @@ def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
     return kept(call(dict, **scores), waiting=say(COMPARING))
 
 
-def _attentions(data: ComparisonData, shared: Expression | None) -> list[str]:
-    """Return whose heads are on the map: the attention of A, and with paired tokens that of B."""
-    return [side.head.attention for side in (data.a, data.b)][: 2 if shared else 1]
+def _sides(data: ComparisonData, shared: Expression | None) -> tuple[Side, ...]:
+    """Return whose heads are on the map: A, and with paired tokens B."""
+    return data.sides if shared else (data.a,)

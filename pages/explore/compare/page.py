@@ -49,14 +49,14 @@ def page() -> None:
 @st.fragment
 def compare() -> None:
     """Draw the choices and the view; what is chosen here draws only this again."""
-    if view_fields.has_new_text():
+    if view_fields.NEW_TEXT.pop():
         st.rerun()
     cards = models.available()
     card = cards[state.current().model]
     state.fit(card)
     last = [*card.attentions][-1]
     is_new = view_fields.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0))
-    if view_fields.has_new_change() or is_new:
+    if view_fields.NEW_CHANGE.pop() or is_new:
         _begin(cards)
     a, b, notes = resolve(cards)
     controls.choose(a, b, cards)
@@ -122,7 +122,7 @@ def _view(data: ComparisonData) -> None:
             if name == "one" and data.n_tokens <= MOST_AT_ONCE:
                 _most_changed(data)
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
-            if is_both and any(data.n_compared(i) for i in range(2)):
+            if is_both and any(data.n_compared(side) for side in data.sides):
                 prose.small(say(PROMPTS_ONLY))
             calibration.show()
             code_expander.code(lambda: script(*view.code(data)))
@@ -140,7 +140,7 @@ def _most_changed(data: ComparisonData) -> None:
         for head, change in changed:
             st.button(
                 prose.plain(say("{head}: {change:.2f}", head=short_title(head), change=change)),
-                key=f"compare-offered-{view_fields.head_in_words(head)}",
+                key=f"compare-offered-{view_fields.written_head(head)}",
                 type="tertiary",
                 on_click=view_fields.open_both,
                 args=(head,),

@@ -11,16 +11,18 @@ from headlight.analysis.heads.measures import HeadName, heads_of
 from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
-from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
+from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
 from pages.shared import export, prose, readings, run_readings, runs
+from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, call, named
+from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.run_figures import weights_folder
 from pages.shared.sources import Source
 from pages.shared.view import state
+from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark
 from transformer_core.text.interface import Given
@@ -99,13 +101,9 @@ class Side:
     @property
     def file_name(self) -> str:
         """What reads, for names of files."""
-        return "-".join(filter(None, (self.weights.run or self.weights.source.path.rpartition("/")[2], self.step)))
-
-    @property
-    def step(self) -> str:
-        """The snapshot of a training, for names of files; "": of a model."""
-        step = self.weights.source.step
-        return "" if step is None else f"step{step}"
+        source = self.weights.source
+        name = self.weights.run or source.path.rpartition("/")[2]
+        return name if source.step is None else f"{name}-step{source.step}"
 
     @property
     def folder(self) -> str:
@@ -113,7 +111,7 @@ class Side:
         source = self.weights.source
         return source.path if source.step is None else weights_folder(Path(source.path), source.step)
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return which weights read which text, as the state of a figure has it."""
         return {
             "model": export.model_of(self.folder),
@@ -133,10 +131,25 @@ class Side:
         """Its model and tokenizer as code."""
         return self.source.recipe(self.ending)
 
-    @property
+    @cached_property
     def recipe(self) -> Expression:
         """The model run of its text as code; `value_of` raises HeadlightError where the text cannot be read."""
         return self.run(self.letter.lower(), self.target)
+
+    @property
+    def model_run(self) -> "ModelRun":
+        """The model run of its text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read.
+        """
+        model_run: ModelRun = value_of(self.recipe)
+        return model_run
+
+    @property
+    def attention_maps(self) -> Expression:
+        """The attention of its head as code."""
+        return self.recipe.attention_maps[self.head.attention]
 
     def run(self, name: str, target: str | None) -> Expression:
         """Return a model run of its text as code, under a name."""
@@ -157,17 +170,15 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     bar = _of_card(cards[view.model])
     weights_a = _weights(view_fields.WEIGHTS_A.value, bar, {}, notes)
     weights_b = _weights(view_fields.WEIGHTS_B.value, weights_a, cards, notes)
-    head_a = HeadName(view.attention, view.layer, view.head)
+    head = HeadName(view.attention, view.layer, view.head)
     if weights_a.run and view_fields.HEAD_A.value:
-        head_a = view_fields.HEAD_A.value
-    head_a = _fitted("A", head_a, weights_a, notes)
-    head_b = _fitted("B", view_fields.HEAD_B.value or head_a, weights_b, notes)
-    change_a = _fitted_change("A", view_fields.CHANGE_A.value, weights_a, notes)
-    change_b = _fitted_change("B", view_fields.CHANGE_B.value, weights_b, notes)
+        head = view_fields.HEAD_A.value
     target = view.target if weights_a.config.architecture == "encoder_decoder" else None
-    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head_a)
-    b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
-    a, b = (_fitting(side, notes) for side in (a, b))
+    change_a, change_b = view_fields.CHANGE_A.value, view_fields.CHANGE_B.value
+    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head)
+    a = _fitted(a, notes)
+    head = view_fields.HEAD_B.value or a.head
+    b = _fitted(replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head), notes)
     if view_fields.TEXT_B.value is not None or view_fields.SECOND_TEXT_B.value:
         return a, replace(b, text=_text_of_b(a, weights_b)), notes
     is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
@@ -182,14 +193,15 @@ def _text_of_b(a: Side, weights: Weights) -> Given:
     return first or (a.text if isinstance(a.text, str) else a.text[0]), second
 
 
-def teacher_forced(b: Side, a: Side, model_run: "ModelRun") -> Side:
+def teacher_forced(b: Side, a: Side) -> Side:
     """Return side B, made to write what A writes, where it reads the same text and has the same words.
 
     Only so are the two compared word for word: else each soon writes something else.
     """
     if b.source == a.source and b.text == a.text:
         return replace(b, target=a.target)  # it writes the same, whatever that is
-    return replace(b, target=model_run.output or None) if can_be_forced(a, b) and not view_fields.B_WRITES.value else b
+    is_forced = can_be_forced(a, b) and not view_fields.B_WRITES.value
+    return replace(b, target=a.model_run.output or None) if is_forced else b
 
 
 def can_be_forced(a: Side, b: Side) -> bool:
@@ -206,12 +218,6 @@ def can_be_forced(a: Side, b: Side) -> bool:
 def short_title(head: HeadName) -> str:
     """Return a head as lists name it: "cross-attention L1.H0", "encoder L0.H2"."""
     return f"{say(_WHERE[head.attention])} L{head.layer}.H{head.head}"
-
-
-def head_title(head: HeadName) -> str:
-    """Return a head as titles of figures call it."""
-    attention = say(ATTENTIONS[head.attention].inline)
-    return say("{attention} L{layer}.H{head}", attention=attention, layer=head.layer, head=head.head)
 
 
 def _of_card(card: ModelCard) -> Weights:
@@ -262,42 +268,28 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
         return instead(Message("the training run {name} cannot be loaded ({error})", name=name[:60], error=error))
 
 
-def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> HeadName:
-    """Return the head, or the nearest that there is and a note."""
-    attentions, config = attentions_of(weights.config), weights.config
+def _fitted(side: Side, notes: Notes) -> Side:
+    """Return the side with the nearest head that there is, and only the interventions that fit its model."""
+    config, words = side.weights.config, {"letter": side.letter, "name": side.weights.name}
+    attentions, head = attentions_of(config), side.head
     attention = head.attention if head.attention in attentions else [*attentions][-1]
     n_layers = attentions[attention].n_layers(config)
     nearest = HeadName(attention, min(head.layer, n_layers - 1), min(head.head, config.n_heads - 1))
     if nearest != head:
-        notes.append(
-            say(
-                "{letter} ({name}) has no head {head}; {letter} shows {nearest} instead.",
-                letter=letter,
-                name=weights.name,
-                head=view_fields.head_in_words(head),
-                nearest=head_title(nearest),
-            )
-        )
-    return nearest
-
-
-def _fitted_change(letter: str, change: Stack, weights: Weights, notes: Notes) -> Stack:
-    """Return the interventions without heads that the model does not have, and a note."""
-    method, heads = method_of(change), ablated_heads(change)
-    if method == OTHER:
-        return change
-    there = [head for head in heads if head in weights.heads]
-    if len(there) < len(heads):
-        notes.append(say(SOME_HEADS if there else NO_HEADS, letter=letter, name=weights.name))
-    return ablation(method, there)
-
-
-def _fitting(side: Side, notes: Notes) -> Side:
-    """Return the side; without its interventions, and with a note, where they do not fit its model."""
+        names = {"head": view_fields.written_head(head), "nearest": head_in_words(*nearest)}
+        notes.append(say("{letter} ({name}) has no head {head}; {letter} shows {nearest} instead.", **words, **names))
+    change, method = side.change, method_of(side.change)
+    if method != OTHER:
+        heads = ablated_heads(change)
+        there = [head for head in heads if head in side.weights.heads]
+        if len(there) < len(heads):
+            notes.append(say(SOME_HEADS if there else NO_HEADS, **words))
+        change = ablation(method, there)
+    side = replace(side, head=nearest, change=change)
     try:
-        check_stack(side.weights.config, from_json(side.source.stack or "[]"))
+        check_stack(config, from_json(side.source.stack or "[]"))
     except HeadlightError as error:
-        notes.append(say(MISFIT, letter=side.letter, name=side.weights.name, why=error))
+        notes.append(say(MISFIT, why=error, **words))
         return replace(side, change=Stack())
     return side
 

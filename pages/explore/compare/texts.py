@@ -15,9 +15,10 @@ from headlight.language import say, say_message, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
-from pages.explore.compare.sides import Side, head_title
+from pages.explore.compare.sides import Side
 from pages.shared import cache, prose, readings
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import head_in_words
 from pages.shared.lines import in_a_line
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from transformer_core.errors import HeadlightError, mark
@@ -124,7 +125,7 @@ def _paste(*, takes_pairs: bool) -> None:
     )
     if (n := n_pasted()) > MOST_LINES:
         prose.note(say("The list has {n:,} texts; only the first {most} are used.", n=n, most=MOST_LINES))
-    if view_fields.is_too_long_for_links():
+    if view_fields.LONG_LIST.value and not view_fields.LIST.value:
         prose.note(
             say(
                 "This list has more than {n:,} characters, too many for a link: links to this page leave it out.",
@@ -219,7 +220,7 @@ def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOver
         limits=_limits([other.values(measure) for other in measures_of.values()], measure),
         levels=levels,
         chosen=given.index(data.a.text) if data.a.text in given else None,
-        title=f"{side.letter}: {side.name}, {head_title(side.head)}",
+        title=f"{side.letter}: {side.name}, {head_in_words(*side.head)}",
         height=HEIGHT if len(measures_of) > 1 else HEIGHT_ALONE,
     )
     names = [f"{i} {text}" for i, text in enumerate(texts)]
@@ -230,7 +231,6 @@ def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOver
         csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
         arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
         code=_printed(recipe),
-        height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:
         note = say_number(

@@ -23,11 +23,11 @@ from transformer_core.text.interface import Given
 PAGE = "compare"
 MOST_TYPED = 1000  # characters of B's text, and of a text of a list
 MOST_LISTED = 4000  # characters of a pasted list that an address can hold
-_LONG_LIST = Kept("compare-long-list", "")  # a pasted list that no address can hold
+LONG_LIST = Kept("compare-long-list", "")  # a pasted list that no address can hold
 _VISITED = Kept("compare-visited", False)  # the page was open before
-_NEW_TEXT = Kept("compare-new-text", False)  # a text was put into the bar
-_NEW_CHANGE = Kept("compare-new-change", False)  # which heads are ablated was chosen
-_CHANGE_NOTE = Kept("compare-change-note", "")  # why the chosen heads cannot be ablated
+NEW_TEXT = Kept("compare-new-text", False)  # a text was put into the bar, which is drawn before the page
+NEW_CHANGE = Kept("compare-new-change", False)  # which heads are ablated was chosen
+CHANGE_NOTE = Kept("compare-change-note", "")  # why the chosen heads cannot be ablated
 _IN_OLDER_LINKS = {"off": "zero", "even": "uniform"}  # off:cross.1.2+cross.1.3
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
 
@@ -44,8 +44,8 @@ def _head(text: str) -> HeadName:
     return HeadName(match[1], int(match[2]), int(match[3]))
 
 
-def head_in_words(head: HeadName) -> str:
-    """Write a head."""
+def written_head(head: HeadName) -> str:
+    """Return a head as links write it."""
     return f"{head.attention}.{head.layer}.{head.head}"
 
 
@@ -70,8 +70,8 @@ WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
 TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's; None: A's, if all else is not
 SECOND_TEXT_B = Field(PAGE, "bsecond", "", lambda text: short(text))  # "": A's where TEXT_B is, else none
-HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's snapshot; None: the bar's
-HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
+HEAD_A: Field = Field(PAGE, "ahead", None, _head, written_head)  # of a training's snapshot; None: the bar's
+HEAD_B: Field = Field(PAGE, "bhead", None, _head, written_head)  # None: A's
 CHANGE_A: Field = Field(PAGE, "change", Stack(), _stack, to_json)  # after the interventions of the bar's model
 CHANGE_B: Field = Field(PAGE, "bchange", Stack(), _stack, to_json)
 B_WRITES = Field(PAGE, "writes", "", one_of("", "own"))  # of B: A's output, where that can be forced; or its own
@@ -142,15 +142,10 @@ def open_text(text: Given) -> None:
     SECOND_TEXT_B.set("")
     VIEW.set("one")
     CELL.set(None)
-    _NEW_TEXT.set(True)
+    NEW_TEXT.set(True)
     first, second = (text, "") if isinstance(text, str) else text
     state.on_example(first)
     state.SECOND_TEXT.set(second)
-
-
-def has_new_text() -> bool:
-    """Whether the bar, which is drawn before the page, does not show its text yet; asked once."""
-    return bool(_NEW_TEXT.pop())
 
 
 def ablate(field: Field, method: str, heads: Sequence[HeadName]) -> None:
@@ -158,31 +153,12 @@ def ablate(field: Field, method: str, heads: Sequence[HeadName]) -> None:
     try:
         field.set(ablation.ablation(method, heads))
     except HeadlightError as error:
-        _CHANGE_NOTE.set(prose.sentence(error))
-    _NEW_CHANGE.set(bool(field.value.entries))
-
-
-def has_new_change() -> bool:
-    """Return once whether other heads were ablated just now."""
-    return bool(_NEW_CHANGE.pop())
-
-
-def change_note() -> str:
-    """Return once why the chosen heads could not be ablated."""
-    return str(_CHANGE_NOTE.pop())
-
-
-def choose_cell(cell: tuple[int, int] | None) -> None:
-    """A cell was clicked; None: let go."""
-    CELL.set(cell)
+        CHANGE_NOTE.set(prose.sentence(error))
+    NEW_CHANGE.set(bool(field.value.entries))
 
 
 def is_first_visit(usual: HeadName) -> bool:
-    """Whether a person is here for the first time and chose no head before; asked once.
-
-    Args:
-        usual: the head that a model is seen with at first.
-    """
+    """Return once whether no head was chosen before the first visit: it is still the usual one of the model."""
     was_here = _VISITED.value
     _VISITED.set(True)
     view = state.current()
@@ -191,16 +167,11 @@ def is_first_visit(usual: HeadName) -> bool:
 
 def listed() -> str:
     """Return the pasted list."""
-    return LIST.value or _LONG_LIST.value
+    return str(LIST.value or LONG_LIST.value)
 
 
 def take_list(text: str) -> None:
     """A list was pasted; one that is too long for an address stays in the session."""
     is_long = len(text) > MOST_LISTED
-    _LONG_LIST.set(text if is_long else "")
+    LONG_LIST.set(text if is_long else "")
     LIST.set("" if is_long else text)
-
-
-def is_too_long_for_links() -> bool:
-    """Whether the pasted list is not in the address."""
-    return bool(_LONG_LIST.value) and not LIST.value

@@ -9,10 +9,11 @@ from headlight.analysis.heads.table import pattern_arrays, pattern_csv
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.language import say
 from pages.explore.heads import view_fields
-from pages.explore.heads.data import NAMES, HeadsData
+from pages.explore.heads.data import HeadsData
 from pages.shared import cache, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import SIDE_NAMES
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
 
@@ -87,7 +88,7 @@ def _draw(data: HeadsData, method: "Method") -> None:
 
 def _part(data: HeadsData, method: str, part: "Part", expression: Expression) -> None:
     """Draw a part; `expression` is its recipe."""
-    names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
+    names = {side: say(SIDE_NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
     title = say("{method}: {side} → {of}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
     grid = call(

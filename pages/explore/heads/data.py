@@ -9,7 +9,7 @@ from headlight.figures.quantities import QUANTITIES
 from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
-from pages.shared.heads import head_in_words
+from pages.shared.heads import axis_names, head_in_words
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import AttentionMaps
     from headlight.analysis.trace.model_run import ModelRun
 
-NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): mark("source"),
-    ("encoder_decoder", "target"): mark("decoder input"),
-    ("decoder_only", "target"): mark("text"),
-    ("encoder_only", "source"): mark("text"),
-}
 MEASURE_TERMS = {  # where each measure is defined
     "entropy": "attention-entropy",
     "distance": "attention-distance",
@@ -103,13 +97,10 @@ class HeadsData:
         return self.axis_names_of(self.view.attention)
 
     def axis_names_of(self, attention: str) -> dict[str, Any]:
-        """Return the names of an attention's queries and keys."""
-        kind, architecture = ATTENTIONS[attention], self.model_run.architecture
-        queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
-        return {
-            "query_name": say("query: {queries}", queries=f"{queries}{self._own_part}"),
-            "key_name": say("key: {keys}", keys=f"{keys}{self._own_part}"),
-        }
+        """Return the names of an attention's queries and keys, and where the model began to write."""
+        n = self.generated_from
+        remark = "" if n is None else say(" (generated from token {n} on)", n=n)
+        return axis_names(self.model_run.architecture, attention, remark)
 
     @property
     def title(self) -> str:
@@ -152,12 +143,6 @@ class HeadsData:
         run = self.model_run
         place = run.border if self.generated_from is None else self.generated_from
         return None if place is None else place / len(run.source or run.target)
-
-    @property
-    def _own_part(self) -> str:
-        """Where in the text the model began to write, if it continued a prompt."""
-        n = self.generated_from
-        return "" if n is None else say(" (generated from token {n} on)", n=n)
 
 
 def _spec(view: View, model_run: "ModelRun") -> ViewSpec:

@@ -20,8 +20,9 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
+from pages.shared.drawing import draw, draw_figure
 from pages.shared.heads import preview
-from pages.shared.recipe import Expression, Print, call, named, value_of
+from pages.shared.recipe import Expression, Print, call, named
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError
 
@@ -40,27 +41,26 @@ def show(data: HeadsData) -> HeadPicture | None:
     is_finite = np.isfinite(shown.values[shown.mask]).all()
     if view_fields.DRAWING.value == "lines" and is_small and is_finite:
         draw_lines(data, shown)
-    else:
-        if view_fields.DRAWING.value == "lines" and not is_finite:
-            prose.small(say("Weights that are NaN or infinite have no lines, so the heatmap is shown."))
-        elif view_fields.DRAWING.value == "lines":
-            note = say(
-                "The line view is limited to {n} tokens; drag a box on the heatmap to zoom in.",
-                n=MOST_LINES,
-            )
-            prose.small(note)
-        draw_heatmap(data, shown)
+        return shown
+    if view_fields.DRAWING.value == "lines" and not is_finite:
+        prose.small(say("Weights that are NaN or infinite have no lines, so the heatmap is shown."))
+    elif view_fields.DRAWING.value == "lines":
+        prose.small(say("The line view is limited to {n} tokens; drag a box on the heatmap to zoom in.", n=MOST_LINES))
+    draw_heatmap(data, shown)
     return shown
 
 
 def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
     """Draw rows of queries and columns of keys."""
     query, key = marked(data, shown)
-    figures.live_figure(
-        value_of(heatmap(data, (query, key))),
+    draw(
+        heatmap(data, (query, key)),
+        _printed(data),
+        title=data.title,
         name=data.file_name(),
         key=state.HEATMAP,
-        files=lambda: files(data, shown),
+        height=None,
+        **_saved(data, shown),
         cell=(query, key) if query is not None and key is not None else None,
         is_window=data.spec.window is not None,
         on_cell=lambda: view_fields.choose_cell(figures.sent_cell(state.HEATMAP), shown),
@@ -84,7 +84,7 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
         **data.axis_names,
     )
     look = {"quantity": spec.quantity, "title": data.title, "mask": shown.mask, "largest": shown.largest}
-    return named("figure", call(attention_heatmap, shown.values, grid, **look))
+    return call(attention_heatmap, shown.values, grid, **look)
 
 
 def _preview(data: HeadsData) -> Mapping[str, Any] | None:
@@ -133,33 +133,38 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     )
     with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
-            figure = bipartite_lines(patterns, grid, names=names if shares else (), title=title)
-            saved: dict[str, Any] = {"name": data.file_name("lines"), "files": lambda: files(data, shown)}
+            redrawn = named("figure", heatmap(data, marked(data, shown)))
+            about = {"title": data.title, "name": data.file_name()}
             with st.container(width=STILL_WIDTH):
-                figures.live_figure(figure, **saved, key="heads-still", height=460, opens=True)
+                draw_figure(
+                    bipartite_lines(patterns, grid, names=names if shares else (), title=title),
+                    name=data.file_name("lines"),
+                    key="heads-still",
+                    code=lambda: export.script(redrawn, _printed(data), **about),
+                    **_saved(data, shown),
+                    height=460,
+                    opens=True,
+                )
 
 
-def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
-    """Return the numbers of the heatmap, the lines that draw it again, and the view."""
+def _printed(data: HeadsData) -> Print:
+    return Print(data.recipe_of(data.spec).values, "[query, key]")
+
+
+def _saved(data: HeadsData, shown: HeadPicture) -> dict[str, Any]:
+    """Return the numbers of the heatmap that go with a figure, and its model, as `draw_figure` takes them."""
     table: dict[str, Any] = {
+        "mask": shown.mask,
         "query_tokens": _units(shown, "queries"),
         "key_tokens": _units(shown, "keys"),
         "first_query": shown.queries.first if not shown.blocks else 0,
         "first_key": shown.keys.first if not shown.blocks else 0,
     }
-    return export.files(
-        name=data.file_name(),
-        csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
-        arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
-        code=export.script(
-            heatmap(data, marked(data, shown)),
-            Print(data.recipe_of(data.spec).values, "[query, key]"),
-            title=data.title,
-            name=data.file_name(),
-        ),
-        state=state.in_words(),
-        model=data.card.path,
-    )
+    return {
+        "csv": lambda: pattern_csv(shown.values, **table),
+        "arrays": lambda: pattern_arrays(shown.values, **table),
+        "model": data.card.path,
+    }
 
 
 def _units(shown: HeadPicture, side: str) -> list[str]:
@@ -167,6 +172,5 @@ def _units(shown: HeadPicture, side: str) -> list[str]:
     labels, n = getattr(shown, side).labels, shown.values.shape[side == "keys"]
     if not shown.blocks:
         return list(labels)
-    ends = [cell * len(labels) // n for cell in range(n + 1)]
-    first = getattr(shown, side).first
-    return [f"{first + start} to {first + end - 1}" for start, end in pairwise(ends)]
+    ends = [getattr(shown, side).first + cell * len(labels) // n for cell in range(n + 1)]
+    return [f"{start} to {end - 1}" for start, end in pairwise(ends)]

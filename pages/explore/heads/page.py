@@ -12,7 +12,7 @@ from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.figures.hues import category_hues
 from headlight.language import say
-from pages.components.overview import Measure, Pictures, PinnedHead, head_overview
+from pages.components.overview import MeasuredHeads, Pictures, head_overview
 from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
@@ -107,34 +107,25 @@ def overview(data: HeadsData) -> None:
         chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
         key=state.OVERVIEW,
         on_chosen=partial(state.SHOWN_HEAD.take, state.OVERVIEW),
-        measure=measure(data),
+        measured=measured(data),
         pinned=[
-            PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
+            {"attention": view.attention, "layer": share.layer, "head": share.head, "hue": hue}
             for share, hue in zip(view_fields.MIX.value, hues, strict=True)
         ],
         on_pinned=view_fields.on_pinned,
     )
 
 
-def measure(data: HeadsData) -> Measure | None:
+def measured(data: HeadsData) -> MeasuredHeads | None:
     """Return the chosen measure of every head."""
     name = view_fields.TINT.value
     if not name:
         return None
-    chosen, view = MEASURES[name], data.view
-    measured = overviews.measures(data.source, view.text, view.target)
-    values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
+    by_attention = overviews.measures(data.source, data.view.text, data.view.target)
+    values = {attention: by_name[name] for attention, by_name in by_attention.items() if name in by_name}
     n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
-    return Measure(
-        name=say(chosen.inline),
-        title=say(chosen.meaning),
-        unit=say(chosen.unit),
-        low="",
-        high="",
-        values=values,
-        ends=chosen.range(n_keys),
-        order=view_fields.ORDER.value,
-    )
+    ends, order = MEASURES[name].range(n_keys), view_fields.ORDER.value
+    return MeasuredHeads(measure=MEASURES[name], values=values, ends=ends, order=order)
 
 
 def look_for(data: HeadsData, shown: HeadPicture | None) -> None:

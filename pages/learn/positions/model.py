@@ -1,7 +1,7 @@
 """Positions in the chosen model: what share they have in a head's scores, and what a head follows when words move."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -9,15 +9,15 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap, head_grid
-from headlight.figures.heatmaps.position_parts import part_shares, position_parts
+from headlight.figures.heatmaps.score_sources import part_shares, position_parts
 from headlight.language import localized, say
-from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import axis_names
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 
@@ -116,7 +116,7 @@ def _sources(data: PositionsData) -> None:
         result.mask[:MOST_DRAWN, :MOST_DRAWN],
         TokenGrid(
             *(side[:MOST_DRAWN] for side in labels),
-            **_side_names(data),
+            **axis_names(data.card.config.architecture, data.view.attention),
         ),
         title=say(
             "Scores of {attention} L{layer}.H{head} as a sum",
@@ -185,13 +185,6 @@ def _acting(parts: "ScoreParts") -> str:
     return "turned" if "turning" in parts.parts else "bias" if "distance" in parts.parts else "none"
 
 
-def _side_names(data: PositionsData) -> dict[str, Any]:
-    """Return the names of the axes of a `TokenGrid`."""
-    kind, architecture = ATTENTIONS[data.view.attention], data.card.config.architecture
-    queries, keys = (say(SIDE_NAMES[architecture, side]) for side in (kind.queries_from, kind.keys_from))
-    return {"query_name": say("query: {what}", what=queries), "key_name": say("key: {what}", what=keys)}
-
-
 def _choose_order() -> None:
     seed = view_fields.SEED.value
     st.button(
@@ -246,7 +239,8 @@ def _pattern(data: PositionsData, shuffled: "ShuffledWords", name: str, pattern:
     queries, keys = shuffled.query_labels[which], shuffled.key_labels[which]
     order = say("original order") if which == 0 else say("shuffled")
     title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
-    grid = TokenGrid(queries, keys, **_side_names(data), width=430, height=HEIGHT)
+    names = axis_names(data.card.config.architecture, data.view.attention)
+    grid = TokenGrid(queries, keys, **names, width=430, height=HEIGHT)
     rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (queries, keys))
     draw(
         data,

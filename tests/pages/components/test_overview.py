@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from headlight.analysis.heads.text_measures import MEASURES
 from headlight.language import add_catalogues, speaking
-from pages.components.overview import FilmStrip, Measure, Pictures, PinnedHead, head_overview
+from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
 from pages.components.packing import packed
 from pages.languages import CATALOGUES
 from tests.pages.learn.bare import drawn_bare
@@ -56,19 +57,20 @@ def test_by_default_layers_are_rows_and_nothing_is_marked():
 
 
 def test_a_measure_is_said_for_every_head_and_null_where_it_does_not_apply():
-    words = {"name": "entropy", "title": "How wide.", "unit": "nats", "low": "at one token", "high": "at all"}
-    measure = Measure(
-        **words,
+    measure = MEASURES["entropy"]
+    measured = MeasuredHeads(
+        measure=measure,
         values={"encoder": np.array([[1.5, np.nan]], np.float32)},
-        ends=(0.0, float(np.float32(3.25))),
+        ends=(0.0, 3.25),
         order="descending",
     )
-    pinned = [PinnedHead(attention="encoder", layer=0, head=0, hue="#C75F12")]
-    header, _ = overview(measure=measure, pinned=pinned, on_pinned=lambda: None, only=["encoder"])
+    pinned = [{"attention": "encoder", "layer": 0, "head": 0, "hue": "#C75F12"}]
+    header, _ = overview(measured=measured, pinned=pinned, on_pinned=lambda: None, only=["encoder"])
+    words = {"name": "attention entropy", "title": measure.meaning, "unit": "nats"}
     payload = {"values": {"encoder": [[1.5, None]], "cross": [[None, None]]}, "ends": [0.0, 3.25]}
     assert header["measure"] == words | payload
     assert header["order"] == "descending"
-    assert header["pinned"] == [{"attention": "encoder", "layer": 0, "head": 0, "hue": "#C75F12"}]
+    assert header["pinned"] == pinned
     assert (header["canPin"], header["only"]) == (True, ["encoder"])
     assert "NaN" not in json.dumps(header)
 

@@ -21,7 +21,7 @@ export const group = (attention, layers, heads, queries, keys) => ({
 export const GROUPS = [group("encoder", 2, 3, 4, 4), group("cross", 3, 4, 5, 3)];
 
 export const MEASURE = {
-  ...{ name: "entropy", title: "How widely a head looks", unit: "nats", low: "looks at one", high: "looks at all" },
+  ...{ name: "entropy", title: "How widely a head looks", unit: "nats" },
   values: { encoder: [[0.5, 2, 1], [0.1, null, 3]], cross: [[1, 2, 0, 1.5], [1, 2, 0, 1.25], [4, 5, null, -1]] },
   ends: [0, 4],
 };

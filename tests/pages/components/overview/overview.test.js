@@ -115,9 +115,9 @@ test("a measure is drawn from where zero lies, written with its unit and said; a
   assert.match(overview.button("encoder", 1, 1).getAttribute("aria-label"), /\. entropy: not applicable$/);
   const legend = overview.find(".legend");
   assert.ok(!legend.hidden && overview.root.classList.contains("measured"));
-  assert.equal(legend.textContent, "bar: entropy, 0 to 4 natslow: looks at one; high: looks at all");
+  assert.equal(legend.textContent, "bar: entropy, 0 to 4 nats");
 
-  const signed = { ...MEASURE, name: "effect", unit: "", low: "", high: "", ends: [-1, 3], values: { encoder: [[-0.5, 2, 0], [null, 3, -1]] } };
+  const signed = { ...MEASURE, name: "effect", unit: "", ends: [-1, 3], values: { encoder: [[-0.5, 2, 0], [null, 3, -1]] } };
   overview.update(dataOf({ measure: signed }));
   assert.deepEqual([bar("encoder", 0, 0), bar("encoder", 0, 1), bar("encoder", 0, 2)], [[0.125, 0.25], [0.25, 0.75], [0.25, 0.25]]);
 

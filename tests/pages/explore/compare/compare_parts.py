@@ -62,17 +62,17 @@ def run(maps: Mapping[str, Any], source: Sequence[str] = "xyz", target: Sequence
 
 def comparison(run_a: Any, run_b: Any, a: Side | None = None, b: Side | None = None) -> ComparisonData:
     """Two sides with these runs; without anything else, they are one model on two texts."""
+    data = ComparisonData(a=a or side("A", head=HEAD), b=b or side("B", head=HEAD, text="a c"))
+    for of, model_run in zip(data.sides, (run_a, run_b), strict=True):
+        give(of, model_run)
+    return data
 
-    def recipe(name: str, of: Any) -> Any:
-        number = next(NUMBERS)  # so that nothing is cached for the runs of another test
-        return named(name, Expression(lambda: f"run_{name}_{number}", lambda: of))
 
-    return ComparisonData(
-        a=a or side("A", head=HEAD),
-        b=b or side("B", head=HEAD, text="a c"),
-        recipes=(recipe("a", run_a), recipe("b", run_b)),
-        model_runs=(run_a, run_b),
-    )
+def give(of: Side, model_run: Any) -> Side:
+    """Return the side, which has this model run."""
+    name, number = of.letter.lower(), next(NUMBERS)  # so that nothing is cached for the runs of another test
+    of.__dict__["recipe"] = named(name, Expression(lambda: f"run_{name}_{number}", lambda: model_run))
+    return of
 
 
 def shown(part: Callable[[], object], **session: Any) -> AppTest:

@@ -30,7 +30,7 @@ def data() -> ComparisonData:
 
 
 def expected(data: ComparisonData, attention: str) -> np.ndarray:
-    runs: Any = data.model_runs
+    runs: Any = [side.model_run for side in data.sides]
     a, b = (model_run.attention_maps[attention].weights for model_run in runs)
     return np.array([[distance(*heads) for heads in zip(*layers, strict=True)] for layers in zip(a, b, strict=True)])
 
@@ -85,7 +85,7 @@ def test_the_same_model_on_the_same_text_has_no_changes(data: ComparisonData, dr
     assert "so no head changed" in words_of(app)
     assert not drawings and changed.most_changed(same) == []
     assert changed.most_changed(data)
-    unchanged = comparison(data.model_runs[0], data.model_runs[0])
+    unchanged = comparison(data.a.model_run, data.a.model_run)
     app = shown(lambda: changed.show(unchanged))
     assert "No head changed" in words_of(app) and not app.button
 

@@ -63,9 +63,9 @@ def test_a_forced_side_has_the_labels_of_a_where_it_reads_the_same(of_b: Any, in
     """A's target may begin with a small letter where B's, which was typed, has a capital."""
     runs = run({}, "xyz", ["<bos>", "u", "v"]), run({}, "rst", ["<bos>", "U", "v"], inputs=inputs)
     data = comparison(*runs, side("A", head=ENCODER), side("B", head=ENCODER, **of_b))
-    assert value_of(data.labels(0, "cross")) == (("<bos>", "u", "v"), ("x", "y", "z"))
+    assert value_of(data.labels(data.a, "cross")) == (("<bos>", "u", "v"), ("x", "y", "z"))
     own = (("<bos>", "U", "v"), ("r", "s", "t"))
-    assert value_of(data.labels(1, "cross")) == (value_of(data.labels(0, "cross")) if is_forced else own)
+    assert value_of(data.labels(data.b, "cross")) == (value_of(data.labels(data.a, "cross")) if is_forced else own)
 
 
 @pytest.mark.parametrize(
@@ -85,21 +85,19 @@ def test_of_prompts_that_are_continued_differently_the_prompts_are_compared(
         for i, kind in enumerate(kinds)
     ]
     data = comparison(*runs)
-    assert (data.n_compared(0), data.n_compared(1)) == compared
-    for i in range(2):
-        labels = value_of(data.labels(i, "cross"))
-        assert labels == (tuple("uvwr")[: compared[i]], tuple("xyzq")[: compared[i]])
+    for of, n in zip(data.sides, compared, strict=True):
+        assert data.n_compared(of) == n
+        assert value_of(data.labels(of, "cross")) == (tuple("uvwr")[:n], tuple("xyzq")[:n])
 
 
 def draw(data: ComparisonData) -> None:
     data.draw(
-        Figure(),
+        Figure(layout={"height": 70}),
         name="part",
         key="part-key",
         csv=lambda: "a,b\n1,2\n",
         arrays=lambda: {"numbers": np.arange(3)},
         code=[Print(literal([1, 2]), "both")],
-        height=7,
     )
 
 
@@ -127,10 +125,8 @@ def test_b_is_read_as_it_is_forced_to(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(Side, "recipe", property(recipe))
     data = ComparisonData.of(a, b)
-    assert (data.a, data.b) == (a, replace(b, target="u v"))
-    runs: Any = data.model_runs
-    assert runs == (run_a, data.b)
-    assert read == [("A", None), ("B", "u v")]
+    assert data.sides == (a, replace(b, target="u v"))
+    assert read == [("A", None), ("A", None), ("B", "u v")]
 
 
 @pytest.mark.usefixtures("fresh_caches")

@@ -17,7 +17,7 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.layers import StackPair
 from pages.explore.compare.sides import Side
 from tests.pages.conftest import words_of
-from tests.pages.explore.compare.compare_parts import comparison, loaded, run, shown
+from tests.pages.explore.compare.compare_parts import comparison, give, loaded, run, shown
 from tests.pages.explore.compare.test_sides import side
 from tests.pages.explore.parts import Drawing
 
@@ -84,7 +84,8 @@ def test_two_texts_with_the_same_number_of_tokens_are_compared_as_they_are(
     again = comparison(run({}), run({}))
     monkeypatch.setattr(ComparisonData, "of", lambda *_: again)
     assert layers._on_one_text(data) == ((again, True) if is_read_again else (data, False))
-    data = replace(data, b=replace(data.b, text="a", change=ablation("zero", [("encoder", 0, 0)])))
+    ablated = replace(data.b, text="a", change=ablation("zero", [("encoder", 0, 0)]))
+    data = replace(data, b=give(ablated, data.b.model_run))
     assert layers._on_one_text(data) == (data, False), "one text is not read again"
 
 
@@ -128,6 +129,6 @@ def test_replaced_tokens_are_compared_with_their_replacements(three_kinds: Path,
     words = words_of(shown(lambda: layers.show(data)))
     assert "both models read A’s text here" not in words and "left out" not in words
     (drawn,) = drawings.values()
-    a, b = (states(three_kinds, "gaps", model_run.inputs)["encoder"] for model_run in data.model_runs)
+    a, b = (states(three_kinds, "gaps", side.model_run.inputs)["encoder"] for side in data.sides)
     assert np.abs(a[0] - b[0]).max() > 0.1
     np.testing.assert_allclose(drawn.cells("similarity"), matrix(a, b), atol=1e-4)

@@ -87,7 +87,7 @@ def test_only_some_heads_of_a_large_cluster_have_a_button(drawings, monkeypatch:
 def test_a_note_says_why_b_is_not_on_the_map_and_an_error_why_there_is_none(
     data: ComparisonData, drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch
 ):
-    apart = comparison(data.model_runs[0], run({"encoder": patterns(1, 1, 3, 3)}, "rst"), data.a)
+    apart = comparison(data.a.model_run, run({"encoder": patterns(1, 1, 3, 3)}, "rst"), data.a)
     app = shown(lambda: compare_map.show(apart))
     assert "only the heads of A are shown." in words_of(app) and [*drawings] == ["compare-map"]
     drawings.clear()

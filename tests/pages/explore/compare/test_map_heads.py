@@ -37,7 +37,7 @@ def check_distances(mapped: compare_map.MappedHeads, *maps: Any) -> None:
 
 
 def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData):
-    a, b = (model_run.attention_maps for model_run in data.model_runs)
+    a, b = (side.model_run.attention_maps for side in data.sides)
     actual = compare_map.mapped(data, compare_map.shared_tokens(data)[0])
     of_a = [("A", HeadName("encoder", layer, head)) for layer in range(2) for head in range(2)]
     assert actual.heads == of_a + [("B", HeadName("encoder", 0, head)) for head in range(3)]
@@ -48,7 +48,7 @@ def test_all_heads_of_both_sides_are_there_those_of_a_first(data: ComparisonData
     assert alone.heads == of_a and not alone.is_both
     check_distances(alone, a["encoder"])
     other = run({"encoder": patterns(1, 1, 3, 3), "cross": patterns(1, 2, 3, 3, seed=1)}, "xyz", "xyz")
-    crossed = comparison(data.model_runs[0], other, data.a, side("B", head=HeadName("cross", 0, 1)))
+    crossed = comparison(data.a.model_run, other, data.a, side("B", head=HeadName("cross", 0, 1)))
     actual = compare_map.mapped(crossed, crossed.shared("encoder", "cross"))
     assert actual.heads == [*of_a, ("B", HeadName("cross", 0, 0)), ("B", HeadName("cross", 0, 1))]
     check_distances(actual, a["encoder"], other.attention_maps["cross"])
@@ -75,8 +75,8 @@ def test_the_heads_of_b_are_there_where_they_show_something_else(chosen: str, of
 
 
 def test_two_sides_with_other_tokens_have_no_joint_map(data: ComparisonData):
-    maps = data.model_runs[0].attention_maps
-    shared, remark = compare_map.shared_tokens(comparison(data.model_runs[0], run(maps, "rst")))
+    maps = data.a.model_run.attention_maps
+    shared, remark = compare_map.shared_tokens(comparison(data.a.model_run, run(maps, "rst")))
     assert shared is None and "share too few tokens for a joint map" in remark
 
 

@@ -15,6 +15,7 @@ from pages.explore.compare import sides, view_fields
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
 from pages.explore.compare.view_fields import CHANGE_B
+from pages.shared.recipe import literal
 from pages.shared.sources import Source
 from tests.pages.train.small_films import save_run
 from transformer_core.config import Architecture, ModelConfig
@@ -64,7 +65,7 @@ def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
 )
 def test_a_head_that_is_not_there_gives_way_to_the_nearest(wanted: tuple[str, int, int], shown: tuple[str, int, int]):
     notes: list[str] = []
-    assert sides._fitted("B", HeadName(*wanted), weights(), notes) == shown
+    assert sides._fitted(side("B", head=HeadName(*wanted)), notes).head == shown
     assert [note.startswith("B (one) has no head ") for note in notes] == [True] * (wanted != shown)
 
 
@@ -96,7 +97,7 @@ def test_interventions_of_a_side_act_after_those_of_the_model():
     assert source.text == ("a b", "typed") and side("B", of).source == of.source
     full = weights(source=Source("models/one", "1", stack=to_json(Stack(entries=KNOCKED_OUT.entries * 32))))
     notes: list[str] = []
-    assert sides._fitting(side("B", full, change=off), notes) == side("B", full)
+    assert sides._fitted(side("B", full, change=off), notes) == side("B", full)
     assert "at most 32 interventions" in notes[0]
 
 
@@ -112,24 +113,25 @@ def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_nex
 
 
 def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
-    run: Any = SimpleNamespace(output="x y")
-    a = side(target="typed")
+    a, silent = side(target="typed"), side()
+    for of, output in ((a, "x y"), (silent, "")):
+        of.__dict__["recipe"] = literal(SimpleNamespace(output=output))
     changed = side("B", change=OFF)
     other = side("B", weights("other"))
-    assert teacher_forced(side("B"), a, run).target == "typed", "the same model on the same text"
+    assert teacher_forced(side("B"), a).target == "typed", "the same model on the same text"
     assert not can_be_forced(a, side("B")), "it writes that anyway"
     for forced in (changed, other):
-        assert teacher_forced(forced, a, run) == replace(forced, target="x y")
+        assert teacher_forced(forced, a) == replace(forced, target="x y")
     for apart in (
         replace(changed, text="a"),  # another text
         side("B", weights("other", corpus="tales")),  # other words
         side("B", weights("other", architecture="decoder_only")),
     ):
         assert not can_be_forced(a, apart)
-        assert teacher_forced(apart, a, run) == apart
-    assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None
+        assert teacher_forced(apart, a) == apart
+    assert teacher_forced(changed, silent).target is None
     view_fields.B_WRITES.set("own")
-    assert teacher_forced(changed, a, run) == changed, "as a person chose"
+    assert teacher_forced(changed, a) == changed, "as a person chose"
     assert can_be_forced(a, changed), "so that they can choose again"
 
 

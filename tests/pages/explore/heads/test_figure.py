@@ -1,7 +1,5 @@
 """The chosen head, large: its heatmap and the numbers that go with it, its lines, and the preview of another head."""
 
-import io
-from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,13 +135,12 @@ def test_where_a_continuation_begins_is_shown(
 
 def test_in_a_pooled_heatmap_rows_and_columns_are_named_after_the_places_of_their_block():
     """They stand for several tokens, so none has its own first place."""
-    taken: list[Mapping[str, bytes]] = []
+    taken: list[dict[str, np.ndarray]] = []
     sides = [
         Side(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)
         for n, first in ((12, 7), (10, 0))
     ]
     cells = np.ones((5, 3))
     pooled = HeadPicture(values=cells, mask=cells > 0, queries=sides[0], keys=sides[1], blocks=(5, 3), largest=None)
-    shown(lambda data: taken.append(figure.files(data, pooled)))
-    with np.load(io.BytesIO(taken[0]["en-fr-encoder-layer1-head2.npz"])) as arrays:
-        assert arrays["query_tokens"].tolist() == ["7 to 8", "9 to 10", "11 to 13", "14 to 15", "16 to 18"]
+    shown(lambda data: taken.append(figure._saved(data, pooled)["arrays"]()))
+    assert taken[0]["query_tokens"].tolist() == ["7 to 8", "9 to 10", "11 to 13", "14 to 15", "16 to 18"]
