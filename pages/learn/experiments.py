@@ -1,6 +1,9 @@
-"""What the pages with an experiment share: what is tried is chosen and started, then watched while its curves grow."""
+"""What the pages with an experiment share: it is chosen and started, then watched while its curves grow."""
 
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -11,15 +14,193 @@ from headlight.experiments.experiment import (
     TASKS,
     USUAL_STEPS,
     USUAL_VARIANTS,
+    ExperimentKind,
     ExperimentRequest,
 )
-from headlight.language import say, say_number
-from pages.learn import experiment_runs, experiment_watch
-from pages.learn.experiment_watch import NOTE, TASK_NAMES, Laboratory
-from pages.shared import prose, runs
+from headlight.language import say, say_message, say_number
+from pages.learn import experiment_runs
+from pages.learn.experiment_runs import Experiment
+from pages.shared import code_expander, owners, prose, runs, ticking
+from pages.shared.recipe import Expression
+from pages.shared.run_figures import draw_curves
 from pages.shared.view.fields import Kept
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.training.config import MOST_SEED
+
+if TYPE_CHECKING:
+    from headlight.analysis.training.curves import Curve
+    from headlight.analysis.training.experiment_reading import ExperimentReading
+
+
+TICK = 1.0  # seconds between two looks at an experiment that is at work
+NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run
+TASK_NAMES = {
+    "reverse": mark("Reverse letters"),
+    "copy": mark("Copy letters"),
+    "sort": mark("Sort letters"),
+    "dates": mark("Reformat dates"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laboratory:
+    """What one page tries."""
+
+    kind: ExperimentKind
+    variants: Mapping[str, str]  # all that may be tried, as they are called
+    variants_title: str
+    draw: Callable[[Experiment, "ExperimentReading"], None]  # drawn beside the curves
+    look_for: Callable[[ExperimentRequest], str]
+    remarks: Callable[[ExperimentRequest], str]  # what must be known to read the numbers right
+    has_held_out_losses: bool = False
+
+    def names(self, request: ExperimentRequest) -> dict[str, str]:
+        """Return the names of an experiment's variants, in their order, in the reader's language."""
+        return {variant: say(self.variants[variant]) for variant in request.variants}
+
+
+def watch(laboratory: Laboratory, experiment: Experiment) -> None:
+    """Draw how an experiment stands now; while it is at work, each second again."""
+    from headlight.analysis.training.experiment_reading import read_experiment
+
+    if experiment.is_at_work:
+        ticking.look_again(after=TICK)
+    with st.container():
+        _head(laboratory, experiment)
+    request = experiment.request
+    if request is not None:
+        try:
+            reading = read_experiment(experiment_runs.records(experiment), request.variants)
+        except HeadlightError as error:
+            prose.warning(say("The measurements of this experiment cannot be read: {reason}.", reason=error))
+            return
+        if reading.held_out:
+            _draw(laboratory, experiment, request, reading)
+
+
+def _head(laboratory: Laboratory, experiment: Experiment) -> None:
+    """Say which experiment it is, how it stands and how far it is."""
+    words, color = runs.STATES[experiment.state]
+    request, is_chosen = experiment.request, experiment_runs.FIELDS[laboratory.kind].value == experiment.name
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-head-{laboratory.kind}"
+    ):
+        prose.badge(say(words), color)
+        far = "" if request is None else _how_far(experiment, request, is_chosen=is_chosen)
+        prose.html("<p class='hl-small hl-experiment-far'>{}</p>", far)
+        if experiment.is_at_work and is_chosen and owners.is_mine(experiment.path):
+            st.button(
+                say("Stop"),
+                key=f"{laboratory.kind}-experiment-stop",
+                icon=":material/stop:",
+                disabled=experiment.state == "starting",
+                on_click=_stop,
+                args=(experiment,),
+            )
+    if request is not None and experiment.state == "running":
+        st.progress(experiment.step / request.steps)
+    if text := _what_happens(experiment):
+        prose.note(text)
+
+
+def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
+    """Return the title of an experiment, and its progress; of one that was not chosen, that it is the last one."""
+    far = mark("{task}, seed {seed}: step {step:,} of {steps:,} each")
+    if not is_chosen:
+        far = mark("Latest on this machine: {task}, seed {seed}, step {step:,} of {steps:,} each")
+    return say(
+        far,
+        task=say(TASK_NAMES[request.task]),
+        seed=request.seed,
+        step=experiment.step,
+        steps=request.steps,
+    )
+
+
+def _what_happens(experiment: Experiment) -> str:
+    """Return the note on an experiment that draws nothing new; "" if there is none."""
+    match experiment.state:
+        case "starting":
+            return say("Starting: loading libraries. The first points appear in a few seconds.")
+        case "queued":
+            n_before = int(str(experiment.reason)) if str(experiment.reason).isdecimal() else 0
+            if not n_before:
+                return say("Another experiment is running on this machine; this one starts when it has finished.")
+            return say_number(
+                n_before,
+                "Another experiment is running on this machine, and one more is queued before this one.",
+                "Another experiment is running on this machine, and {n} more are queued before this one.",
+            )
+        case "running" if not experiment.step:
+            return say("Generating the task and building the models. The first points appear in a few seconds.")
+        case "stopped":
+            return (
+                say("Stopped early; results so far are below.")
+                if experiment.step
+                else say("Stopped before it started.")
+            )
+        case "failed":
+            return say("This experiment failed: {reason}.", reason=say_message(experiment.reason).removesuffix("."))
+    return ""
+
+
+def _stop(experiment: Experiment) -> None:
+    try:
+        experiment_runs.stop(experiment)
+    except HeadlightError as error:
+        NOTE.set(say("The command did not reach the experiment: {reason}.", reason=error))
+
+
+def _draw(
+    laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
+) -> None:
+    with st.container(key=f"hl-experiment-stage-{laboratory.kind}"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _curves(laboratory, experiment, request, reading)
+    with right:
+        laboratory.draw(experiment, reading)
+    for variant, reason in reading.ended.items():
+        ended = say("{variant} stopped: {reason}.", variant=say(laboratory.variants[variant]), reason=reason)
+        prose.note(ended)
+    look = laboratory.look_for(request)
+    prose.look_for(look)
+    prose.small(laboratory.remarks(request))
+    text = say("Run in a shell at the project root; gives the same numbers.")
+    code_expander.command(say("Show the command"), lambda: request.command, text)
+
+
+def _curves(
+    laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
+) -> None:
+    from headlight.figures.curves.experiment import experiment_curves
+
+    figure = experiment_curves(
+        laboratory.names(request),
+        reading.smoothed_losses(),
+        held_out_losses=reading.held_out["loss"] if laboratory.has_held_out_losses else None,
+        shares=reading.held_out["exact_match"],
+        n_steps=request.steps,
+    )
+    recipe, name = experiment_runs.reading_recipe(experiment), f"experiment-{laboratory.kind}"
+    curves: dict[str, tuple[Curve, Expression]] = {}
+    for kind, own, of in (
+        ("loss", reading.losses, recipe.losses),
+        *((f"held_out_{kind}", own, recipe.held_out[kind]) for kind, own in reading.held_out.items()),
+    ):
+        curves |= {f"{kind} {variant}": (curve, of[variant]) for variant, curve in own.items()}
+    drawn, as_code = {of: curve for of, (curve, _) in curves.items()}, {of: code for of, (_, code) in curves.items()}
+    draw_curves(
+        figure,
+        drawn,
+        as_code,
+        name=name,
+        view=partial(experiment_runs.in_words, experiment),
+        model=None,
+        key=f"{laboratory.kind}-experiment-curves",
+        about="",  # of small models that are trained here
+    )
+
 
 _STEPS_OF_A_CLICK = 20
 
@@ -38,7 +219,7 @@ def show(laboratory: Laboratory) -> None:
             text = say("The experiment “{name}” no longer exists; start your own.", name=wanted)
             prose.note(text)
     if experiment is not None:
-        experiment_watch.watch(laboratory, experiment)
+        watch(laboratory, experiment)
 
 
 def _choose(laboratory: Laboratory) -> ExperimentRequest | None:

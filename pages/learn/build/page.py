@@ -4,8 +4,8 @@ import streamlit as st
 
 from headlight.language import say
 from pages.learn import head_choice
-from pages.learn.build import code, pictures, program, verdict, view_fields
-from pages.learn.build.data import BuildData
+from pages.learn.build import results, view_fields
+from pages.learn.build.data import BuildData, code
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.view import state
@@ -40,13 +40,13 @@ def build() -> None:
         _controls(data)
         _task(data)
         _line(data)
-        verdict.show(data)
-        pictures.show(data)
+        results.show_verdict(data)
+        results.show_pictures(data)
         if left_out := data.model_run.n_left_out:
             prose.small(say(CUT, n=left_out))
-        program.show(data)
+        results.show_program(data)
     prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-pattern", "causal-mask"))
-    code_expander.code(lambda: code.lines(data))
+    code_expander.code(lambda: code(data))
     state.publish()
 
 

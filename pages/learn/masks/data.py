@@ -4,13 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headlight.analysis.masks.presets import (
-    N_PADDING,
-    PRESETS,
-    Preset,
-    padded_sides,
-    presets_of,
-)
+from headlight.analysis.masks.presets import N_PADDING, PRESETS, Preset, padded_sides, presets_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say
 from pages.learn.masks import view_fields
@@ -73,8 +67,8 @@ class MasksData:
         if not preset.is_shifted:  # as long as its targets, which stand in its place
             alone = named("targeted", alone.targeted())
         text = _padded(source, card, alone, padded_sides(preset, view.attention, card.config), n_padding)
-        values = value_of((alone, text))
-        sides = values[1].sides(view.attention)
+        alone_value, text_value = value_of((alone, text))
+        sides = text_value.sides(view.attention)
         view_fields.fit((view.model, view.text, view.target, view.attention), *map(len, sides))
         return cls(
             card=card,
@@ -84,9 +78,14 @@ class MasksData:
             n_padding=n_padding,
             alone_recipe=alone,
             text_recipe=text,
-            alone=values[0],
-            text=values[1],
+            alone=alone_value,
+            text=text_value,
         )
+
+    @property
+    def words(self) -> view_fields.PresetWords:
+        """The texts about the preset."""
+        return view_fields.WORDS[self.preset.name]
 
     @property
     def size(self) -> int:
@@ -122,10 +121,19 @@ class MasksData:
         return self.source.load()
 
     @property
+    def output_tokenizer(self) -> "Tokenizer":
+        """The tokenizer of the output's side."""
+        return self.loaded[1].target if self.card.config.has_decoder else self.loaded[1]
+
+    @property
+    def output_labels(self) -> "tuple[str, ...]":
+        """The labels of the output's side, without padding."""
+        return self.alone.labels[self.alone.output_side]
+
+    @property
     def choice_recipe(self) -> Expression:
         """The masks that were chosen, as code."""
-        chosen: Expression = named("choice", literal(self.choice))
-        return chosen
+        return named("choice", literal(self.choice))
 
     @cached_property
     def outcome_recipe(self) -> Expression:
@@ -139,8 +147,7 @@ class MasksData:
     @cached_property
     def outcome(self) -> "MaskOutcome":
         """The model run with its own masks and with the chosen ones."""
-        outcome: MaskOutcome = value_of(self.outcome_recipe)
-        return outcome
+        return value_of(self.outcome_recipe)
 
     def written(self, choice: "Expression | MaskChoice") -> Expression:
         """Return the free-running output of the model under some masks, as code."""
@@ -152,12 +159,8 @@ class MasksData:
         """Return the mask that each preset puts on the chosen attention."""
         from headlight.analysis.masks.run import preset_masks
 
-        attention = self.view.attention
         alone = _alone(self.source, self.view, self.card, N_PADDING)
-        masks: Mapping[str, np.ndarray] = value_of(
-            _kept(self.source, call(preset_masks, *self.source.recipe(), alone, attention))
-        )
-        return masks
+        return value_of(_kept(self.source, call(preset_masks, *self.source.recipe(), alone, self.view.attention)))
 
     def own_masks(self) -> Expression:
         """Return the mask of each attention under the chosen ones, with padding after all sides, as code."""
@@ -179,14 +182,13 @@ class MasksData:
         """
         from headlight.analysis.masks.leak import leak
 
-        model, text = self.source.recipe()[0], self.alone_recipe
-        if choice is not None and not PRESETS[choice.preset].is_shifted:
-            text = named("unshifted", text.unshifted())
-        arguments: list[Any] = [text.model_inputs, replacements]
+        model, text, edits = self.source.recipe()[0], self.alone_recipe, list[Expression]()
         if choice is not None:
+            if not PRESETS[choice.preset].is_shifted:
+                text = named("unshifted", text.unshifted())
             chosen = named("choice", literal(choice))
-            arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))
-        return named(name, _kept(self.source, call(leak, model, *arguments)))
+            edits = [named("edits", chosen.interventions(model.config, n_source=None, n_target=None))]
+        return named(name, _kept(self.source, call(leak, model, text.model_inputs, replacements, *edits)))
 
     def changed(self, place: int, token: int) -> Expression:
         """Return the predictions of the target tokens, before and after one token is changed, as code."""
@@ -206,8 +208,7 @@ class MasksData:
         """Return the effect of dropout on all patterns on the chosen head and on the output, as code."""
         from headlight.analysis.masks.dropout import run_dropout
 
-        head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
-        options = {**head, "probability": probability, "seed": seed}
+        options = {**self.view.head_name._asdict(), "probability": probability, "seed": seed}
         result = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
         return named("dropped", _kept(self.source, result))
 
@@ -244,10 +245,10 @@ def _n_padding(card: ModelCard, preset: Preset) -> int:
 
 def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str, ...], n_padding: int) -> Expression:
     """Return the text with padding after some of its sides, as code."""
-    if card.config.pad_id is None or not n_padding:
+    pad_id = card.config.pad_id
+    if pad_id is None or not n_padding:
         return alone
-    padded: Expression = named("padded", alone.padded(source.recipe()[1], card.config.pad_id, sides, n_padding))
-    return padded
+    return named("padded", alone.padded(source.recipe()[1], pad_id, sides, n_padding))
 
 
 def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expression:
@@ -257,8 +258,7 @@ def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expre
     options: dict[str, Any] = {} if view.target is None else {"target": view.target}
     options["max_tokens"] = min(MOST_TOKENS, card.config.max_seq_len) - n_padding
     options["max_new_tokens"] = readings.max_new_tokens(source)
-    result = call(mask_text, *source.recipe(), view.text, **options)
-    return named("text", _kept(source, result))
+    return named("text", _kept(source, call(mask_text, *source.recipe(), view.text, **options)))
 
 
 def _kept(source: Source, value: Expression) -> Expression:

@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.language import say, say_number
@@ -17,6 +16,7 @@ from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
+from pages.shared.heads import head_in_words
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
 
@@ -52,7 +52,6 @@ def show(data: MasksData) -> None:
 
 
 def _printed(dropped: Expression) -> list[Print]:
-    """Return the lines that print what dropout did."""
     return [
         Print(dropped.keep, "[query, key]: 0 where a weight is dropped, else 1 / (1 - p)"),
         Print(dropped.dropped_pattern, "[query, key]"),
@@ -77,7 +76,7 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     """Draw the pattern before, what dropout keeps, and the pattern after."""
     outcome: DropoutOutcome = value_of(dropped)
     queries, keys = data.alone.sides(data.view.attention)
-    title = say("Pattern with dropout, {who}", who=_who(data))
+    title = say("Pattern with dropout, {who}", who=head_in_words(*data.view.head_name))
     grid = call(TokenGrid, queries, keys, query_name=say("query"), key_name=say("key"), width=Unwritten(700))
     names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
     kept = call(np.greater, dropped.keep, 0).astype(np.float32)
@@ -97,13 +96,7 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     )
 
 
-def _who(data: MasksData) -> str:
-    view = data.view
-    return f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}"
-
-
 def _rows(outcome: "DropoutOutcome") -> None:
-    """Say what dropout did to the weights."""
     p, is_there = view_fields.DROPOUT.value, outcome.pattern > 0
     sums = outcome.dropped_pattern.sum(axis=1)
     says = say(
@@ -125,8 +118,7 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
     before, now = outcome.before, outcome.now
     most = float(outcome.moved.max())
     if not data.card.config.unembed:
-        moved = say("Its final states change by at most {moved:.2f}.", moved=most)
-        prose.text(f"{say(NO_HEAD)} {moved}")
+        prose.text(f"{say(NO_HEAD)} {say('Its final states change by at most {moved:.2f}.', moved=most)}")
         return
     n_changed = sum(one != other for one, other in zip(before.best, now.best, strict=True))
     says = say_number(

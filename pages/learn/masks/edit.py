@@ -1,18 +1,17 @@
-"""A mask to be edited: a gallery of presets, the matrix, and what becomes of scores, pattern and output."""
+"""A mask to be edited: a gallery of presets, the matrix, and the effect on scores, pattern and output."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from headlight.analysis.masks.presets import presets_of
+from headlight.analysis.masks.presets import MOST_PADDING, presets_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import localized, say, say_number
-from pages.learn.masks import controls, view_fields
-from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
-from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
+from pages.learn import head_choice
+from pages.learn.masks import view_fields
+from pages.learn.masks.components import masks as component
 from pages.learn.masks.data import MasksData, ends
-from pages.learn.masks.words import WORDS
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
@@ -23,6 +22,7 @@ from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from headlight.analysis.masks.run import MaskOutcome
+
 
 GALLERY, MATRIX = "masks-gallery", "masks-matrix"
 LOOK_FOR = mark(
@@ -41,7 +41,7 @@ GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is
 
 def show(data: MasksData) -> None:
     """Draw the part."""
-    controls.show(data)
+    _controls(data)
     with st.container(key="hl-masks-edit"):
         left, right = st.columns([1, 6], gap="medium")
     with left:
@@ -57,6 +57,41 @@ def show(data: MasksData) -> None:
     prose.look_for(words, definitions("causal-mask", "padding-mask", "sliding-window"))
     calibration.show()
     code_expander.code(lambda: _code(data))
+
+
+def _controls(data: MasksData) -> None:
+    """Draw what is chosen beside the preset, in one line."""
+    card, preset = data.card, data.preset
+    folded = {"label_visibility": "collapsed"}
+    with st.container(horizontal=True, gap="small", key="hl-masks-choices"):
+        head_choice.attention(card, take=view_fields.choose_attention)
+        head_choice.head(card)
+        view_fields.LAYERS.selectbox(
+            say("Mask applies to"),
+            ["all", "one"],
+            name=lambda name: say("mask: all layers") if name == "all" else say("mask: this layer"),
+            width=165,
+            **folded,
+        )
+        if preset.size is not None:
+            name = say(data.words.size)
+            view_fields.SIZE.selectbox(
+                name,
+                range(1, view_fields.MOST_SIZE + 1),
+                name=lambda n: say("{name}: {n}", name=name, n=n),
+                shown=data.size,
+                width=150,
+                **folded,
+            )
+        if card.config.pad_id is not None and preset.is_shifted:
+            view_fields.PADDING.selectbox(
+                say("Padding tokens"),
+                range(MOST_PADDING + 1),
+                name=lambda n: say("padding: {n}", n=n),
+                shown=data.n_padding,
+                width=125,
+                **folded,
+            )
 
 
 def _edit(data: MasksData) -> Edit | None:
@@ -90,28 +125,28 @@ def _gallery(data: MasksData) -> None:
     """Draw all presets in small, the chosen one as it was edited."""
     masks = {**data.preset_masks(), data.preset.name: data.outcome.head.allowed}
     items = [
-        Miniature(
+        component.Miniature(
             name=name,
-            title=say(WORDS[name].title),
+            title=say(view_fields.WORDS[name].title),
             cells=masks[name],
             words={
                 "group": say("Common mistakes") if preset.is_mistake else say("Masks"),
-                "help": say(WORDS[name].what),
+                "help": say(view_fields.WORDS[name].what),
             },
         )
         for name, preset in presets_of(data.card.config).items()
     ]
-    mask_gallery(
+    component.mask_gallery(
         items,
         chosen=data.preset.name,
         key=GALLERY,
-        on_chosen=lambda: view_fields.choose_preset(sent_name(GALLERY), data.card.config),
+        on_chosen=lambda: view_fields.choose_preset(component.sent_name(GALLERY), data.card.config),
     )
 
 
 def _about(data: MasksData) -> None:
     """Say what the preset is for; of a mistake, what one sees go wrong."""
-    words = WORDS[data.preset.name]
+    words = data.words
     wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(words.sees)) if words.sees else ""
     prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(words.title), say(words.what), wrong)
 
@@ -121,7 +156,7 @@ def _moved(data: MasksData) -> None:
     chosen = view_fields.moved_from()
     if chosen is not None:
         shown, chosen = (say(ATTENTIONS[name].inline) for name in (data.view.attention, chosen))
-        prose.note(say(MOVED, preset=say(WORDS[data.preset.name].title), shown=shown, chosen=chosen))
+        prose.note(say(MOVED, preset=say(data.words.title), shown=shown, chosen=chosen))
 
 
 def _matrix(data: MasksData, *, is_seen: bool = True) -> None:
@@ -133,11 +168,11 @@ def _matrix(data: MasksData, *, is_seen: bool = True) -> None:
     head = outcome.head
 
     def on_turned() -> None:
-        if (cells := sent_turned(MATRIX)) is not None:
+        if (cells := component.sent_turned(MATRIX)) is not None:
             view_fields.turn(cells, len(keys))
 
-    mask_matrix(
-        Arrays(
+    component.mask_matrix(
+        component.Arrays(
             scores=head.scores,
             pattern=head.pattern,
             before=outcome.head_before.pattern,
@@ -183,18 +218,16 @@ def _hint(outcome: "MaskOutcome") -> str:
     )
 
 
-def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -> Outputs:
+def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -> component.Outputs:
     """Return the output with the model's masks and, if it may be shown, with the chosen ones; or nothing."""
-    text = data.text
-    query_side, _ = ends(data.view.attention)
+    text, are_queries = data.text, ends(data.view.attention)[0] == data.text.output_side
     if not data.card.config.unembed:
         counted = say(NO_HEAD)
         if not data.is_own:
-            moved = say("Its final states change by at most {moved:.2f}.", moved=float(outcome.moved.max()))
-            counted = f"{counted} {moved}"
-        return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
+            counted += " " + say("Its final states change by at most {moved:.2f}.", moved=float(outcome.moved.max()))
+        return component.Outputs(rows=[], words=[], counted=counted, are_queries=are_queries)
     rows = [
-        OutputRow(place=place, word=word, before=before, now=now, previous=message, says=says)
+        component.OutputRow(place=place, word=word, before=before, now=now, previous=message, says=says)
         for place, word, before, now, message, says in zip(
             text.judged,
             text.expected_labels,
@@ -205,38 +238,36 @@ def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -
             strict=True,
         )
     ]
-    counted = say_number(
-        len(rows),
-        "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before} with "
-        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
-        "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before} with "
-        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
-        changed=outcome.n_changed,
-        before=_share(outcome.before.mean_probability),
-        now=_share(outcome.now.mean_probability),
-        moved=float(outcome.moved.max()),
-    )
-    if data.is_own:
-        counted = say(
-            "In one forward pass, the mean token probability is {before} (geometric). Toggle a cell or choose another "
-            "mask to change it.",
-            before=_share(outcome.before.mean_probability),
-        )
+    before = _share(outcome.before.mean_probability)
     if not is_seen:
         rows = [replace(row, now=None, says=row.previous) for row in rows]
         counted = say(
             "In one forward pass, the mean token probability with the model’s own masks is {before} (geometric).",
-            before=_share(outcome.before.mean_probability),
+            before=before,
+        )
+    elif data.is_own:
+        counted = say(
+            "In one forward pass, the mean token probability is {before} (geometric). Toggle a cell or choose another "
+            "mask to change it.",
+            before=before,
+        )
+    else:
+        counted = say_number(
+            len(rows),
+            "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before} "
+            "with the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
+            "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before} "
+            "with the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
+            changed=outcome.n_changed,
+            before=before,
+            now=_share(outcome.now.mean_probability),
+            moved=float(outcome.moved.max()),
         )
     counted += f" {say(GEOMETRIC)}"
     if len(text.judged) < text.n_real.get("target", 0):
         counted += f" {say(CUT)}"
-    return Outputs(
-        rows=rows,
-        words=_words(data, outcome)[: None if is_seen else 1],
-        counted=counted,
-        are_queries=query_side == text.output_side,
-    )
+    words = _words(data, outcome)[: None if is_seen else 1]
+    return component.Outputs(rows=rows, words=words, counted=counted, are_queries=are_queries)
 
 
 def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:

@@ -1,17 +1,15 @@
 """Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
-from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid
-from headlight.figures.heatmaps.mask_moved import in_words, moved_pair
+from headlight.figures.heatmaps.mask_moved import in_words
 from headlight.language import say
 from pages.learn.masks.data import MasksData
+from pages.learn.masks.leak import draw_pair
 from pages.shared import code_expander, prose
-from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
@@ -61,7 +59,6 @@ def show(data: MasksData) -> None:
 
 
 def _printed(result: Expression) -> list[Print]:
-    """Return the lines that print how far passes and steps are apart."""
     return [
         Print((result.in_one_pass, result.in_steps), "probability of what each row says next"),
         Print((result.most_apart, result.most_grown, result.most_grown_unmasked), "logits"),
@@ -69,7 +66,6 @@ def _printed(result: Expression) -> list[Print]:
 
 
 def _facts(steps: "Steps") -> None:
-    """Tell the largest differences."""
     facts = [
         (say("one masked pass − cached steps"), steps.most_apart),
         (say("same, steps without a mask"), steps.most_apart_unmasked),
@@ -82,14 +78,12 @@ def _facts(steps: "Steps") -> None:
 
 def _table(data: MasksData, steps: "Steps") -> None:
     """Draw what each row of the one pass says beside what its step says."""
-    tokenizer = data.loaded[1].target
-    labels = data.alone.labels["target"]
-    messages = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
+    labels = data.output_labels
+    messages = [data.output_tokenizer.labels([token])[0] for token in steps.best.tolist()]
     heads = (
         *(say("row"), say("token"), say("prediction")),
         *(say("one forward pass"), say("incremental"), say("max. logit difference")),
     )
-    apart = [*map(in_words, steps.apart.tolist())]
     lines = prose.each(
         "<tr><td>{}</td><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td>{:.6f}</td><td>{:.6f}</td><td>{}</td></tr>",
         zip(
@@ -98,7 +92,7 @@ def _table(data: MasksData, steps: "Steps") -> None:
             messages,
             steps.in_one_pass.tolist(),
             steps.in_steps.tolist(),
-            apart,
+            map(in_words, steps.apart.tolist()),
             strict=True,
         ),
     )
@@ -113,35 +107,26 @@ def _table(data: MasksData, steps: "Steps") -> None:
 
 def _figure(data: MasksData, result: Expression) -> None:
     """Draw by how much earlier outputs move as the text grows, with the mask and without."""
-    steps: Steps = value_of(result)
-    labels = data.alone.labels["target"]
+    labels, tolerance = data.output_labels, value_of(result).tolerance
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
-    payload: dict[str, Any] = {
-        "titles": (say("With the causal mask"), say("Without")),
-        "hover_form": HOVER,
-        "title": say("Maximum logit difference of each output as the text grows"),
-        "subtitle": say(
-            "gray: at most {tolerance} (rounding); dots: token not generated yet",
-            tolerance=in_words(steps.tolerance),
-        ),
-        "tolerance": steps.tolerance,
-    }
     names = {"query_name": say("tokens in one pass"), "key_name": say("output after")}
-    grid = call(TokenGrid, lengths, labels, height=Unwritten(470), **names)
     moved = (result.grown, result.grown_unmasked)
-    places = [f"{index} {label}" for index, label in enumerate(labels)]
-    columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
-    both = np.hstack([steps.grown, steps.grown_unmasked])
-    draw(
-        call(moved_pair, moved, grid, **payload),
+    draw_pair(
+        data,
+        moved,
+        call(TokenGrid, lengths, labels, height=Unwritten(470), **names),
         *_printed(result),
         Print(moved, "with the mask and without: [length, output], logits"),
-        title=payload["title"],
-        name=data.file_name("growing"),
-        key="masks-growing-figure",
-        csv=lambda: matrix_csv(both, "tokens read", lengths, "output", columns, "logits"),
-        arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
-        model=data.card.path,
+        name="growing",
+        table=("tokens read", lengths, "output"),
+        arrays={"masked": "masked", "unmasked": "unmasked"},
+        titles=(say("With the causal mask"), say("Without")),
+        hover_form=HOVER,
+        title=say("Maximum logit difference of each output as the text grows"),
+        subtitle=say(
+            "gray: at most {tolerance} (rounding); dots: token not generated yet", tolerance=in_words(tolerance)
+        ),
+        tolerance=tolerance,
     )
 
 

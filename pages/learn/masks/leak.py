@@ -1,5 +1,6 @@
 """The leak test: change one token, and see which outputs move; with the correct mask none before it."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from headlight.figures.labels import isolate
 from headlight.language import say, say_number
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from pages.learn.masks.words import WORDS
 from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
@@ -25,7 +25,6 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     from headlight.analysis.masks.leak import Change, Leak
     from headlight.analysis.masks.rules import MaskChoice
-    from transformer_core.text.interface import Tokenizer
 
 MOST_TURNED = 6  # outputs that are named
 CLAIM = mark(
@@ -106,23 +105,18 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
 
 
 def _change_in_words(data: MasksData, place: int, token: int) -> str:
-    """Say which token is changed, and into which."""
-    labels = data.alone.labels[data.alone.output_side]
-    tokenizer = data.loaded[1]
-    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
-    new = tokenizer.labels([token])[0]
-    return say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new)
+    old, (new,) = data.output_labels[place], data.output_tokenizer.labels([token])
+    return say("Token {place} “{old}” becomes “{new}”.", place=place, old=old, new=new)
 
 
 def _printed(own: Expression, other: Expression) -> list[Print]:
-    """Return the lines that print what moved."""
     return [Print((own.n_leaks, other.n_leaks)), Print((own.moved, other.moved), "logits [output, changed token]")]
 
 
 def _controls(data: MasksData) -> int:
     """Draw which token is changed, and into which; return the place of the token."""
-    labels = data.alone.labels[data.alone.output_side]
-    place = min(len(labels) // 2 if view_fields.CHANGED.value is None else view_fields.CHANGED.value, len(labels) - 1)
+    labels, chosen = data.output_labels, view_fields.CHANGED.value
+    place = min(len(labels) // 2 if chosen is None else chosen, len(labels) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
         view_fields.CHANGED.selectbox(
             say("Changed token"),
@@ -143,16 +137,15 @@ def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
     from headlight.analysis.masks.leak import other_tokens
 
     tokens = data.alone.inputs[data.alone.output_side]
-    others = other_tokens(tokens)
-    if not view_fields.TOKEN.value:
+    others, typed = other_tokens(tokens), view_fields.TOKEN.value
+    if not typed:
         return others, []
-    tokenizer = data.loaded[1]
-    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
-    ids = tokenizer.encode(view_fields.TOKEN.value)
+    tokenizer = data.output_tokenizer
+    ids = tokenizer.encode(typed)
     if not ids:
         return others, [say(NONE_READ)]
     chosen = ids[0]
-    (label,), unknown = tokenizer.labels([chosen]), tokenizer.unknown_words(view_fields.TOKEN.value)
+    (label,), unknown = tokenizer.labels([chosen]), tokenizer.unknown_words(typed)
     remarks = [say(UNKNOWN, word=isolate(unknown[0][:30]), token=label)] if chosen == tokenizer.unk_id else []
     if len(ids) > 1:
         remarks.append(say(FIRST, token=isolate(label), n=len(ids)))
@@ -165,21 +158,17 @@ def _other(data: MasksData) -> "MaskChoice":
 
     if not data.is_own:
         return data.choice
-    is_encoder = not data.card.config.has_decoder
-    return (
-        MaskChoice(preset="look_ahead", attention="encoder")
-        if is_encoder
-        else MaskChoice(preset="none", attention="decoder")
-    )
+    if data.card.config.has_decoder:
+        return MaskChoice(preset="none", attention="decoder")
+    return MaskChoice(preset="look_ahead", attention="encoder")
 
 
 def _title(data: MasksData, other: "MaskChoice") -> str:
-    """Return the name of the masks other than the model's."""
+    if data.is_own and data.card.config.has_decoder:
+        return say("Without a causal mask")
     if data.is_own:
-        return (
-            say("Without a causal mask") if data.card.config.has_decoder else say("With a causal mask, for comparison")
-        )
-    name = say(WORDS[other.preset].title)
+        return say("With a causal mask, for comparison")
+    name = say(view_fields.WORDS[other.preset].title)
     if other.turned:
         return say("With the edited mask: {preset}, modified", preset=name)
     return say("With the edited mask: {preset}", preset=name)
@@ -187,37 +176,64 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
 
 def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "MaskChoice", place: int) -> None:
     """Draw both matrices."""
-    own, changed = value_of(recipes)
-    labels = data.alone.labels[data.alone.output_side]
-    is_encoder = not data.card.config.has_decoder
-    payload: dict[str, Any] = {
-        "titles": (say("With the model’s own masks"), _title(data, other)),
-        "hover_form": HOVER_ENCODER if is_encoder else HOVER,
-        "title": say("Maximum logit difference by output and changed token"),
-        "subtitle": say("gray: exactly 0"),
-        "tolerance": 0.0,
-    }
-    moved = tuple(recipe.moved for recipe in recipes)
-    grid = call(
-        TokenGrid,
-        labels,
-        labels,
-        query_name=say("output at") if is_encoder else say("output after"),
-        key_name=say("changed token"),
-        marked=(None, place),
-        height=Unwritten(500),
-    )
-    places = [f"{index} {label}" for index, label in enumerate(labels)]
-    columns = [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places]
-    both = np.hstack([own.moved, changed.moved])
-    draw(
-        call(moved_pair, moved, grid, **payload),
+    labels, is_encoder = data.output_labels, not data.card.config.has_decoder
+    draw_pair(
+        data,
+        tuple(recipe.moved for recipe in recipes),
+        call(
+            TokenGrid,
+            labels,
+            labels,
+            query_name=say("output at") if is_encoder else say("output after"),
+            key_name=say("changed token"),
+            marked=(None, place),
+            height=Unwritten(500),
+        ),
         *_printed(*recipes),
-        title=payload["title"],
-        name=data.file_name("leak"),
-        key="masks-leak-figure",
-        csv=lambda: matrix_csv(both, "output", places, "changed", columns, "logits"),
-        arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
+        name="leak",
+        table=("output", [f"{index} {label}" for index, label in enumerate(labels)], "changed"),
+        arrays={"own": "own masks", "other": "other masks"},
+        titles=(say("With the model’s own masks"), _title(data, other)),
+        hover_form=HOVER_ENCODER if is_encoder else HOVER,
+        title=say("Maximum logit difference by output and changed token"),
+        subtitle=say("gray: exactly 0"),
+        tolerance=0.0,
+    )
+
+
+def draw_pair(
+    data: MasksData,
+    moved: tuple[Expression, ...],
+    grid: Expression,
+    *printed: Print,
+    name: str,
+    table: tuple[str, Sequence[str], str],
+    arrays: Mapping[str, str],
+    **options: Any,
+) -> None:
+    """Draw how far outputs move, with one mask and with another.
+
+    Args:
+        data: of the page.
+        moved: both matrices; their columns are the output's tokens.
+        grid: of their tokens.
+        printed: as for `draw`.
+        name: of the figure.
+        table: what the rows are, their labels, and what the columns are, in the saved table.
+        arrays: the names of the saved arrays, and of both masks in the saved table.
+        options: as for `moved_pair`.
+    """
+    values, (row_name, rows, column_name) = value_of(moved), table
+    places = [f"{index} {label}" for index, label in enumerate(data.output_labels)]
+    columns = [f"{place}, {masks}" for masks in arrays.values() for place in places]
+    draw(
+        call(moved_pair, moved, grid, **options),
+        *printed,
+        title=options["title"],
+        name=data.file_name(name),
+        key=f"masks-{name}-figure",
+        csv=lambda: matrix_csv(np.hstack(values), row_name, rows, column_name, columns, "logits"),
+        arrays=lambda: {**dict(zip(arrays, values, strict=True)), "tokens": np.array(data.output_labels)},
         model=data.card.path,
     )
 
@@ -226,8 +242,6 @@ def _facts(
     data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
 ) -> None:
     """Tell what the change of the chosen token did, with both masks."""
-    tokenizer = data.loaded[1]
-    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
     lines = [_change_in_words(data, place, replacements[place])]
     for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)
@@ -239,7 +253,7 @@ def _facts(
                 "the {n} outputs from this position on change by up to {most}",
                 most=in_words(change.most_from_it),
             ),
-            *_turned(change, tokenizer),
+            *_turned(change, data.output_tokenizer.labels),
             _leaks(of),
         ]
         lines.append(prose.markup("<b>{}:</b> {}.", title, "; ".join(says)))
@@ -261,11 +275,10 @@ def _leaks(of: "Leak") -> str:
     )
 
 
-def _turned(change: "Change", tokenizer: "Tokenizer") -> list[str]:
+def _turned(change: "Change", labels: Callable[[list[int]], Sequence[str]]) -> list[str]:
     """Say which outputs now find another token most probable."""
     if not change.turned:
         return []
-    labels = tokenizer.labels
     shown = ", ".join(
         say("{place} “{before}” → “{after}”", place=at, before=labels([before])[0], after=labels([after])[0])
         for at, before, after in change.turned[:MOST_TURNED]

@@ -51,23 +51,16 @@ def masks() -> None:
             _training()
         else:
             data = MasksData.current(card)
-            _remark(data)
+            if data.alone.left_out:
+                prose.note(say("The text is long; only the first {n} tokens of each side are shown.", n=MOST_TOKENS))
             if part == "leak" and not card.config.unembed:
                 prose.note(say(NO_HEAD))
             else:
                 DRAWN_BY[part](data)
     except HeadlightError as error:
-        text = say("This cannot be shown: {error}.", error=error)
-        prose.note(text)
+        prose.note(say("This cannot be shown: {error}.", error=error))
     answers.keep()
     state.publish()
-
-
-def _remark(data: MasksData) -> None:
-    """Say what was left out."""
-    if data.alone.left_out:
-        text = say("The text is long; only the first {n} tokens of each side are shown.", n=MOST_TOKENS)
-        prose.note(text)
 
 
 def _training() -> None:

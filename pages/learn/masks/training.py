@@ -7,7 +7,7 @@ from headlight.figures.curves.experiment import variant_hues
 from headlight.language import percent, say
 from pages.learn import experiments
 from pages.learn.experiment_runs import Experiment
-from pages.learn.experiment_watch import Laboratory
+from pages.learn.experiments import Laboratory
 from pages.shared import prose
 from transformer_core.errors import mark
 

@@ -1,8 +1,9 @@
-"""What defines the view of the Masks page, beside the model, the text and the head: a preset, and edits of it."""
+"""What defines the view of the Masks page, beside the model, the text and the head; and the texts about the presets."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
@@ -10,8 +11,9 @@ from headlight.language import say
 from pages.learn import experiment_runs
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
+from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to, whole
 from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
 
 PAGE = "masks"
 PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
@@ -77,25 +79,11 @@ def _span(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}-{ends[1]}"
 
 
-def _within(lowest: int, highest: int) -> Callable[[str], int]:
-    """Return a check for a whole number within limits."""
-
-    def read(text: str) -> int:
-        value = number(text)
-        if not lowest <= value <= highest:
-            raise ValueError(
-                say("it must be a whole number from {lowest} to {highest}", lowest=lowest, highest=highest)
-            )
-        return value
-
-    return read
-
-
 PART = Field(PAGE, "part", PARTS[0], one_of(*PARTS))
 PRESET = Field(PAGE, "preset", "own", one_of(*PRESETS))
 EDITS: Field = Field(PAGE, "edits", (), _cells, _in_words)  # cells that are not as the preset has them
-SIZE = Field(PAGE, "size", None, _within(1, MOST_SIZE))  # of the window, the prefix, the blocks; None: as usual
-PADDING = Field(PAGE, "padding", None, _within(0, MOST_PADDING))  # tokens; None: as many as show the preset
+SIZE = Field(PAGE, "size", None, whole(range(1, MOST_SIZE + 1)))  # of window, prefix or blocks; None: as usual
+PADDING = Field(PAGE, "padding", None, whole(range(MOST_PADDING + 1)))  # tokens; None: as many as show the preset
 LAYERS = Field(PAGE, "layers", "all", one_of("all", "one"))  # in which the mask is put
 CHANGED = Field(PAGE, "changed", None, number)  # the token that the leak test changes; None: one in the middle
 TOKEN = Field(PAGE, "token", "", text_up_to(100))  # its replacement; "": another token of the text
@@ -160,3 +148,83 @@ def fit(key: object, n_queries: int, n_keys: int) -> None:
         EDITS.set(())
     _OF.set(key)
     EDITS.set(tuple((query, key) for query, key in EDITS.value if query < n_queries and key < n_keys))
+
+
+class PresetWords(NamedTuple):
+    """The texts about one preset."""
+
+    title: str
+    what: str  # one sentence: its purpose; of a mistake, what is done wrongly
+    sees: str = ""  # of a mistake: its visible effect
+    size: str = ""  # the name of its size, if it has one
+
+
+WORDS: Mapping[str, PresetWords] = {
+    "own": PresetWords(mark("The model’s own"), mark("The mask that this attention was trained with.")),
+    "padding": PresetWords(
+        mark("Padding"), mark("Texts in a batch are padded to the same length; padding is never attended to.")
+    ),
+    "look_ahead": PresetWords(
+        mark("Causal"), mark("Each position sees itself and earlier positions, never the token it has to predict.")
+    ),
+    "padding_look_ahead": PresetWords(
+        mark("Padding × causal"),
+        mark("A decoder in training: a key is allowed where both masks allow it (their product)."),
+    ),
+    "window": PresetWords(
+        mark("Sliding window"),
+        mark(
+            "Each position sees only nearby positions, so the cost grows linearly with the length, not quadratically."
+        ),
+        size=mark("Window size"),
+    ),
+    "prefix": PresetWords(
+        mark("Prefix"),
+        mark("All positions see the prefix, as in an encoder; after it, attention is causal."),
+        size=mark("Prefix length"),
+    ),
+    "block": PresetWords(
+        mark("Blocks"),
+        mark("Several texts packed into one sequence; each attends only to its own block."),
+        size=mark("Block length"),
+    ),
+    "none": PresetWords(
+        mark("None"),
+        mark("Everything is visible. Correct for an encoder without padding; a decoder sees what it has to predict."),
+    ),
+    "flipped": PresetWords(
+        mark("True and False flipped"),
+        mark(
+            "Here True means “may attend”, as in torch’s scaled_dot_product_attention; in torch’s MultiheadAttention "
+            "True means “masked”. Mixing them up inverts the mask."
+        ),
+        mark("each position sees only what was masked in training, or nothing, and then its row is all zeros."),
+    ),
+    "cross": PresetWords(
+        mark("Causal on cross-attention"),
+        mark("The causal mask is applied to cross-attention, where it does not belong."),
+        mark(
+            "the first target tokens see only the beginning of the source, while self-attention sees the future, "
+            "which in training is the answer."
+        ),
+    ),
+    "forgotten": PresetWords(
+        mark("Padding not masked"),
+        mark("The text is padded, but the padding is not masked."),
+        mark(
+            "padding takes attention away from real tokens, so the output depends on the batch. Nothing changes only "
+            "where the causal mask hides the padding anyway, after the text."
+        ),
+    ),
+    "unshifted": PresetWords(
+        mark("Targets not shifted"),
+        mark(
+            "The mask is correct, but the decoder’s input is the target itself, not shifted right: row i finds its "
+            "answer at key i."
+        ),
+        mark(
+            "a model trained this way would learn to copy, and its loss would fall almost to 0. This model was "
+            "trained with shifted targets, so its predictions are one token ahead of the targets."
+        ),
+    ),
+}

@@ -8,9 +8,8 @@ import streamlit as st
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say
 from pages.learn.masks import view_fields
-from pages.learn.masks.components.masks.pictures import Miniature, mask_which, sent_name
+from pages.learn.masks.components.masks import Miniature, mask_which, sent_name
 from pages.learn.masks.data import MasksData, ends
-from pages.learn.masks.words import WORDS
 from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script, value_of
@@ -63,7 +62,7 @@ def show(data: MasksData) -> None:
                 words={
                     "from": say("queries: {side}", side=data.side(of_queries)),
                     "to": say("keys: {side}", side=data.side(of_keys)),
-                    "mask": say("Mask: as edited ({preset})", preset=say(WORDS[data.preset.name].title))
+                    "mask": say("Mask: as edited ({preset})", preset=say(data.words.title))
                     if is_edited
                     else say("Mask: {mask}", mask=say(usual)),
                     "why": say(why),

@@ -6,7 +6,7 @@ from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, Exp
 from headlight.language import say
 from pages.learn import experiment_runs, experiments
 from pages.learn.experiment_runs import Experiment
-from pages.learn.experiment_watch import Laboratory
+from pages.learn.experiments import Laboratory
 from pages.shared import prose
 from pages.shared.drawing import draw_figure
 from pages.shared.recipe import Print, literal, script

@@ -1,10 +1,7 @@
 """What defines the view of the Positions page, beside the model, the text and the head."""
 
-from collections.abc import Callable
-
-from headlight.language import say
 from pages.learn import experiment_runs
-from pages.shared.view.fields import Field, matching, number, number_pair, one_of, write_pair
+from pages.shared.view.fields import Field, matching, number, number_pair, one_of, whole, write_pair
 from transformer_core.errors import mark
 
 PAGE = "positions"
@@ -41,29 +38,14 @@ _DIMENSIONS = matching(
 _PLACES = number_pair(mark("the format is the positions of a query and a key: 7.12"))
 
 
-def _within(lowest: int, highest: int, *, is_even: bool = False) -> Callable[[str], int]:
-    """Return a check for a whole number within limits."""
-
-    def read(text: str) -> int:
-        value = number(text)
-        if not lowest <= value <= highest or (is_even and value % 2):
-            kind = say("an even number") if is_even else say("a whole number")
-            raise ValueError(
-                say("it must be {kind} from {lowest} to {highest}", kind=kind, lowest=lowest, highest=highest)
-            )
-        return value
-
-    return read
-
-
 ENCODING = Field(PAGE, "encoding", ENCODINGS[0], one_of(*ENCODINGS))
 PART = Field(PAGE, "part", None, one_of(*PARTS))  # None: the first one of the encoding
-N = Field(PAGE, "n", None, _within(1, MOST_POSITIONS))  # positions; None: as many as show the part well
-WIDTH = Field(PAGE, "width", None, _within(2, MOST_WIDTH, is_even=True))  # None: likewise
+N = Field(PAGE, "n", None, whole(range(1, MOST_POSITIONS + 1)))  # positions; None: as many as show the part well
+WIDTH = Field(PAGE, "width", None, whole(range(2, MOST_WIDTH + 1, 2)))  # None: likewise
 DIMENSIONS: Field = Field(
     PAGE, "dims", None, _DIMENSIONS, lambda dimensions: ".".join(map(str, dimensions))
 )  # whose waves are drawn; None: some of all speeds
-SHIFT = Field(PAGE, "shift", 5, _within(1, MOST_POSITIONS - 1))  # by how many positions
+SHIFT = Field(PAGE, "shift", 5, whole(range(1, MOST_POSITIONS)))  # by how many positions
 PLACES: Field = Field(
     PAGE, "places", None, _PLACES, write_pair
 )  # of query and key on the dials; None: their own positions
@@ -71,7 +53,7 @@ VECTORS = Field(PAGE, "vectors", "same", one_of("same", "model"))  # what is tur
 TOKENS: Field = Field(
     PAGE, "tokens", None, _PLACES, write_pair
 )  # whose query and key are turned; None: the last, the first
-N_HEADS = Field(PAGE, "heads", None, _within(1, MOST_HEADS))  # that have slopes; None: the model's, or 8 as published
+N_HEADS = Field(PAGE, "heads", None, whole(range(1, MOST_HEADS + 1)))  # with slopes; None: the model's, or 8
 BIAS_HEAD = Field(PAGE, "slope", 0, number)  # the head whose bias is drawn as a matrix
 LOOK_AHEAD = Field(PAGE, "sees", "past", one_of("past", "all"))  # whether buckets serve later keys, too
 IN_MODEL = Field(PAGE, "in", "sources", one_of("sources", "shuffle"))  # the question about the model

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.programs import editor, line, listed, matched, training
+from pages.learn.programs import editor, line, matched, training
 from pages.learn.programs.data import ProgramsData
 from pages.shared import code_expander, prose, ticking
 from pages.shared.glossary.links import definitions
@@ -41,7 +41,7 @@ def programs() -> None:
                     prose.warning(prose.sentence(error))
             state.publish()
             return
-        listed.show(data)
+        editor.show_lines(data)
         line.show(data)
         training.show(data)
         matched.show(data)

@@ -8,15 +8,19 @@ import numpy as np
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.cells import strongest_cell
-from pages.learn.steps import view_fields, walkthroughs
+from pages.learn.steps import view_fields
 from pages.learn.steps.view_fields import MatrixCell
+from pages.shared import cache, readings
 from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, value_of
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.cached_property import cached_property
+from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from headlight.analysis.stage.stage_text import StageText
@@ -24,9 +28,48 @@ if TYPE_CHECKING:
     from headlight.analysis.walkthrough.outline import Number, WalkMatrix
     from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
+
 MOST_SHOWN = 24  # queries, and keys
 HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
 PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of query and key
+MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
+
+
+def read(source: Source, text: Given, target: str | None) -> "ModelRun":
+    """Return the model run that is walked through: of a long text its beginning and its end.
+
+    Raises:
+        HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+    """
+    whole = readings.read(source, text, target)
+    return whole if max(map(len, whole.inputs)) <= MOST_TOKENS else _cut(source, text, target)
+
+
+@cache.by_arguments(mark("truncated texts"))
+def _cut(source: Source, text: Given, target: str | None) -> "ModelRun":
+    return readings.run(source, text, target, MOST_TOKENS)
+
+
+def recipe(source: Source, config: ModelConfig, text: Given, target: str | None) -> Expression:
+    """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
+    loaded = source.recipe()
+    reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))
+    return named("model_run", through(source.forward(reading), lambda _: read(source, text, target)))
+
+
+def walk_of(model_run: Expression, source: Source, head: HeadName) -> Expression:
+    """Return every matrix of a head on a text, as code.
+
+    Args:
+        model_run: as `recipe` gives it.
+        source: the model.
+        head: which one; `value_of` raises HeadlightError where the model has no such head.
+    """
+    from headlight.analysis.walkthrough import walkthrough
+
+    model, labels = source.recipe()[0], model_run.labels(head.attention)
+    result = source.forward(call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
+    return named("walk_through", cache.kept(mark("step-by-step traces"), result))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +96,7 @@ class StepsData:
         if not view.text:
             return None
         source = view.source(card)
-        return cls.of(card, view, source, walkthroughs.recipe(source, card.config, view.text, view.target))
+        return cls.of(card, view, source, recipe(source, card.config, view.text, view.target))
 
     @classmethod
     def of(cls, card: ModelCard, view: View, source: Source, recipe: Expression) -> "StepsData":
@@ -68,8 +111,7 @@ class StepsData:
         Raises:
             HeadlightError: the text cannot be read by the model, or the head cannot be walked through.
         """
-        head = HeadName(view.attention, view.layer, view.head)
-        walk_recipe = walkthroughs.walk(recipe, source, head)
+        walk_recipe = walk_of(recipe, source, view.head_name)
         model_run, walk = value_of((recipe, walk_recipe))
         data = cls(
             card=card,
@@ -193,9 +235,11 @@ class StepsData:
     @property
     def split(self) -> Expression:
         """What the scores are made of, as code; `value_of` raises HeadlightError where they cannot be taken apart."""
-        view = self.view
-        head = HeadName(view.attention, view.layer, view.head)
-        return walkthroughs.sources(self.recipe, self.source, head)
+        from headlight.analysis.flow.score_sources import score_sources
+
+        model, head = self.source.recipe()[0], self.view.head_name
+        result = self.source.forward(call(score_sources, model, self.recipe.inputs, **head._asdict()))
+        return named("split", cache.kept(mark("decomposed scores"), result))
 
 
 def _is_word(label: str) -> bool:

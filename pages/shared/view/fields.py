@@ -256,6 +256,19 @@ def number(text: str) -> int:
     return int(text)
 
 
+def whole(numbers: range) -> Callable[[str], int]:
+    """Return a check for a whole number of a range; for an even one where its step is 2."""
+
+    def read(text: str) -> int:
+        if text not in map(str, numbers):
+            kind = say("an even number") if numbers.step == 2 else say("a whole number")
+            ends = {"lowest": numbers[0], "highest": numbers[-1]}
+            raise ValueError(say("it must be {kind} from {lowest} to {highest}", kind=kind, **ends))
+        return int(text)
+
+    return read
+
+
 def matching(form: str, wanted: str, take: Callable[[re.Match[str]], T]) -> Callable[[str], T]:
     """Return a parser of texts of one form.
 

@@ -82,6 +82,11 @@ class View:
     stack: str
 
     @property
+    def head_name(self) -> HeadName:
+        """The head."""
+        return HeadName(self.attention, self.layer, self.head)
+
+    @property
     def whole_text(self) -> str:
         """The text, or both texts, in one line."""
         return self.text if isinstance(self.text, str) else " ".join(self.text)

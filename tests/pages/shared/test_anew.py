@@ -22,7 +22,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.training.head_history import HeadHistory
 from pages.explore import overviews
-from pages.learn.steps import walkthroughs
+from pages.learn.steps import data as steps_data
 from pages.learn.tour.lessons import evidence_of
 from pages.models import model_store
 from pages.shared import models, readings, run_readings, runs
@@ -151,7 +151,7 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "its card": lambda card: model_store.whole_card(card.path),
     "its size": model_store.n_bytes,
     "what a lesson measures": lambda card: evidence_of(LESSON).run.card["metrics"],
-    "what is walked through": lambda card: walkthroughs.read(Source.of(card), TEXT, None).log_probs,
+    "what is walked through": lambda card: steps_data.read(Source.of(card), TEXT, None).log_probs,
 }
 LESSON: Any = SimpleNamespace(model="mine", text=TEXT, other="", target=None, mistake="", padding=0)
 

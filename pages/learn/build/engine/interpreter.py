@@ -14,8 +14,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from headlight.expressions import Evaluator, Grammar, excerpt
+from pages.learn.build.engine import values
 from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS, elementwise, inverted, matmul, negative
-from pages.learn.build.engine.shaping import matrix_transpose
 from pages.learn.build.engine.values import Budget, LineError, Value, array, integer, plain, shape_in_words, whole
 from transformer_core.errors import mark
 
@@ -39,7 +39,7 @@ MODULES = ("torch", "np", "numpy", "math", "F")
 _WITHIN_MODULES = ("nn", "functional")  # torch.nn.functional
 _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
     "T": lambda x: x.T,
-    "mT": matrix_transpose,
+    "mT": values.matrix_transpose,
     "shape": lambda x: x.shape,
     "values": lambda x: x,  # of torch's max along a dimension
 }

@@ -7,37 +7,13 @@ raises LineError where shapes do not fit, an argument is of another kind, or the
 import operator
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 
 import numpy as np
 
-from pages.learn.build.engine.shaping import (
-    concat,
-    flatten,
-    listed,
-    matrix_t,
-    permute,
-    reshape,
-    size,
-    swapaxes,
-    transpose,
-    unsqueeze,
-)
-from pages.learn.build.engine.values import (
-    PLAIN_NUMBERS,
-    Budget,
-    LineError,
-    Value,
-    array,
-    axis_of,
-    broadcast,
-    floats,
-    integer,
-    plain,
-    sides,
-    spread,
-    whole,
-)
+from pages.learn.build.engine import values
+from pages.learn.build.engine.values import Budget, LineError, Value, array, axis_of, floats, plain, spread, whole
 
 MOST_EXPONENT = 64
 MOST_OPERANDS = 3  # of einsum
@@ -56,10 +32,10 @@ _ARITHMETIC: Mapping[str, np.ufunc] = {
 
 def elementwise(sign: str, budget: Budget, left: Value, right: Value) -> Value:
     """Return + - * / // ** or a comparison of numbers or arrays, cell by cell."""
-    if isinstance(left, PLAIN_NUMBERS) and isinstance(right, PLAIN_NUMBERS):
+    if isinstance(left, values.PLAIN_NUMBERS) and isinstance(right, values.PLAIN_NUMBERS):
         return _of_numbers(sign, left, right)
     a, b = array(left), array(right)
-    budget.take(broadcast(sign, a.shape, b.shape))
+    budget.take(values.broadcast(sign, a.shape, b.shape))
     if sign in _COMPARISONS:
         return _COMPARISONS[sign](a, b)
     if sign == "**":
@@ -75,7 +51,7 @@ def _of_numbers(sign: str, left: float, right: float) -> Value:
         _check_exponent(abs(right))
     is_whole = right >= 0 if sign == "**" else right or sign != "//"
     if isinstance(left, int) and isinstance(right, int) and sign in _OF_INTEGERS and is_whole:
-        return integer(_OF_INTEGERS[sign](left, right))
+        return values.integer(_OF_INTEGERS[sign](left, right))
     return float(_ARITHMETIC[sign](np.float64(left), np.float64(right)))
 
 
@@ -86,7 +62,7 @@ def _check_exponent(size: float) -> None:
 
 def negative(budget: Budget, value: Value) -> Value:
     """Return the value with the other sign."""
-    if isinstance(value, PLAIN_NUMBERS):
+    if isinstance(value, values.PLAIN_NUMBERS):
         return -value
     budget.take(array(value).shape)
     return -floats(array(value))
@@ -102,20 +78,13 @@ def inverted(budget: Budget, value: Value) -> Value:
     raise LineError("~ inverts a Boolean mask, but this array contains numbers")
 
 
-def exp(budget: Budget, input: Value) -> Value:
-    """Return e to the power of each number."""
-    return _of_each(np.exp, budget, input)
-
-
-def sqrt(budget: Budget, input: Value) -> Value:
-    """Return the square root of each number."""
-    return _of_each(np.sqrt, budget, input)
-
-
 def _of_each(function: Callable[[np.ndarray], np.ndarray], budget: Budget, input: Value) -> Value:
     x = array(input)
     budget.take(x.shape)
     return plain(np.asarray(function(floats(x))))
+
+
+exp, sqrt = partial(_of_each, np.exp), partial(_of_each, np.sqrt)
 
 
 def masked_fill(budget: Budget, input: Value, mask: Value, value: Value) -> Value:
@@ -128,7 +97,7 @@ def where(budget: Budget, condition: Value, input: Value, other: Value) -> Value
     mask, a, b = array(condition), array(input), array(other)
     if mask.dtype != bool:
         raise LineError("a Boolean mask is needed here; use mask or ~mask")
-    budget.take(broadcast("→", mask.shape, a.shape, b.shape))
+    budget.take(values.broadcast("→", mask.shape, a.shape, b.shape))
     return np.where(mask, floats(a), floats(b))
 
 
@@ -136,7 +105,7 @@ def number(budget: Budget, value: Value) -> Value:
     """Return `float` of a number, or of the texts that mean infinity."""
     if isinstance(value, str) and re.fullmatch(r"[+-]?inf(inity)?", value.strip().lower()):
         return float(value)
-    if isinstance(value, PLAIN_NUMBERS):
+    if isinstance(value, values.PLAIN_NUMBERS):
         return float(value)
     raise LineError('float takes a number, or "-inf"')
 
@@ -151,11 +120,11 @@ def matmul(budget: Budget, input: Value, other: Value) -> Value:
         raise LineError(
             "{left} @ {right}: the last dimension on the left ({n}) must equal the second-to-last on the right "
             "({n_rows}); transpose one of them, or use another",
-            **sides(a, b),
+            **values.sides(a, b),
             n=n,
             n_rows=n_rows,
         )
-    before = broadcast("@", a.shape, b.shape, n_matrix_axes=2)
+    before = values.broadcast("@", a.shape, b.shape, n_matrix_axes=2)
     shape = (*before, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
     budget.take(shape, n_products=prod(shape) * n)
     return plain(np.asarray(floats(a) @ floats(b)))
@@ -165,7 +134,7 @@ def product(budget: Budget, input: Value, other: Value) -> Value:
     """Return the product of two matrices or vectors: torch's mm, and NumPy's dot."""
     a, b = array(input), array(other)
     if max(a.ndim, b.ndim) > 2:
-        raise LineError("{left} and {right}: mm and dot multiply matrices; use @", **sides(a, b))
+        raise LineError("{left} and {right}: mm and dot multiply matrices; use @", **values.sides(a, b))
     return matmul(budget, a, b)
 
 
@@ -187,22 +156,9 @@ def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
     return plain(np.asarray(np.einsum(f"{','.join(names)}->{kept}", *map(floats, arrays))))
 
 
-def total(budget: Budget, input: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """Return the sum over some dimensions, or over all."""
-    return _reduced(np.add.reduce, budget, input, dim, keepdim)
-
-
-def mean(budget: Budget, input: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """Return the mean over some dimensions, or over all."""
-    return _reduced(np.mean, budget, input, dim, keepdim)
-
-
-def largest(budget: Budget, input: Value, dim: Value = None, keepdim: Value = False) -> Value:
-    """Return the largest number along some dimensions, or of all."""
-    return _reduced(np.maximum.reduce, budget, input, dim, keepdim)
-
-
-def _reduced(function: Callable[..., np.ndarray], budget: Budget, input: Value, dim: Value, keepdim: Value) -> Value:
+def _reduced(
+    function: Callable[..., np.ndarray], budget: Budget, input: Value, dim: Value = None, keepdim: Value = False
+) -> Value:
     """Return a function of the numbers along some dimensions, or of all."""
     x = floats(array(input))
     axes = tuple({axis_of(one, x.ndim) for one in spread((dim,))}) if dim is not None else tuple(range(x.ndim))
@@ -210,6 +166,9 @@ def _reduced(function: Callable[..., np.ndarray], budget: Budget, input: Value, 
         raise LineError("this array is empty")
     budget.take([n for axis, n in enumerate(x.shape) if axis not in axes])
     return plain(np.asarray(function(x, axis=axes, keepdims=bool(whole(keepdim)))))
+
+
+total, mean, largest = (partial(_reduced, of) for of in (np.add.reduce, np.mean, np.maximum.reduce))
 
 
 def softmax(budget: Budget, input: Value, dim: Value = None) -> Value:
@@ -221,15 +180,22 @@ def softmax(budget: Budget, input: Value, dim: Value = None) -> Value:
 
 
 METHODS: Mapping[str, Callable[..., Value]] = {  # of an array; each is a function, too
-    **{"matmul": matmul, "mm": product, "dot": product, "t": matrix_t},
-    **{"transpose": transpose, "swapaxes": swapaxes, "permute": permute},
-    **{"reshape": reshape, "view": reshape, "flatten": flatten, "unsqueeze": unsqueeze},
+    **{"matmul": matmul, "mm": product, "dot": product, "t": values.matrix_t},
+    **{"transpose": values.transpose, "swapaxes": values.swapaxes, "permute": values.permute},
+    **{"reshape": values.reshape, "view": values.reshape, "flatten": values.flatten, "unsqueeze": values.unsqueeze},
     **{"sum": total, "mean": mean, "max": largest, "amax": largest, "softmax": softmax},
-    **{"exp": exp, "sqrt": sqrt, "masked_fill": masked_fill, "logical_not": inverted, "size": size, "unbind": listed},
+    **{
+        "exp": exp,
+        "sqrt": sqrt,
+        "masked_fill": masked_fill,
+        "logical_not": inverted,
+        "size": values.size,
+        "unbind": values.listed,
+    },
 }
 FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     **METHODS,
-    **{"where": where, "einsum": einsum, "concat": concat, "concatenate": concat, "cat": concat},
-    **{"float": number, "list": listed, "tuple": listed},
+    **{"where": where, "einsum": einsum, "concat": values.concat, "concatenate": values.concat, "cat": values.concat},
+    **{"float": number, "list": values.listed, "tuple": values.listed},
 }
 CONSTANTS: Mapping[str, float] = {"inf": float("inf")}

@@ -8,8 +8,8 @@ import torch
 
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
 from headlight.analysis.interventions.stack_json import to_json
-from pages.learn.build import code, pictures, program, verdict
-from pages.learn.build.data import BuildData
+from pages.learn.build import results
+from pages.learn.build.data import BuildData, code
 from pages.learn.build.engine.judging import Cell
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
@@ -34,7 +34,7 @@ def wrong_cell(data: BuildData) -> Cell:
 
 def test_a_wrong_line_is_told_why_and_where(look: Look, bare: Bare):
     data = look("stories", {8: "weights / weights.sum(dim=0, keepdim=True)"}, step=8, text=TEXT)
-    verdict.show(data)
+    results.show_verdict(data)
     cell = wrong_cell(data)
     query, key = cell.index
     words = said(bare)
@@ -46,16 +46,16 @@ def test_a_wrong_line_is_told_why_and_where(look: Look, bare: Bare):
 def test_a_cell_of_all_heads_is_named_with_its_head(look: Look, bare: Bare):
     line = "softmax((Q @ K.mT).masked_fill(~mask, -inf), dim=-1) @ V"
     data = look("stories", {10: line}, step=10, text=TEXT)
-    verdict.show(data)
+    results.show_verdict(data)
     head, query, _ = wrong_cell(data).index
     assert f"at head {head}, query {query} " in said(bare)
-    pictures.show(data)
+    results.show_pictures(data)
     assert [drawn.title for drawn in bare.figures.values()] == [f"Your Z, head {head}", f"Expected Z, head {head}"]
 
 
 def test_both_pictures_have_one_scale_and_frame_the_same_cell(look: Look, bare: Bare):
     data = look("stories", {5: "scores"}, step=5, text=TEXT)
-    pictures.show(data)
+    results.show_pictures(data)
     yours, expected = bare.figures["build-yours"], bare.figures["build-expected"]
     scales = [(drawn.layout["coloraxis3"]["cmin"], drawn.layout["coloraxis3"]["cmax"]) for drawn in (yours, expected)]
     assert scales[0] == scales[1]
@@ -66,7 +66,7 @@ def test_both_pictures_have_one_scale_and_frame_the_same_cell(look: Look, bare: 
 
 def test_a_result_is_drawn_in_its_own_shape_or_is_told_why_not(look: Look, bare: Bare):
     for line, shape in (("q.T", (32, 8)), ("b_Q", (1, 32)), ("x", (8, 128)), ("d_k", (1, 1))):
-        pictures.show(look("stories", {2: line}, step=2, text=TEXT, continues=False))
+        results.show_pictures(look("stories", {2: line}, step=2, text=TEXT, continues=False))
         assert [drawn.figure.data[0].z.shape for drawn in bare.figures.values()] == [shape, (8, 32)]
     for line, words in (
         ("q +", "will be drawn here"),
@@ -74,14 +74,14 @@ def test_a_result_is_drawn_in_its_own_shape_or_is_told_why_not(look: Look, bare:
         ("q.reshape(-1, 1) * q.reshape(1, -1)", "A result with 65,536 numbers is not drawn."),
         ("q[None][0:0]", "A result with 0 numbers is not drawn."),
     ):
-        pictures.show(look("stories", {2: line}, step=2, text=TEXT, continues=False))
+        results.show_pictures(look("stories", {2: line}, step=2, text=TEXT, continues=False))
         assert [*bare.figures] == ["build-expected"] and words in said(bare)
 
 
 def test_until_then_the_last_step_says_what_is_open(look: Look, bare: Bare):
     data = look("stories", text=TEXT)
     lines = solved(data) | {3: "", 7: "masked.exp()"}
-    program.show(look("stories", lines, step=12, text=TEXT))
+    results.show_program(look("stories", lines, step=12, text=TEXT))
     assert "10 of 12 lines are correct; still open: 3, 7." in said(bare)
 
 
@@ -91,7 +91,7 @@ def test_a_line_that_holds_for_one_head_alone_is_seen_in_the_program(look: Look,
     zero = f" + W_Q[0, 0] - {float(data.bench.inputs.W_Q[0, 0, 0])!r}"
     data = look("stories", solved(data) | {9: data.bench.steps[8].line + zero}, **head)
     assert not data.open_steps
-    program.show(data)
+    results.show_program(data)
     assert "'hl-proof hl-unproved'" in said(bare) and "differ from line 10 by up to" in said(bare)
 
 
@@ -102,7 +102,7 @@ def test_a_line_that_holds_for_one_head_alone_is_seen_in_the_program(look: Look,
 def test_the_code_of_each_step_gives_what_is_expected(look: Look, model: str, attention: str):
     for number in range(1, 13):
         data = look(model, step=number, attention=attention, layer=1, head=2)
-        lines = code.lines(data)
+        lines = code(data)
         *before, last = lines.rstrip().splitlines()
         assert last.startswith("print(") and "tc.capture(" in lines
         scope: dict[str, Any] = {}
@@ -120,8 +120,8 @@ def test_lines_are_compared_with_the_model_as_it_is_whatever_interventions_act(l
     place = {"attention": "encoder", "layer": 1, "head": 0}
     lines = solved(look("en-fr", **place))
     data = look("en-fr", lines, stack=stack, **place)
-    assert data.view.stack == stack and not data.open_steps and "changed_model" not in code.lines(data)
+    assert data.view.stack == stack and not data.open_steps and "changed_model" not in code(data)
 
 
 def test_numbers_are_written_with_four_digits():
-    assert [*map(verdict.written, (-1.23456, float("-inf"), float("nan")))] == ["−1.235", "−∞", "NaN"]
+    assert [*map(results.written, (-1.23456, float("-inf"), float("nan")))] == ["−1.235", "−∞", "NaN"]

@@ -11,7 +11,8 @@ import torch
 import transformer_core as tc
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.walkthrough.proving import Proof
-from pages.learn.steps import figure, view_fields, walkthroughs, why
+from pages.learn.steps import data as steps_data
+from pages.learn.steps import figure, view_fields
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
@@ -155,7 +156,7 @@ def test_numbers_that_an_intervention_sets_are_named_and_torch_is_left_out(bare:
 
 def test_the_terms_of_the_chosen_pair_add_up_to_its_score(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, target="Le chat", attention="cross", layer=1, head=2, query=1, key=3)
-    why.show(data)
+    figure.why(data)
     drawn = bare.figures["steps-why"]
     source, target = data.model_run.inputs
     site = "decoder.blocks.1.cross_attn.hook_attn_scores"
@@ -173,21 +174,21 @@ def test_the_terms_of_the_chosen_pair_add_up_to_its_score(bare: Bare, look: Look
     assert title == f"Score: query 1 '{data.labels[0][1]}' → key 3 '{data.labels[1][3]}', cross-attention L1.H2"
     assert "They sum to" in bare.words and f"{score:.4f}".replace("-", "−") in bare.words
     assert "Layer norms in between are treated as linear" in bare.words
-    assert why.FORBIDDEN not in bare.words
+    assert figure.FORBIDDEN not in bare.words
 
 
 def test_a_key_that_the_mask_hides_says_so(bare: Bare, look: Look):
     for query, key in ((1, 2), (2, 1)):
         bare.clear()
-        why.show(look("stories", text="The cat sat", attention="decoder", layer=0, head=0, query=query, key=key))
-        assert (why.FORBIDDEN in bare.words) == (key > query)
+        figure.why(look("stories", text="The cat sat", attention="decoder", layer=0, head=0, query=query, key=key))
+        assert (figure.FORBIDDEN in bare.words) == (key > query)
 
 
 @pytest.mark.usefixtures("fresh_caches")
 def test_a_cut_text_keeps_the_target_that_was_typed(look: Look, monkeypatch: pytest.MonkeyPatch):
     typed = {"text": "The cat sees the dog.", "target": "Le chien voit", "attention": "cross", "layer": 0, "head": 0}
     whole = look("en-fr", **typed).model_run.inputs
-    monkeypatch.setattr(walkthroughs, "MOST_TOKENS", len(whole[1]))
+    monkeypatch.setattr(steps_data, "MOST_TOKENS", len(whole[1]))
     cut = look("en-fr", **typed).model_run.inputs
     assert len(whole[0]) > len(whole[1])
     assert [*cut[0]] == [*whole[0]][: len(whole[1]) - 1] + [*whole[0]][-1:], "<eos> stays"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
-from pages.learn.masks.components.masks.pictures import sent_name
+from pages.learn.masks.components.masks import Arrays, OutputRow, Outputs, mask_matrix, sent_name, sent_turned
 from tests.pages.learn.bare import Bare, unpacked
 
 

@@ -1,22 +1,23 @@
-"""The mask that is edited by hand, with what becomes of it: in the scores, in the pattern, and in the output.
+"""The mask that is edited by hand, with its scores, its pattern and the output; and masks in small, to choose from.
 
 What a person turned over comes back as a trigger of the component's key, for one run; `sent_turned` checks it like any
 input. Several edits may be on their way at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from headlight.figures import isolate
-from headlight.figures.mask_colors import CELL, mask_colors
+from headlight.figures.hues import CELL, mask_colors
 from headlight.figures.theme import KEY, QUERY
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.learn.masks.view_fields import MOST_CELLS
+from pages.shared.view.fields import sent
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.text.labels import border_in
 
@@ -105,7 +106,12 @@ def mask_matrix(
         "captions": {name: {"title": title, "what": what} for name, (title, what) in captions.items()},
         "hint": hint,
         "of": of,
-        "outputs": _said(outputs),
+        "outputs": {
+            "rows": [asdict(row) for row in outputs.rows],
+            "words": [{"name": name, "text": text, "isChanged": changed} for name, text, changed in outputs.words],
+            "counted": outputs.counted,
+            "areQueries": outputs.are_queries,
+        },
         "colors": mask_colors(),
         "hues": {"query": QUERY, "key": KEY, "cell": CELL},
     }
@@ -129,11 +135,68 @@ def _edits(key: str) -> SharedValue:
     return SharedValue(key, "turned")
 
 
-def _said(outputs: Outputs) -> dict[str, Any]:
-    """Return the model's predictions for the component."""
-    return {
-        "rows": [asdict(row) for row in outputs.rows],
-        "words": [{"name": name, "text": text, "isChanged": is_changed} for name, text, is_changed in outputs.words],
-        "counted": outputs.counted,
-        "areQueries": outputs.are_queries,
-    }
+@dataclass(frozen=True, kw_only=True)
+class Miniature:
+    """A small mask, and the text about it."""
+
+    name: str  # what comes back where it is chosen
+    title: str
+    cells: Bool[np.ndarray, "query key"]  # True = may attend
+    words: Mapping[str, str] = field(default_factory=dict)  # further ones, as the component asks for them
+
+
+def mask_gallery(items: Sequence[Miniature], *, chosen: str, key: str, on_chosen: Callable[[], None]) -> None:
+    """Draw masks beside each other, in groups; a click chooses.
+
+    Args:
+        items: each with the words `group` and `help`; those of a group after each other.
+        chosen: the name of one.
+        key: the component's key.
+        on_chosen: called before the run in which `sent_name` gives what a person chose.
+    """
+    _mount("mask_gallery", items, {"chosen": chosen}, key, on_chosen)
+
+
+def mask_which(
+    items: Sequence[Miniature],
+    *,
+    chosen: str,
+    joins: Mapping[str, str],
+    note: str,
+    key: str,
+    on_chosen: Callable[[], None],
+) -> None:
+    """Draw the attentions of a model as they lie in the paper's figure 1, each with its mask; a click chooses.
+
+    Args:
+        items: by the names of attentions, each with the words `from`, `to`, `mask` and `why`.
+        chosen: the name of one.
+        joins: what is written on the arrows into cross-attention, `memory` and `asks`; empty where there is none.
+        note: the text beside them; "": none.
+        key: the component's key.
+        on_chosen: called before the run in which `sent_name` gives what a person chose.
+
+    Source: Vaswani et al. 2017, figure 1 and sec. 3.2.3.
+    """
+    about = {"chosen": chosen, "joins": dict(joins), "note": note, "hues": {"query": QUERY, "key": KEY}}
+    _mount("mask_which", items, about, key, on_chosen)
+
+
+def sent_name(key: str) -> str | None:
+    """Return the name that a person chose in the pictures of this key."""
+    text = sent(key, "chosen")
+    name = text.get("name") if isinstance(text, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _mount(
+    name: str, items: Sequence[Miniature], about: Mapping[str, Any], key: str, on_chosen: Callable[[], None]
+) -> None:
+    reports = [
+        {"name": item.name, "title": item.title, "rows": item.cells.shape[0], "columns": item.cells.shape[1]}
+        | dict(item.words)
+        for item in items
+    ]
+    header = {"items": reports, "colors": mask_colors(), **about}
+    cells = b"".join(item.cells.astype(np.uint8).tobytes() for item in items)
+    component(__file__, name, isolated=True)(key=key, data=packed(header, cells), on_chosen_change=on_chosen)
