@@ -30,7 +30,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Write the first view, and say where it is; return 0."""
     from headlight.analysis.stage import first_view
-    from transformer_core.checkpoints.checkpoint import load, read_card
+    from transformer_core.checkpoints.checkpoint import read_card
+    from transformer_core.checkpoints.load import load
 
     examples = read_card(options.folder).get("examples")
     if not examples:

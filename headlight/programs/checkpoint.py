@@ -7,8 +7,9 @@ from typing import Any
 
 from headlight.programs import Program, roles
 from headlight.programs.compiler import compiled, recompiled
-from transformer_core.checkpoints.checkpoint import CARD, load, read_card, save
+from transformer_core.checkpoints.checkpoint import CARD, read_card, save
 from transformer_core.checkpoints.folder import write_json
+from transformer_core.checkpoints.load import load
 from transformer_core.errors import CheckpointError, HeadlightError, Message, ProgramError, mark
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer

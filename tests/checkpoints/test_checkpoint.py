@@ -15,7 +15,8 @@ from torch import Tensor
 
 from tests.text.refusals import refusal
 from transformer_core.checkpoints import checkpoint
-from transformer_core.checkpoints.checkpoint import load, read_card, remove, save
+from transformer_core.checkpoints.checkpoint import read_card, read_checkpoint, reading_folder, remove, save
+from transformer_core.checkpoints.load import load
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import Transformer, build
@@ -80,7 +81,7 @@ def test_places_without_a_checkpoint(tmp_path: Path):
     (tmp_path / "file").touch()
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("precious")
-    for read in (load, read_card):
+    for read in (lambda folder: reading_folder(folder, read_checkpoint), read_card):
         for name, message in (("nowhere", "there is no folder"), ("file", "is not a folder")):
             assert message in refusal(read, tmp_path / name)
         for name in ("file/inside", "long" * 100):
@@ -137,7 +138,8 @@ def test_a_save_that_fails_leaves_the_older_one(folder: Path):
 FULL_DISK = """
 import resource, sys
 sys.dont_write_bytecode = True  # Python keeps what it compiles even where half of it could be written
-from transformer_core.checkpoints.checkpoint import load, save
+from transformer_core.checkpoints.checkpoint import save
+from transformer_core.checkpoints.load import load
 model, tokenizer = load(sys.argv[1])
 for n_bytes in map(int, sys.argv[2:]):  # a file can be no longer
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))

@@ -15,8 +15,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import odd_config, random_tokens, shaken_model
-from transformer_core.checkpoints.parameter_loader import connect_devices
-from transformer_core.checkpoints.placement import plan, spread
+from transformer_core.checkpoints.placement import connect_devices, plan, spread
 from transformer_core.errors import CheckpointError, ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]

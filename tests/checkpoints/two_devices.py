@@ -11,7 +11,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 
 import transformer_core as tc
 from tests.checkpoints.test_placement import TWO_DEVICES, config_of
-from transformer_core.checkpoints.parameter_loader import connect_devices
+from transformer_core.checkpoints.placement import connect_devices
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.model.transformer import assemble
 

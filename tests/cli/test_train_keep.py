@@ -9,7 +9,8 @@ import torch
 
 from headlight.cli.main import main
 from tests.training.forked import Command, until
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.checkpoints.load import load
 from transformer_core.training.run.directory import RunDirectory
 
 PAIRS = [

@@ -16,7 +16,7 @@ import torch
 from tests.faults.trained import TOLD, note_heads, told, train
 from tests.training.forked import end, start
 from tests.training.small_runs import begin, corpus, go_on, losses, standing
-from transformer_core.checkpoints.checkpoint import load
+from transformer_core.checkpoints.load import load
 from transformer_core.errors import RunError
 from transformer_core.training.run import worker
 from transformer_core.training.run.directory import RunDirectory

@@ -8,7 +8,7 @@ import pytest
 
 from tests.corpora.test_corpus_tokenizer import END, write_tokenizer
 from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
-from transformer_core.checkpoints.checkpoint import load
+from transformer_core.checkpoints.load import load
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run.job import Job

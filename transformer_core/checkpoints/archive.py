@@ -89,26 +89,16 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     try:
         head = file.read(N_BYTES)
         file.seek(0)
-        if kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head)):  # weights, or a known other kind
-            with replacing(folder) as new:
-                unpacked = new / "unpacked"
-                unpacked.mkdir()
+        is_weights = kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head))  # or a known other kind
+        with replacing(folder) as new:
+            unpacked = new / "unpacked"
+            unpacked.mkdir()
+            if is_weights:
                 _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
-                _take_in(unpacked, new, folder.name, unpacked / folder.name)
-                shutil.rmtree(unpacked)
-            return
-        with zipfile.ZipFile(_Careful(file)) as archive:
-            members = _chosen(archive, max_bytes)
-            with replacing(folder) as new:
-                unpacked = new / "unpacked"
-                unpacked.mkdir()
-                left = max_bytes
-                for member in members:
-                    name = PurePosixPath(member.filename).name
-                    with archive.open(member) as packed:
-                        left -= _copy(packed, unpacked / name, min(left, member.file_size), Message(_LARGER, name=name))
-                _take_in(unpacked, new, folder.name, unpacked)
-                shutil.rmtree(unpacked)
+            else:
+                _extract(file, unpacked, max_bytes)
+            _take_in(unpacked, new, folder.name, unpacked / folder.name if is_weights else unpacked)
+            shutil.rmtree(unpacked)
     except HeadlightError:
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
@@ -119,6 +109,15 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise CheckpointError(
             "the model cannot be saved ({error}); free some disk space, then try again", error=reason(error)
         ) from error
+
+
+def _extract(file: BufferedIOBase, folder: Path, n_left: int) -> None:
+    """Unpack the files of a model into one folder."""
+    with zipfile.ZipFile(_Careful(file)) as archive:
+        for member in _chosen(archive, n_left):
+            name = PurePosixPath(member.filename).name
+            with archive.open(member) as packed:
+                n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
 
 
 def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:

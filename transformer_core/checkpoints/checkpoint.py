@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import torch
@@ -16,9 +16,8 @@ from torch import nn
 
 from transformer_core.arguments import check_kind
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
-from transformer_core.checkpoints.folder import reading, replacing, write_json
-from transformer_core.checkpoints.parameter_loader import ParameterLoader, put
-from transformer_core.checkpoints.placement import DeviceMap, plan
+from transformer_core.checkpoints.folder import Content, reading, replacing, write_json
+from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan, put
 from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles, folders_with_weights, weight_files
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
@@ -31,8 +30,6 @@ from transformer_core.text.load import load_tokenizer
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
 PATH = Message("the path of a folder")
 ADAPTER = "adapter_config.json"  # of PEFT
-
-Content = TypeVar("Content")
 
 
 def save(
@@ -118,18 +115,6 @@ def write_weights(path: Path, model: Transformer) -> None:
     path.chmod(path.parent.stat().st_mode & 0o666)  # the library would let only the owner read it
 
 
-def load(source: str | os.PathLike[str]) -> tuple[Transformer, Tokenizer]:
-    """Return model and tokenizer of a checkpoint folder of ours, which another process may replace meanwhile.
-
-    The model is on the CPU, in its saved precision; load.py has all options, and reads other models, too.
-
-    Raises:
-        CheckpointError: the folder is missing, incomplete or damaged.
-        ConfigError: there is too little memory.
-    """
-    return reading_folder(source, read_checkpoint)
-
-
 def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the model's card.
 
@@ -149,7 +134,7 @@ def read_checkpoint(
     on_progress: OnProgress | None = None,
     weights: Path | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Load a checkpoint folder that is not being replaced meanwhile; see `load.load` for the arguments.
+    """Load a checkpoint folder that is not being replaced meanwhile; see `load` for the arguments.
 
     `weights` is another file of weights than that of the folder.
 

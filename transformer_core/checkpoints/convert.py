@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
-from transformer_core.checkpoints.parameter_loader import put
+from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message

@@ -94,9 +94,10 @@ def not_taken_over(values: Mapping[str, Any], config: ModelConfig) -> str:
     if type(longest) is int and longest >= config.max_seq_len:
         del settings["max_length"]
     used = {name: value for name, value in settings.items() if value is not None and value not in idle[name]}
-    return ", ".join(f"{name} = {_shortened(value)}" for name, value in used.items())
+    return ", ".join(f"{name} = {shortened(value, 40)}" for name, value in used.items())
 
 
-def _shortened(value: Any) -> str:
+def shortened(value: object, most: int) -> str:
+    """Return a value as text of at most `most` characters."""
     text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return text if len(text) <= most else f"{text[: most - 3]}..."

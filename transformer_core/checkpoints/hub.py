@@ -119,7 +119,7 @@ def cached_commit(hub_id: HubId) -> str | None:
 def _cached(hub_id: HubId) -> Fetched | None:
     """Return the cached model; None if it is missing or incomplete."""
     commit = cached_commit(hub_id)
-    config = None if commit is None else _in_cache(hub_id, CONFIG, commit)
+    config = None if commit is None else in_cache(hub_id, CONFIG, commit)
     if commit is None or config is None:
         return None
     try:
@@ -129,7 +129,8 @@ def _cached(hub_id: HubId) -> Fetched | None:
     return Fetched(config.parent, commit)
 
 
-def _in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
+def in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
+    """Return a file of a version in the cache; None if it is missing."""
     path = try_to_load_from_cache(hub_id.repo, name, cache_dir=constants.HF_HUB_CACHE, revision=commit)
     return Path(path) if isinstance(path, str) else None
 
@@ -138,8 +139,7 @@ class _Transfer:
     """The download of one model."""
 
     def __init__(self, hub_id: HubId, commit: str, files: dict[str, RepoSibling]) -> None:
-        """Prepare the download; `files` are those of this version."""
-        self._hub_id, self._commit, self._files = hub_id, commit, files
+        self._hub_id, self._commit, self._files = hub_id, commit, files  # of this version
         self._done = 0  # bytes of complete files
         self._arrived = 0  # bytes of the current file
         self._is_stopped = threading.Event()
@@ -187,14 +187,14 @@ class _Transfer:
 
     def _is_here(self, name: str) -> bool:
         """Return whether a file is in the cache with the correct size."""
-        path = _in_cache(self._hub_id, name, self._commit)
+        path = in_cache(self._hub_id, name, self._commit)
         return path is not None and path.stat().st_size == self._size(name)
 
     def _fetch(self, name: str) -> Path:
         """Download a file into the cache, and verify it."""
-        file, transfer = self._files[name], self
-        if self._is_here(name):
-            return Path(str(_in_cache(self._hub_id, name, self._commit)))
+        file, transfer, here = self._files[name], self, in_cache(self._hub_id, name, self._commit)
+        if here is not None and self._is_here(name):
+            return here
 
         class Bar(tqdm):  # the library's progress bar
             def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -220,14 +220,17 @@ class _Transfer:
                     cache_dir=constants.HF_HUB_CACHE,
                     endpoint=constants.ENDPOINT,
                     tqdm_class=Bar,
-                    force_download=_in_cache(self._hub_id, name, self._commit) is not None,  # a truncated one
+                    force_download=here is not None,  # a truncated one
                 )
             )
         except _Stopped:
             raise
         except Exception as error:
             raise explained(error, self._hub_id.repo, self._hub_id.revision, name) from error
-        if file.lfs is not None and _sha256(path) != file.lfs.sha256:
+        if file.lfs is not None:
+            with path.open("rb") as downloaded:
+                digest = hashlib.file_digest(downloaded, "sha256").hexdigest()
+        if file.lfs is not None and digest != file.lfs.sha256:
             path.resolve().unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             raise CheckpointError(
@@ -279,8 +282,3 @@ class _Transfer:
 
 class _Stopped(Exception):
     """The download was cancelled."""
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,7 +6,7 @@ from typing import Any
 
 from huggingface_hub import constants, hf_hub_download
 
-from transformer_core.checkpoints.hub import TOKENIZER_FILES, HubId, cached_commit, look_up
+from transformer_core.checkpoints.hub import TOKENIZER_FILES, HubId, cached_commit, in_cache, look_up
 from transformer_core.checkpoints.hub_errors import explained
 from transformer_core.errors import CheckpointError
 from transformer_core.text.load import has_tokenizer
@@ -18,8 +18,8 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     Raises:
         CheckpointError: there is no such model, it has no tokenizer, or the Hub cannot be reached.
     """
-    if here := _cached(hub_id):
-        return here
+    if (known := cached_commit(hub_id)) and (file := in_cache(hub_id, "tokenizer.json", known)):
+        return file.parent
     try:
         commit, files = look_up(hub_id)
         needed = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
@@ -37,10 +37,3 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     if not paths or not has_tokenizer(paths[0].parent):
         raise CheckpointError("{id} has no supported tokenizer; choose another model", id=hub_id)
     return paths[0].parent
-
-
-def _cached(hub_id: HubId) -> Path | None:
-    """Return the folder of a cached tokenizer; None if it is not cached."""
-    name = f"models--{hub_id.repo.replace('/', '--')}"
-    folder = Path(constants.HF_HUB_CACHE) / name / "snapshots" / (cached_commit(hub_id) or "")
-    return folder if (folder / "tokenizer.json").is_file() else None

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from transformer_core.checked_fields import is_number
 from transformer_core.checkpoints.checkpoint import CONFIG
-from transformer_core.checkpoints.generation import FILE, KEY
+from transformer_core.checkpoints.generation import FILE, KEY, shortened
 from transformer_core.config import MOST_LAYERS, Activation
 from transformer_core.errors import CheckpointError, Message
 
@@ -41,18 +41,17 @@ _QUANTIZED = Message("its weights are quantized; choose a version of this model 
 class Options:
     """The options of one config.json; after a family has read its options, `finish` checks the others.
 
-    A value of null counts as missing, as in the library that writes these files.
+    A value of null counts as missing, as in the library that writes these files. Methods that return a value raise
+    CheckpointError if it is of another kind, or if it is missing and has no default.
     """
 
     def __init__(self, values: Mapping[str, Any], *, where: str | Message) -> None:
-        """Keep the object of a file; `where` names the file in messages."""
-        self.where = where
+        self.where = where  # the file in messages
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
         self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the file has an option."""
         return self._values.get(name) is not None
 
     def value(self, name: str, default: Any = None) -> Any:
@@ -62,76 +61,48 @@ class Options:
         return default if value is None else value
 
     def whole(self, name: str, default: int | None = None) -> int:
-        """Return a whole number, required unless there is a default.
-
-        Raises:
-            CheckpointError: it is missing, or something else.
-        """
+        """Return a whole number."""
         value = self._required(name, default)
         if type(value) is not int:
             raise self.error(name, Message("expected a whole number"))
         return value
 
     def n_layers(self, name: str) -> int:
-        """Return the number of layers, checked here because some values are computed per layer.
-
-        Raises:
-            CheckpointError: it is missing, not a whole number, or too large.
-        """
+        """Return the number of layers, whose limit is checked here because some values are computed per layer."""
         if self.whole(name) > MOST_LAYERS:
             raise self.error(name, Message("at most {most:,} layers are supported", most=MOST_LAYERS))
         return self.whole(name)
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
-        """Return a whole number, None if it is null, or `absent` if it is missing.
-
-        Raises:
-            CheckpointError: it is something else.
-        """
+        """Return a whole number, None if it is null, or `absent` if it is missing."""
         if name not in self._values:
             self._seen.add(name)
             return absent
         return None if self.value(name) is None else self.whole(name)
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return a number, required unless there is a default.
-
-        Raises:
-            CheckpointError: it is missing, or something else.
-        """
+        """Return a number."""
         value = self._required(name, default)
         if not is_number(value):
             raise self.error(name, Message("expected a number"))
         return float(value)
 
     def switch(self, name: str, default: bool) -> bool:
-        """Return true or false.
-
-        Raises:
-            CheckpointError: it is something else.
-        """
+        """Return true or false."""
         value = self.value(name, default)
         if not isinstance(value, bool):
             raise self.error(name, Message("expected true or false"))
         return value
 
     def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
-        """Return the value of a name in `choices`.
-
-        Raises:
-            CheckpointError: an unknown name.
-        """
+        """Return the value of a name in `choices`."""
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
             raise self.error(name, Message("supported are {choices}", choices=", ".join(choices)))
         return choices[value]
 
     def token(self, name: str, default: int | None = None) -> int | None:
-        """Return a special token, the first if there are several; None if the vocabulary has none.
-
-        Raises:
-            CheckpointError: it is not a token id.
-        """
+        """Return a special token, the first if there are several; None if the vocabulary has none."""
         return next(iter(self.tokens(name, default)), None)
 
     def tokens(self, name: str, default: int | None = None) -> list[int]:
@@ -140,9 +111,6 @@ class Options:
         Args:
             name: of the option.
             default: if it is missing; null means none.
-
-        Raises:
-            CheckpointError: one is not a token id.
         """
         self._seen.add(name)
         value = self._values.get(name, default)
@@ -163,19 +131,12 @@ class Options:
             default: if the option is missing; null means none.
             unless: tokens with another role; if the padding is one of them, padding cannot be recognized, and the model
                 is read as one without.
-
-        Raises:
-            CheckpointError: it is not a token id.
         """
         token = self.token("pad_token_id", default)
         return None if token in unless else token
 
     def inside(self, name: str) -> "Options":
-        """Return the options of an object in the file; none if it is missing.
-
-        Raises:
-            CheckpointError: it is not an object.
-        """
+        """Return the options of an object in the file; none if it is missing."""
         values = self.value(name, {})
         if not isinstance(values, dict):
             raise self.error(name, Message("expected an object"))
@@ -219,7 +180,7 @@ class Options:
             "{where}: {name} = {value} is not supported; {why}",
             where=f"{str(self.where).removesuffix(CONFIG)}{FILE}" if is_of_generation else self.where,
             name=name,
-            value=_shortened(self._values.get(name)),
+            value=shortened(self._values.get(name), 80),
             why=why,
         )
 
@@ -231,8 +192,3 @@ class Options:
                 "{where} lacks {name}, so it does not describe a complete model", where=self.where, name=name
             )
         return value
-
-
-def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

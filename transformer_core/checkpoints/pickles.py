@@ -7,7 +7,6 @@ run code, so the file is refused.
 import argparse
 import pathlib
 import pickle
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.checkpoints.tensor_files import OnProgress, refuse_unreadable
 from transformer_core.checkpoints.wrappers import EXTRA_STATE
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
-from transformer_core.reasons import reason
 
 WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # usual keys of the weights in training checkpoints
 _OF_TRAINING = ("optim", "sched", "scaler", "ema")  # parts of other keys there
@@ -40,10 +38,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
     Raises:
         CheckpointError: it contains more than tensors and plain values, is damaged, or is not such a file.
     """
-    try:
-        path.open("rb").close()
-    except OSError as error:
-        raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    refuse_unreadable(path)
     try:
         content = _loaded(path)
     except Exception as error:  # torch raises anything for damaged or other files
@@ -85,8 +80,8 @@ def _loaded(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
 
 
-class StateDict(Mapping[str, Tensor]):
-    """The tensors of one or several files of `torch.save` by their keys."""
+class StateDict(dict[str, Tensor]):
+    """The tensors of one or several files of `torch.save` by their keys, on the CPU."""
 
     def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
         """Read all files of a model.
@@ -100,7 +95,7 @@ class StateDict(Mapping[str, Tensor]):
             CheckpointError: one of them cannot be read safely, or contains something else.
         """
         self.other_content: dict[str, Any] = {}  # besides the weights, such as "model_args"
-        self._tensors: dict[str, Tensor] = {}
+        super().__init__()
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
             content = read_pickle(path)
@@ -108,24 +103,14 @@ class StateDict(Mapping[str, Tensor]):
             if inner is not None:
                 self.other_content = {name: value for name, value in content.items() if value is not inner}
             tensors = content if inner is None else inner
-            self._tensors |= {
-                key: _checked(path, key, value) for key, value in tensors.items() if not str(key).endswith(EXTRA_STATE)
-            }
+            self.update(
+                (key, _checked(path, key, value))
+                for key, value in tensors.items()
+                if not str(key).endswith(EXTRA_STATE)
+            )
             if on_progress is not None:
                 on_progress(sum(sizes[: i + 1]), sum(sizes), what)
-        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self._tensors.values()}
-
-    def __getitem__(self, key: str) -> Tensor:
-        """Return a tensor on the CPU."""
-        return self._tensors[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
-        return iter(self._tensors)
-
-    def __len__(self) -> int:
-        """Return the number of tensors."""
-        return len(self._tensors)
+        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self.values()}
 
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor shares memory with one of these, or with their file."""

@@ -67,7 +67,7 @@ class TensorFiles(Mapping[str, Tensor]):
             except (OSError, SafetensorError, ValueError) as error:
                 if not path.is_file():
                     raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
-                _refuse_locked(path)
+                refuse_unreadable(path)
                 raise _damaged(path, error) from error
             for key in keys:
                 if key in self._files:
@@ -101,16 +101,13 @@ class TensorFiles(Mapping[str, Tensor]):
         return tensor
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
         return iter(self._files)
 
     def __len__(self) -> int:
-        """Return the number of tensors."""
         return len(self._files)
 
     def __contains__(self, key: object) -> bool:
-        """Return whether there is such a tensor, without reading it."""
-        return key in self._files
+        return key in self._files  # without reading the tensor
 
     @cached_property
     def n_bytes(self) -> int:
@@ -276,8 +273,12 @@ def _refuse_missing(folder: Path, parts: Sequence[str]) -> None:
             )
 
 
-def _refuse_locked(path: Path) -> None:
-    """Check that a file may be read: otherwise the library would report it as missing."""
+def refuse_unreadable(path: Path) -> None:
+    """Check that a file can be opened: otherwise the libraries would report it as missing or damaged.
+
+    Raises:
+        CheckpointError: it cannot.
+    """
     try:
         path.open("rb").close()
     except OSError as error:

@@ -24,15 +24,12 @@ class Renamed(Mapping[str, Tensor]):
         self._tensors, self._keys = tensors, {**keys, **{key: key for key in tensors if key in others}}
 
     def __getitem__(self, key: str) -> Tensor:
-        """Return a tensor."""
         return self._tensors[self._keys[key]]
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
         return iter(self._keys)
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return len(self._keys)
 
 

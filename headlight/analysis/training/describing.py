@@ -8,8 +8,9 @@ import numpy as np
 from headlight.analysis.heads.guided_head import guidance_facts
 from headlight.analysis.heads.scores import known_heads, score_heads
 from headlight.analysis.trace.model_run import run_text
-from transformer_core.checkpoints.checkpoint import CARD, load, read_card
+from transformer_core.checkpoints.checkpoint import CARD, read_card
 from transformer_core.checkpoints.folder import write_json
+from transformer_core.checkpoints.load import load
 from transformer_core.corpora.corpus import Pair
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.model.transformer import Transformer

@@ -13,7 +13,8 @@ from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import save_compiled, write_program
 from headlight.programs.corpus import program_corpus, program_training, train_arguments
 from tests.headlight.programs.compiled_examples import example
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.checkpoints.load import load
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of

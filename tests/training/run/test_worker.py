@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from tests.training.small_runs import begin, corpus, go_on, logged, losses, standing, work, write_corpus
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.checkpoints.load import load
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import begin as beginning

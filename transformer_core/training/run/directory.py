@@ -22,7 +22,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
+from transformer_core.checkpoints.checkpoint import read_card, read_checkpoint, reading_folder, write_parts
 from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
 from transformer_core.corpora.batch_order import BatchPosition
 from transformer_core.errors import Message, RunError
@@ -168,14 +168,14 @@ class RunDirectory(WorkDirectory):
             RunError: the training state is damaged.
             CheckpointError: the checkpoint is damaged.
         """
-        return reading(self.path / "last", _read_saved)
+        return reading_folder(self.path / "last", _read_saved)
 
 
 def _read_saved(last: Path) -> SavedRun | None:
     progress = _read_progress(last)
     if progress is None:
         return None
-    model, tokenizer = load(last)
+    model, tokenizer = read_checkpoint(last)
     try:
         tensors = load_file(last / "optimizer.safetensors")
     except (OSError, SafetensorError) as error:

@@ -10,7 +10,8 @@ import torch
 from headlight.analysis.heads.scores import score_heads
 from headlight.analysis.training import describing
 from headlight.analysis.training.describing import describe_heads
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.checkpoints.load import load
 from transformer_core.corpora import load_corpus
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CheckpointError, RunError

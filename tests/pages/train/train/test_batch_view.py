@@ -15,7 +15,7 @@ from pages.train.train import batch_view
 from tests.corpora.test_corpus_tokenizer import END, TEXT, write_tokenizer
 from tests.pages.conftest import words_of
 from tests.pages.train.small_runs import train_copy
-from transformer_core.checkpoints.checkpoint import load
+from transformer_core.checkpoints.load import load
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.batching import batches_for

@@ -20,7 +20,8 @@ from pages.shared import models, prose, run_commands, run_readings
 from tests.pages.conftest import OpenApp, labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.checkpoints.load import load
 
 
 @pytest.fixture(scope="module")
