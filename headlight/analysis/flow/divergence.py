@@ -34,22 +34,30 @@ def js_divergence(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#ro
 
     Returns:
         in [0, 1]: exactly 0 for equal rows, 1 for rows that share no key; 1/2 between a row of nothing (all 0) and
-        any that sums to 1.
+        any that sums to 1. Its root is a metric: the Jensen-Shannon distance (Endres and Schindelin 2003).
 
     Source: Lin 1991, eq. (4.1), with both weights 1/2.
     """
     p, q = p.astype(np.float64), q.astype(np.float64)
-    own = (_x_log_x(p, np.log2) + _x_log_x(q, np.log2)) / 2
-    cells = own - _x_log_x((p + q) / 2, np.log2)  # none below 0: x log x is convex
-    return np.asarray(cells.sum(axis=-1).clip(0, 1))
+    own = (entropy(p, unit="bits") + entropy(q, unit="bits")) / 2
+    return np.asarray((entropy((p + q) / 2, unit="bits") - own).clip(0, 1))
 
 
-def js_distance(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#rows key"]) -> Float[np.ndarray, "*rows"]:
-    """Return the root of the Jensen-Shannon divergence to base 2: a metric, in [0, 1].
-
-    Source: Endres and Schindelin 2003.
-    """
-    return np.asarray(np.sqrt(js_divergence(p, q)))
+def js_divergences(
+    a: Float[np.ndarray, "head_a *rows key"], b: Float[np.ndarray, "head_b *rows key"] | None = None
+) -> Float[np.ndarray, "head_a head_b *rows"]:
+    """Return the `js_divergence` of each of some heads and each of others, row by row; b None: the same heads."""
+    p = a.astype(np.float64)
+    q = p if b is None else b.astype(np.float64)
+    own_p, own_q = entropy(p, unit="bits"), entropy(q, unit="bits")
+    divergences = np.zeros((len(p), *own_q.shape))
+    for head, rows in enumerate(p):
+        first = head + 1 if b is None else 0
+        own = (own_p[head] + own_q[first:]) / 2
+        divergences[head, first:] = (entropy((rows + q[first:]) / 2, unit="bits") - own).clip(0, 1)
+        if b is None:
+            divergences[first:, head] = divergences[head, first:]
+    return divergences
 
 
 def head_changes(
@@ -71,7 +79,7 @@ def head_changes(
     changes = np.zeros(a.shape[:-2])
     if rows.any():
         for head in np.ndindex(changes.shape):  # one at a time: float64 copies of all heads could be large
-            changes[head] = js_distance(a[head][rows], b[head][rows]).mean()
+            changes[head] = np.sqrt(js_divergence(a[head][rows], b[head][rows])).mean()
     return changes
 
 

@@ -102,7 +102,7 @@ def score_sources(
         head: from 0.
 
     Raises:
-        SiteError: an attention, a layer or a head that the model has not.
+        ConfigError: an attention, a layer or a head that the model does not have.
         TextError: tokens that the model cannot take.
 
     Source: Elhage et al. 2021, "A mathematical framework for Transformer circuits", for scores as sums over pairs of

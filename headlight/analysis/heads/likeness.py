@@ -1,4 +1,7 @@
-"""How alike all heads of one model or of two are: in where they look, and in what they write; and which form groups."""
+"""How alike all heads of one model or of two are: in where they look, and in what they write.
+
+Heads that are alike form groups; of two models, each head is matched with the one of the other that is most like it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,10 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
+from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from headlight.analysis.flow.divergence import entropy
-from transformer_core.errors import NotFiniteError, mark
+from headlight.analysis.flow.divergence import has_choice, js_divergences
+from transformer_core.errors import ConfigError, NotFiniteError, mark
+
+Patterns = Float[np.ndarray, "_ _ _ _"]
+"""Of one text: [layer, head, query, key]."""
 
 MIXED = mark("mixed")
 
@@ -34,6 +41,36 @@ class ClusterName:
     n_heads: int
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeadMatching:
+    """The heads of one attention in model A, each with the head of model B that is most like it."""
+
+    n_layers: int
+    n_heads: int  # of a layer
+    similarity: Float[np.ndarray, "head_a head_b"]  # in [0, 1]; heads are counted through all layers
+    partners: Int[np.ndarray, " head_a"]  # of each head of A a head of B, no two the same
+
+    @property
+    def matched(self) -> Float[np.ndarray, " head_a"]:
+        """How like each other the two heads of each pair are."""
+        return self.similarity[np.arange(len(self.partners)), self.partners]
+
+    @property
+    def mean_matched(self) -> float:
+        """The mean similarity of the pairs."""
+        return float(self.matched.mean())
+
+    @property
+    def mean_same_number(self) -> float:
+        """The mean similarity of heads that have the same layer and number."""
+        return float(self.similarity.diagonal().mean())
+
+    def partner(self, layer: int, head: int) -> tuple[int, int]:
+        """Return layer and head of B that a head of A is matched with."""
+        partner_layer, in_layer = divmod(int(self.partners[layer * self.n_heads + head]), self.n_heads)
+        return partner_layer, in_layer
+
+
 def pattern_distances(
     heads: Float[np.ndarray, "head_a query key"],
     others: Float[np.ndarray, "head_b query key"] | None = None,
@@ -54,12 +91,12 @@ def pattern_distances(
     Differs: they sum divergences over the words of a corpus.
     """
     allowed = np.ones(heads.shape[1:], dtype=bool) if mask is None else mask
-    queries = np.flatnonzero(allowed.sum(axis=-1) >= 2)
+    queries = np.flatnonzero(has_choice(allowed))
     total = np.zeros((len(heads), len(heads if others is None else others)))
     for query in queries:
-        total += _row_distances(heads[:, query], None if others is None else others[:, query])
-    if others is None:
-        total += total.T
+        rows = [side[:, query] for side in (heads, others) if side is not None]
+        is_key = rows[0].any(axis=0) | rows[-1].any(axis=0)  # fewer under a causal mask
+        total += np.sqrt(js_divergences(*(np.ascontiguousarray(side[:, is_key]) for side in rows)))
     return total / max(len(queries), 1)
 
 
@@ -179,20 +216,55 @@ def name_clusters(
     return tuple(names)
 
 
-def _row_distances(
-    rows: Float[np.ndarray, "head_a key"], others: Float[np.ndarray, "head_b key"] | None
-) -> Float[np.ndarray, "head_a head_b"]:
-    """Return the distance of one query's rows of each two heads; of the same heads only those above the diagonal."""
-    looked_at = rows.any(axis=0) if others is None else rows.any(axis=0) | others.any(axis=0)
-    p = np.ascontiguousarray(rows[:, looked_at], dtype=np.float64)
-    q = p if others is None else np.ascontiguousarray(others[:, looked_at], dtype=np.float64)
-    own_p, own_q = entropy(p, unit="bits"), entropy(q, unit="bits")
-    divergences = np.zeros((len(p), len(q)))
-    for head, row in enumerate(p):
-        first = head + 1 if others is None else 0
-        both = entropy((row + q[first:]) / 2, unit="bits")
-        divergences[head, first:] = both - (own_p[head] + own_q[first:]) / 2
-    return np.sqrt(divergences.clip(0, 1))
+def match_heads(
+    a: Patterns | Sequence[Patterns],
+    b: Patterns | Sequence[Patterns],
+    *,
+    masks: Bool[np.ndarray, "_ _"] | Sequence[Bool[np.ndarray, "_ _"]] | None = None,
+) -> HeadMatching:
+    """Match the heads of one attention of two models so that the sum of the pairs' similarities is the highest.
+
+    The similarity of two heads is 1 - JSD, the Jensen-Shannon divergence of their rows over `key` in bits, averaged
+    over the queries of all texts that may look at two keys or more: 1 for equal patterns, 0 for patterns that never
+    look at the same key.
+
+    Args:
+        a: patterns [layer, head, query, key] of model A on one text, or on each of several.
+        b: those of model B on the same texts; the number of layers and heads is the same.
+        masks: [query, key] of each text, True = may attend; None: everything is allowed.
+
+    Raises:
+        ConfigError: the patterns are of models of different shape, of different texts, or of none with a choice.
+
+    Source: Lin 1991 for the divergence; Kuhn 1955 for the assignment.
+    """
+    texts_a, texts_b = _as_list(a), _as_list(b)
+    shapes_a, shapes_b = [text.shape for text in texts_a], [text.shape for text in texts_b]
+    if shapes_a != shapes_b or len({shape[:2] for shape in shapes_a}) != 1:
+        raise ConfigError(
+            "heads can only be matched between models of the same shape on the same texts; got "
+            "patterns of shape {a} and {b}: choose two models with the same number of layers and "
+            "heads, and run both on the same texts",
+            a=shapes_a[:3],
+            b=shapes_b[:3],
+        )
+    allowed = [np.ones(shape[2:], dtype=bool) for shape in shapes_a] if masks is None else _as_list(masks)
+    queries = [has_choice(mask) for mask in allowed]
+    if not np.any([of_text.any() for of_text in queries]):
+        raise ConfigError("no query in these texts has more than one allowed key; use longer texts")
+    divergences = [
+        js_divergences(*(text[:, :, of_text].reshape(-1, of_text.sum(), text.shape[3]) for text in pair))
+        for *pair, of_text in zip(texts_a, texts_b, queries, strict=True)
+    ]
+    similarity = 1 - np.concatenate(divergences, axis=2).mean(axis=2)
+    _, partners = linear_sum_assignment(similarity, maximize=True)
+    n_layers, n_heads = shapes_a[0][:2]
+    return HeadMatching(n_layers=n_layers, n_heads=n_heads, similarity=similarity, partners=partners)
+
+
+def _as_list(texts: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the arrays of several texts, or of a single one, as a list."""
+    return [texts] if isinstance(texts, np.ndarray) else list(texts)
 
 
 def _centred(x: Float[np.ndarray, "pos d"]) -> Float[np.ndarray, "pos d"]:

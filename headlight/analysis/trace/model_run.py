@@ -12,8 +12,7 @@ from jaxtyping import Bool, Float
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.greedy_output import greedy_output, output_text
-from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, TracedForward
-from transformer_core.config import Architecture
+from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, FixedText, TracedForward
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
@@ -52,29 +51,20 @@ class Detour:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelRun:
+class ModelRun(FixedText):
     """One text run through a model: tokens, output, and the pattern of every head."""
 
-    architecture: Architecture
-    output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
-    source: tuple[str, ...]  # labels of the encoder's tokens, unknown words as typed after "<unk> "; () without encoder
-    target: tuple[str, ...]  # labels of the decoder's input; () without decoder
-    n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
-    following: tuple[str, ...]  # label of the token after each one of `target`; what comes next, after the last
-    predicted: tuple[str, ...]  # label of the token that the model finds most probable after each one of `target`
+    following: tuple[str, ...] = ()  # label of the token after each one of `target`; what comes next, after the last
+    predicted: tuple[str, ...] = ()  # label of the token that the model finds most probable after each one of `target`
     log_probs: Float[np.ndarray, " target"]  # nats, of `following`; NaN where the logits are not finite
-    blanks: tuple[Blank, ...]  # in the order of the text: its masks; without a mask token, each token of the text
+    blanks: tuple[Blank, ...] = ()  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
     ignores_white_space: bool  # the tokens would be the same without some of it
-    left_out: range  # places of the tokens of the text that were not read, for lack of room
-    target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output on its own
     end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
     not_finite: str | None  # the first site where a value is NaN or infinite; None if all predictions are finite
     predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
-    inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
-    border: int | None = None  # in `source`, the first token of the second text; None where there is one text
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
     attention_maps: Mapping[str, AttentionMaps]  # by name of attention
@@ -83,11 +73,6 @@ class ModelRun:
     def n_left_out(self) -> int:
         """How many tokens of the text and of a typed target were not read, for lack of room."""
         return len(self.left_out) + len(self.target_left_out)
-
-    def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the labels of the queries and of the keys of an attention."""
-        kind = ATTENTIONS[attention]
-        return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
 
     def sides(self, attention: str) -> dict[str, Any]:
         """Return the labels, words and special tokens of an attention's queries and keys, for `picture`."""
@@ -211,7 +196,8 @@ def _read_source(
         following=labels[1:],
         predicted=traced.predicted(tokenizer.target, [*written, -1][: len(tgt)], labels[1:]),
         log_probs=traced.log_probs,
-        blanks=(),
+        judged=tuple(range(len(written))),
+        expected=tuple(written),
         unknown=tuple(dict.fromkeys(unknown)),
         ignores_white_space=is_ignored(tokenizer, text) or is_ignored(tokenizer.target, target or ""),
         left_out=source.left_out,
@@ -237,33 +223,32 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     tokens = [*prompt.ids, *written]
     is_complete = bool(written) and written[-1] in model.config.eos_ids
     if is_complete:
-        *tokens, next_one = tokens
-    traced = TracedForward(
-        model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:]
-    )
+        tokens.pop()
+    following = [*tokens[1:], *written[-1:]] if is_complete else tokens[1:]
+    traced = TracedForward(model, tensor_of(tokens, model), following=following)
     if not is_complete:
-        next_one = traced.best[-1]
-    labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
+        following = [*following, traced.best[-1]]
+    labels = (*prompt.labels, *tokenizer.labels([*tokens, following[-1]])[n_given:])
     if not traced.is_number[-1]:
         labels = (*labels[:-1], NOT_FINITE)
-    following = [*tokens[1:], next_one]
+    judged = range(n_given - 1, len(tokens) - (not is_complete and len(tokens) > n_given))
     return ModelRun(
         architecture="decoder_only",
         output=output_text(model, tokenizer, prompt.ids, written),
         source=(),
+        judged=tuple(judged),
+        expected=tuple(following[place] for place in judged),
         target=labels[:-1],
         n_given=n_given,
         following=labels[1:],
         predicted=traced.predicted(tokenizer, following, labels[1:]),
         log_probs=traced.log_probs,
-        blanks=(),
         unknown=tuple(tokenizer.unknown_words(text)),
         ignores_white_space=is_ignored(tokenizer, text),
         left_out=prompt.left_out,
-        target_left_out=range(0),
         is_complete=is_complete,
         not_finite=traced.not_finite,
-        end_id=next_one if is_complete else None,
+        end_id=following[-1] if is_complete else None,
         **_about(target=(tokenizer, tokens)),
         attention_maps=traced.attention_maps,
     )
@@ -298,14 +283,13 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
         source=encoded.labels,
         target=(),
         n_given=0,
-        following=(),
-        predicted=(),
+        judged=tuple(blank.position for blank in blanks),
+        expected=tuple(traced.best[blank.position] for blank in blanks),
         log_probs=np.zeros(0, dtype=np.float32),
         blanks=tuple(blanks),
         unknown=unknown_words(tokenizer, text),
         ignores_white_space=is_ignored(tokenizer, text),
         left_out=encoded.left_out,
-        target_left_out=range(0),
         is_complete=True,
         not_finite=traced.not_finite,
         has_mask=has_mask,

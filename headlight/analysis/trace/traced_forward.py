@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headlight.analysis.trace.attention_maps import AttentionMaps
-from headlight.analysis.trace.attentions import Attention, attentions_of
+from headlight.analysis.trace.attentions import ATTENTIONS, Attention, attentions_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.inputs import final_states
 from transformer_core.errors import TextError
@@ -64,6 +64,28 @@ class EncodedInput:
             border = None
         shown = with_border(labels, border)
         return cls(ids=ids, labels=shown, left_out=left_out, segments=segments, border=border)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedText:
+    """A text in tokens, with a model's output or a given one: other models are teacher-forced on it."""
+
+    architecture: Architecture
+    inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
+    source: tuple[str, ...]  # labels of the encoder's tokens, unknown words as typed after "<unk> "; () without encoder
+    target: tuple[str, ...]  # labels of the decoder's input; () without decoder
+    border: int | None = None  # in `source`, the first token of the second text; None where there is one text
+    n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
+    output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
+    judged: tuple[int, ...]  # positions of the last input at which a token of the output is expected
+    expected: tuple[int, ...]  # the token at each of them
+    left_out: range  # places of the tokens of the text that were not read, for lack of room
+    target_left_out: range = range(0)  # the same of a typed target
+
+    def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of the queries and of the keys of an attention."""
+        kind = ATTENTIONS[attention]
+        return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
 
 
 class TracedForward:

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from headlight.analysis.texts.fixed_text import FixedText, watch
+from headlight.analysis.trace.traced_forward import FixedText, TracedForward
 from headlight.analysis.training.curves import Curve
 from transformer_core.checkpoints.checkpoint import CONFIG, TOKENIZER, WEIGHTS, existing, read_json
 from transformer_core.checkpoints.tensor_files import TensorFiles
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.run.film import Film
@@ -59,14 +60,15 @@ def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterat
             if _weights(film, step).exists():
                 yield DamagedSnapshot(step=step, reason=error.message)
             continue
-        watched = watch(model, fixed.inputs)
-        log_probs = watched.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
-        if not all(np.isfinite(values).all() for values in (log_probs, *watched.patterns.values())):
+        with torch.inference_mode():
+            traced = TracedForward(model, *(tensor_of(tokens, model) for tokens in fixed.inputs))
+        log_probs = traced.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
+        if not all(np.isfinite(values).all() for values in (log_probs, *traced.patterns.values())):
             yield DamagedSnapshot(
                 step=step, reason=Message("its outputs are not finite numbers: the training diverged")
             )
             continue
-        yield SnapshotReading(step=step, log_probs=log_probs, patterns=watched.patterns, masks=watched.masks)
+        yield SnapshotReading(step=step, log_probs=log_probs, patterns=traced.patterns, masks=traced.masks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -22,7 +22,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError, mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.texts.fixed_text import FixedText
+    from headlight.analysis.trace.traced_forward import FixedText
     from headlight.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room

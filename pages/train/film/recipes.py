@@ -98,7 +98,7 @@ def draw(
 
 def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], result: Any) -> Expression:
     """Return the matching of the heads of two snapshots on the shown text and others; `result` is its value."""
-    from headlight.analysis.heads.matching import match_heads
+    from headlight.analysis.heads.likeness import match_heads
     from headlight.analysis.training.film_reading import read_snapshots
 
     fixed = named("fixed", literal([fixed_text(data), *(fixed_text(data, text) for text in texts)]))

@@ -23,7 +23,7 @@ from pages.train.film.film_readings import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.heads.matching import HeadMatching
+    from headlight.analysis.heads.likeness import HeadMatching
     from headlight.analysis.training.film_reading import SnapshotReading
 
 _OTHER_RUN = Kept("film-other-run")
@@ -120,7 +120,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
 
 def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, list[str]]":
     """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
-    from headlight.analysis.heads.matching import match_heads
+    from headlight.analysis.heads.likeness import match_heads
 
     attention, own = data.head.attention, data.read.reading
     texts = [text for text in run_readings.examples(data.run) if text != run_state.TEXT.value][: N_TEXTS - 1]

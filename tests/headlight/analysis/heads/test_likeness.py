@@ -1,4 +1,4 @@
-"""Distances, alignments of kernels, the map and the groups: against loops, against scipy, and by hand."""
+"""Distances, alignments of kernels, the map, groups and matched heads: against loops, scipy, permutations, by hand."""
 
 import itertools
 import math
@@ -15,9 +15,11 @@ from headlight.analysis.heads.likeness import (
     cka_matrix,
     clusters,
     head_map,
+    match_heads,
     name_clusters,
     pattern_distances,
 )
+from transformer_core.errors import ConfigError
 
 
 def patterns(n_heads: int, mask: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -141,3 +143,51 @@ def test_groups_have_the_name_of_their_strongest_habit():
     assert names[0].mean == pytest.approx(0.85) and names[1].mean == 0.5  # at the threshold
     assert names[2] == ClusterName(habit=MIXED, mean=None, n_heads=1)
     assert [name.n_heads for name in names] == [2, 2, 1]
+
+
+def of_layers(n_layers: int, n_heads: int, mask: np.ndarray, seed: int) -> np.ndarray:
+    return patterns(n_layers * n_heads, mask, seed).reshape(n_layers, n_heads, *mask.shape)
+
+
+def similarities_by_loops(a: list[np.ndarray], b: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
+    n_layers, n_heads = a[0].shape[:2]
+    heads = list(itertools.product(range(n_layers), range(n_heads)))
+    actual = np.zeros((len(heads), len(heads)))
+    for i, j in itertools.product(range(len(heads)), repeat=2):
+        values = [
+            1
+            - distance.jensenshannon(one[heads[i]][query].astype(float), other[heads[j]][query].astype(float), base=2)
+            ** 2
+            for one, other, mask in zip(a, b, masks, strict=True)
+            for query in range(mask.shape[0])
+            if mask[query].sum() > 1
+        ]
+        actual[i, j] = sum(values) / len(values)
+    return actual
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_assignment_is_the_best_of_all_permutations(seed: int):
+    sizes = [(4, 4), (6, 6)]
+    masks = [np.tri(*size, dtype=bool) for size in sizes]
+    a = [of_layers(2, 3, mask, seed=2 * seed) for mask in masks]
+    b = [of_layers(2, 3, mask, seed=2 * seed + 1) for mask in masks]
+    matching = match_heads(a, b, masks=masks)
+    expected = similarities_by_loops(a, b, masks)
+    np.testing.assert_allclose(matching.similarity, expected, atol=1e-6)
+    best = max(itertools.permutations(range(6)), key=lambda order: sum(expected[i, j] for i, j in enumerate(order)))
+    assert matching.partners.tolist() == list(best)
+    assert matching.mean_matched == pytest.approx(np.mean([expected[i, j] for i, j in enumerate(best)]))
+    assert matching.mean_same_number == pytest.approx(np.mean([expected[i, i] for i in range(6)]))
+    np.testing.assert_allclose(matching.matched, [expected[i, j] for i, j in enumerate(best)], atol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [((1, 2, 3, 3), (2, 2, 3, 3)), ((1, 2, 3, 3), (1, 2, 3, 4))])
+def test_models_must_have_the_same_shape_and_read_the_same(shapes: tuple[tuple[int, ...], tuple[int, ...]]):
+    with pytest.raises(ConfigError, match="models of the same shape on the same texts"):
+        match_heads(*(np.ones(shape) for shape in shapes))
+
+
+def test_texts_without_a_choice_are_told():
+    with pytest.raises(ConfigError, match="more than one allowed key"):
+        match_heads(np.ones((1, 2, 1, 1)), np.ones((1, 2, 1, 1)))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.analysis.texts.fixed_text import fix_text, watch
+from headlight.analysis.texts.fixed_text import fix_text
 from headlight.analysis.trace.model_run import run_text
+from headlight.analysis.trace.traced_forward import TracedForward
 from tests.headlight.analysis.conftest import TEXTS, Made
 from transformer_core.config import Architecture
 
@@ -37,7 +38,7 @@ def test_it_is_what_a_run_reads_and_writes(
     assert (
         fixed.target == actual.target and fixed.left_out == actual.left_out and bool(fixed.left_out) == (text == LONG)
     )
-    seen = watch(model, fixed.inputs)
+    seen = TracedForward(model, *(torch.tensor([ids]) for ids in fixed.inputs))
     for name, patterns in actual.patterns.items():
         np.testing.assert_array_equal(seen.patterns[name], patterns)
     with torch.inference_mode():

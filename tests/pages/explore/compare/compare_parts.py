@@ -10,7 +10,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from headlight.analysis.flow.divergence import js_distance
+from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.interventions.records import Stack
 from pages.explore.compare.data import ComparisonData
@@ -82,7 +82,7 @@ def shown(part: Callable[[], object], **session: Any) -> AppTest:
 
 def distance(a: np.ndarray, b: np.ndarray) -> float:
     """The mean Jensen-Shannon distance over the rows of two patterns."""
-    return float(js_distance(a, b).mean())
+    return float(np.sqrt(js_divergence(a, b)).mean())
 
 
 def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:

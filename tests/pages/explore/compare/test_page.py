@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.flow.divergence import js_distance
+from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.texts.token_alignment import align_tokens
 from headlight.analysis.trace.model_run import run_text
@@ -40,7 +40,7 @@ def test_two_texts_and_their_difference(open_app: OpenApp, checkpoints: Path):
     np.testing.assert_allclose(shown, [a, b], atol=1e-6)
     np.testing.assert_allclose(cells_of(figures["B − A"], "difference"), b - a, atol=1e-6)
     words = words_of(app)
-    assert f"Jensen-Shannon distance {js_distance(a, b).mean():.2f}" in words
+    assert f"Jensen-Shannon distance {np.sqrt(js_divergence(a, b)).mean():.2f}" in words
     assert f"{len(a)} queries paired, 1 of them replaced (cat → dog)." in words
 
 
