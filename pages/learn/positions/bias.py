@@ -1,5 +1,7 @@
 """Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
 
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -7,7 +9,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.hues import layer_hues
 from headlight.language import localized, say
-from pages.learn.positions import recipes, view_fields
+from pages.learn.positions import view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, query_and_key, side_by_side
 from pages.shared import prose
@@ -45,51 +47,42 @@ def show(data: PositionsData) -> None:
 
 
 def _alibi(data: PositionsData) -> None:
-    """Draw the slopes of all heads, and the bias of one."""
     from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
-    n, n_heads = data.n, recipes.n_heads(data)
-    head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
+    n, n_heads = data.n, data.n_heads
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         view_fields.N_HEADS.number(say("Heads"), lowest=1, highest=view_fields.MOST_HEADS, width=120, shown=n_heads)
-        _choose_head(n_heads, head)
-    left, right = side_by_side("hl-positions-bias")
-    with left:
-        _lines(
-            data,
-            np.arange(n),
-            alibi_by_distance(n_heads, n),
-            [
-                say("head {head}: slope {slope}", head=number, slope=localized(slope, ".4g"))
-                for number, slope in enumerate(slopes(n_heads).tolist())
-            ],
-            head,
-            title=say("Position bias by distance"),
-            x_title=say("distance between query and key"),
-        )
-    with right:
-        _matrix(data, alibi_matrix(n_heads, head, n), head)
+        head = _choose_head(n_heads)
+    _heads(
+        data,
+        head,
+        np.arange(n),
+        alibi_by_distance(n_heads, n),
+        alibi_matrix(n_heads, head, n),
+        [
+            say("head {head}: slope {slope}", head=number, slope=localized(slope, ".4g"))
+            for number, slope in enumerate(slopes(n_heads).tolist())
+        ],
+        title=say("Position bias by distance"),
+        x_title=say("distance between query and key"),
+    )
     prose.look_for(say(LOOK_ALIBI), definitions("alibi"))
 
 
 def _learned(data: PositionsData) -> None:
-    result = value_of(recipes.learned_bias(data))
+    result = value_of(data.learned_bias)
     n_heads = len(result.matrix)
-    head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
-    _choose_head(n_heads, head)
-    left, right = side_by_side("hl-positions-bias")
-    with left:
-        _lines(
-            data,
-            result.distance,
-            result.by_distance,
-            [say("head {head}", head=number) for number in range(n_heads)],
-            head,
-            title=say("Learned position bias by distance"),
-            x_title=say("key position minus query position"),
-        )
-    with right:
-        _matrix(data, result.matrix[head], head)
+    head = _choose_head(n_heads)
+    _heads(
+        data,
+        head,
+        result.distance,
+        result.by_distance,
+        result.matrix[head],
+        [say("head {head}", head=number) for number in range(n_heads)],
+        title=say("Learned position bias by distance"),
+        x_title=say("key position minus query position"),
+    )
     prose.look_for(say(LOOK_LEARNED), definitions("relative-position-bias"))
 
 
@@ -101,16 +94,13 @@ def _buckets(data: PositionsData) -> None:
         name={"past": say("earlier tokens"), "all": say("the whole text")}.__getitem__,
         label_visibility="visible",
     )
-    is_causal = view_fields.LOOK_AHEAD.value == "past"
-    result = value_of(recipes.buckets(data))
-    n = data.n
+    result, n = value_of(data.buckets), data.n
     left, right = side_by_side("hl-positions-bias")
-    words = say("distance {x}: bucket {y}")
     with left:
         draw_curves(
             data,
             result.distance,
-            [Line(name="", values=result.bucket, is_stepped=True, words=words)],
+            [Line(name="", values=result.bucket, is_stepped=True, words=say("distance {x}: bucket {y}"))],
             name="buckets",
             axis="distance",
             arrays={"distance": result.distance, "bucket": result.bucket},
@@ -123,7 +113,7 @@ def _buckets(data: PositionsData) -> None:
             height=HEIGHT,
         )
     matrix = result.matrix.astype(np.float64)
-    if is_causal:
+    if view_fields.LOOK_AHEAD.value == "past":
         matrix[np.triu_indices(n, 1)] = np.nan
     with right:
         draw_matrix(
@@ -146,21 +136,22 @@ def _buckets(data: PositionsData) -> None:
     prose.look_for(say(LOOK_BUCKETS), definitions("relative-position-bias"))
 
 
-def _choose_head(n_heads: int, head: int) -> None:
+def _choose_head(n_heads: int) -> int:
+    head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
     view_fields.BIAS_HEAD.selectbox(say("Head shown in the matrix"), range(n_heads), width=160, shown=head)
+    return head
 
 
-def _lines(
+def _heads(
     data: PositionsData,
+    head: int,
     distance: np.ndarray,
     values: np.ndarray,
+    matrix: np.ndarray,
     names: list[str],
-    head: int,
-    *,
-    title: str,
-    x_title: str,
+    **titles: Any,
 ) -> None:
-    """Draw the bias of each head by distance; of many heads, a few are in the legend."""
+    """Draw the bias of each head by distance, of many heads a few in the legend; and that of one as a matrix."""
     in_legend = {0, head, len(names) - 1} if len(names) > MOST_NAMED else range(len(names))
     words = say("{head}, distance {x}: {y}")
     lines = [
@@ -173,36 +164,27 @@ def _lines(
         )
         for number, (name, of_head, hue) in enumerate(zip(names, values, layer_hues(len(names)), strict=True))
     ]
-    figure = line_figure(
-        distance,
-        lines,
-        title=title,
-        x_title=x_title,
-        y_title=say("added to the score"),
-        height=HEIGHT,
-    )
-    draw(
-        data,
-        figure,
-        name="bias",
-        csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
-        arrays=lambda: {"distance": distance, "bias": values},
-    )
-
-
-def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
-    n = len(matrix)
-    draw_matrix(
-        data,
-        matrix,
-        *query_and_key(n),
-        name="bias-matrix",
-        axes=("query", "key"),
-        quantity="bias",
-        array="bias",
-        title=say("Bias of head {head}", head=head),
-        what=say("added"),
-        has_numbers=n <= 12,
-        width=560,
-        height=HEIGHT,
-    )
+    left, right = side_by_side("hl-positions-bias")
+    with left:
+        draw(
+            data,
+            line_figure(distance, lines, y_title=say("added to the score"), height=HEIGHT, **titles),
+            name="bias",
+            csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
+            arrays=lambda: {"distance": distance, "bias": values},
+        )
+    with right:
+        draw_matrix(
+            data,
+            matrix,
+            *query_and_key(len(matrix)),
+            name="bias-matrix",
+            axes=("query", "key"),
+            quantity="bias",
+            array="bias",
+            title=say("Bias of head {head}", head=head),
+            what=say("added"),
+            has_numbers=len(matrix) <= 12,
+            width=560,
+            height=HEIGHT,
+        )

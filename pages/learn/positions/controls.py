@@ -128,12 +128,12 @@ def _sizes(data: PositionsData) -> None:
         say("{width}, 2 to {most}", width=width, most=view_fields.MOST_WIDTH),
         step=2,
         shown=data.width,
-        take=_choose_width,
+        take=lambda n: view_fields.WIDTH.set(None if n is None else _even(n)),
         **folded,
     )
 
 
-def _choose_width(width: int | None) -> None:
-    """A width was typed; an odd one, which no pairs make, gives way to the next, and one beyond an end to that."""
-    within = None if width is None else min(max(width, 2), view_fields.MOST_WIDTH)
-    view_fields.WIDTH.set(None if within is None else within + within % 2)
+def _even(width: int) -> int:
+    """Return the nearest width that can be: an odd one, which no pairs make, gives way to the next."""
+    within = min(max(width, 2), view_fields.MOST_WIDTH)
+    return within + within % 2

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from headlight.language import say
 from pages.learn.positions import view_fields
-from pages.shared import readings
+from pages.shared import cache, readings
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headlight.analysis.positions.tables import PositionTable, Stack
     from headlight.analysis.trace.model_run import ModelRun
 
+STORE = mark("positions")
 TERMS = {  # of each encoding, in the glossary
     "sinusoidal_halves": "sinusoidal-encoding",
     "sinusoidal_interleaved": "sinusoidal-encoding",
@@ -61,15 +62,8 @@ class PositionsData:
     def current(cls, card: ModelCard) -> "PositionsData":
         """Return the data of the page."""
         state.fit(card)
-        view = state.current()
-        source = view.source(card)
-        return cls(
-            card=card,
-            view=view,
-            source=source,
-            encoding=view_fields.ENCODING.value,
-            part=view_fields.part(),
-        )
+        view, encoding = state.current(), view_fields.ENCODING.value
+        return cls(card=card, view=view, source=view.source(card), encoding=encoding, part=view_fields.part())
 
     @property
     def is_own(self) -> bool:
@@ -90,11 +84,8 @@ class PositionsData:
     def stack(self) -> "Stack":
         """Return the stack of the chosen attention, whose own positions are shown."""
         config = self.card.config
-        return (
-            "encoder"
-            if config.has_encoder and (self.view.attention == "encoder" or not config.has_decoder)
-            else "decoder"
-        )
+        is_encoder = config.has_encoder and (self.view.attention == "encoder" or not config.has_decoder)
+        return "encoder" if is_encoder else "decoder"
 
     @property
     def n(self) -> int:
@@ -158,6 +149,11 @@ class PositionsData:
         return int(min(view_fields.SHIFT.value, len(self.table.values) - 1))
 
     @property
+    def n_heads(self) -> int:
+        """Of how many heads ALiBi is shown."""
+        return view_fields.N_HEADS.value or (self.card.config.n_heads if self.is_own else USUAL_HEADS)
+
+    @property
     def model_run(self) -> "ModelRun | None":
         """The model run of the text.
 
@@ -166,25 +162,105 @@ class PositionsData:
         """
         return readings.current(self.card)
 
+    @property
+    def has_own_vectors(self) -> bool:
+        """Whether the chosen head turns its queries and keys so."""
+        return self.is_own and self.view.attention != "cross" and bool(self.view.text)
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether the chosen head's query and key are turned, and not one vector twice."""
+        return self.has_own_vectors and view_fields.VECTORS.value == "model"
+
+    @property
+    def chosen_tokens(self) -> tuple[int, int]:
+        """The places of the tokens whose query and key are turned, within the text."""
+        assert self.model_run is not None, "without a text there are no tokens"
+        last = len(self.model_run.labels(self.view.attention)[0]) - 1
+        query, key = view_fields.TOKENS.value or (last, 0)
+        return min(query, last), min(key, last)
+
+    @property
+    def run_recipe(self) -> Expression:
+        """The model run of the text, as code."""
+        return readings.recipe(self.source, self.card.config, self.view.text, self.view.target)
+
+    @property
+    def products(self) -> Expression:
+        """The dot products of all positions, or of one vector that is rotated to each two of them, as code."""
+        from headlight.analysis.positions.tables import rotary_config, table_products, turned_products
+
+        if not self.is_rotary:
+            return named("products", call(table_products, self.table_recipe.values))
+        config = call(rotary_config, self.encoding, self.width, *self.like)
+        return named("products", cache.kept(STORE, call(turned_products, config, self.n)))
+
+    @property
+    def shifted(self) -> Expression:
+        """The matrix that takes every position k places on, and what it leaves, as code."""
+        from headlight.analysis.positions import tables
+
+        return named("found", call(tables.shift, self.table_recipe, self.shift))
+
+    @property
+    def dials(self) -> Expression:
+        """A query and a key of the chosen head, or one vector as both, as code."""
+        from headlight.analysis.positions.dials import head_vectors, same_vector
+
+        if not self.is_of_model:
+            return named("dials", call(same_vector, self.encoding, self.width, *self.like))
+        query, key = self.chosen_tokens
+        place = {**self.view.head_name._asdict(), "query": query, "key": key}
+        return named("dials", call(head_vectors, self.source.recipe()[0], self.run_recipe.inputs, **place))
+
+    @property
+    def learned_bias(self) -> Expression:
+        """The learned biases of the buckets, as code."""
+        from headlight.analysis.positions import bias
+
+        return named("found", call(bias.learned_bias, self.source.recipe()[0], self.stack, self.n))
+
+    @property
+    def buckets(self) -> Expression:
+        """Which distance falls in which bucket, as code."""
+        from headlight.analysis.positions import bias
+
+        return named("found", call(bias.buckets, self.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
+
+    @property
+    def score_parts(self) -> Expression:
+        """The chosen head's scores as a sum, as code."""
+        from headlight.analysis.positions.share import score_parts
+
+        model, head = self.source.recipe()[0], self.view.head_name
+        return named("found", cache.kept(STORE, call(score_parts, model, self.run_recipe.inputs, **head._asdict())))
+
+    @property
+    def shares_of_heads(self) -> Expression:
+        """The share of positions in the scores of every head, as code."""
+        from headlight.analysis.positions import share
+
+        inputs, attention = self.run_recipe.inputs, self.view.attention
+        result = call(share.shares_of_heads, self.source.recipe()[0], inputs, attention=attention)
+        return named("shares", cache.kept(STORE, result))
+
+    @property
+    def shuffled(self) -> Expression:
+        """The model's output for the words in another order, as code."""
+        from headlight.analysis.positions.shuffled_words import shuffle_words
+
+        options = {"attention": self.view.attention, "seed": view_fields.SEED.value}
+        result = call(shuffle_words, *self.source.recipe(), self.run_recipe, **options)
+        return named("found", cache.kept(STORE, result))
+
 
 def in_words(encoding: str) -> str:
     """Return the name of an encoding."""
     return say(NAMES[encoding])
 
 
-def has_own_vectors(data: PositionsData) -> bool:
-    """Whether the chosen head turns its queries and keys so."""
-    return data.is_own and data.view.attention != "cross" and bool(data.view.text)
+def by_distance(products: Expression) -> Expression:
+    """Return how products fall with the distance, as code."""
+    from headlight.analysis.positions import tables
 
-
-def is_of_model(data: PositionsData) -> bool:
-    """Whether the chosen head's query and key are turned, and not one vector twice."""
-    return has_own_vectors(data) and view_fields.VECTORS.value == "model"
-
-
-def chosen_tokens(data: PositionsData) -> tuple[int, int]:
-    """Return the places of the tokens whose query and key are turned, within the text."""
-    assert data.model_run is not None, "without a text there are no tokens"
-    last = len(data.model_run.labels(data.view.attention)[0]) - 1
-    query, key = view_fields.TOKENS.value or (last, 0)
-    return min(query, last), min(key, last)
+    return named("decay", call(tables.by_distance, products))

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.curves.lines import Line, line_figure
+from headlight.figures.curves.lines import Line
 from headlight.language import say
 from pages.learn import head_choice
-from pages.learn.positions import recipes, view_fields
+from pages.learn.positions import view_fields
 from pages.learn.positions.components import dials as component
-from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
-from pages.learn.positions.drawing import draw
+from pages.learn.positions.data import MOST_TURNED, PositionsData
+from pages.learn.positions.drawing import draw_curves
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 KEY_OF_DIALS = "positions-dials"
 USUAL_PLACES = (24, 12)
+VECTORS = {"same": mark("same vector as query and key"), "model": mark("the head’s query and key")}
 LOOK = mark(
     "the first pairs rotate fast, the last hardly at all. Play moves query and key together: all hands rotate, but "
     "the angle between the two hands of a pair stays the same, and so does the dot product. Only the distance counts: "
@@ -37,24 +37,20 @@ LOOK_MODEL = mark(
 
 def show(data: PositionsData) -> None:
     """Draw the dials, and below them the product at every distance."""
-    has_own, is_model = has_own_vectors(data), is_of_model(data)
+    is_model = data.is_of_model
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
-        if has_own:
+        if data.has_own_vectors:
             view_fields.VECTORS.segmented(
                 say("What is rotated"),
-                ["same", "model"],
-                name={
-                    "same": say("same vector as query and key"),
-                    "model": say("the head’s query and key"),
-                }.__getitem__,
+                [*VECTORS],
+                name=lambda name: say(VECTORS[name]),
                 label_visibility="visible",
                 shown="model" if is_model else "same",
             )
         tokens = _tokens(data) if is_model else None
-    dials: Dials = value_of(recipes.dials(data))
-    n = data.n
+    dials: Dials = value_of(data.dials)
+    n, (of_query, of_key) = data.n, dials.hands
     query, key = (min(place, n - 1) for place in view_fields.PLACES.value or tokens or USUAL_PLACES)
-    of_query, of_key = dials.hands
     component.turning_dials(
         speeds=dials.speeds,
         query=of_query,
@@ -69,8 +65,7 @@ def show(data: PositionsData) -> None:
     )
     _by_distance(data, dials, n, query - key)
     if not tokens and data.width == MOST_TURNED and (view_fields.WIDTH.value or 0) > MOST_TURNED:
-        note = say("Showing {n} dimensions of this head.", n=MOST_TURNED)
-        prose.small(note)
+        prose.small(say("Showing {n} dimensions of this head.", n=MOST_TURNED))
     prose.look_for(say(LOOK_MODEL if tokens else LOOK), definitions("rope"))
 
 
@@ -78,7 +73,7 @@ def _tokens(data: PositionsData) -> tuple[int, int]:
     """Draw whose query and key are turned, and by which head; return the places of the tokens."""
     assert data.model_run is not None, "without a text there are no tokens"
     labels = data.model_run.labels(data.view.attention)[0]
-    tokens = chosen_tokens(data)
+    tokens = data.chosen_tokens
     for which, (label, part) in enumerate(((say("Query of"), "query"), (say("Key of"), "key"))):
         view_fields.TOKENS.selectbox(
             label,
@@ -111,28 +106,20 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
     """Draw the product at every distance, the present one marked."""
     distances = np.arange(1 - n, n)
     products = dials.products(distances)
-    words = say("distance {x}: product {y}")
-    figure = line_figure(
+    query, key = dials.hands
+    draw_curves(
+        data,
         distances,
-        [Line(name="", values=products, words=words)],
+        [Line(name="", values=products, words=say("distance {x}: product {y}"))],
+        name="turned",
+        axis="distance",
+        arrays={"distance": distances, "product": products, "speeds": dials.speeds, "query": query, "key": key},
+        columns=("product",),
+        quantity="value",
         title=say("Dot product of query and key by distance"),
         x_title=say("query position minus key position"),
         y_title=say("dot product"),
         marks={"": distance},
         width=900,
         height=250,
-    )
-    of_query, of_key = dials.hands
-    draw(
-        data,
-        figure,
-        name="turned",
-        csv=lambda: matrix_csv(products[:, None], "distance", distances.tolist(), "of", ["product"], "value"),
-        arrays=lambda: {
-            "distance": distances,
-            "product": products,
-            "speeds": dials.speeds,
-            "query": of_query,
-            "key": of_key,
-        },
     )

@@ -1,4 +1,4 @@
-"""How the parts of the Positions page draw what they have alike: matrices, curves, and what to look for in them."""
+"""How the parts of the Positions page draw matrices and curves, and the lines that give the numbers of each part."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -14,13 +14,23 @@ from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.theme import KEY, QUERY
 from headlight.language import say
 from pages.components import figures
-from pages.learn.positions.data import PositionsData
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions import view_fields
+from pages.learn.positions.data import PositionsData, by_distance
 from pages.shared.drawing import draw_figure
+from pages.shared.recipe import Lines, Print, call, each, script, value_of
 from pages.shared.view import state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
+
+WAVES = """
+for column in table.columns:
+    print(column.function, column.pair, "wavelength", column.wavelength)
+"""
+PARTS = """
+for name, part in found.parts.items():
+    print(name, found.shares()[name], part)  # [query, key]
+"""
 
 
 def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
@@ -148,3 +158,70 @@ def draw_curves(
         ),
         arrays=lambda: arrays,
     )
+
+
+def lines_of(data: PositionsData) -> str:
+    """Return the lines that give the numbers of the part that is shown."""
+    match data.part:
+        case "model":
+            return script(*(_shuffled(data) if view_fields.IN_MODEL.value == "shuffle" else _parts(data)))
+        case "bias":
+            return script(*_bias(data))
+        case "dials":
+            result = data.dials
+            return script(
+                Print(result.speeds, "radians per position [pair]"),
+                Print(result.products(call(np.arange, 1 - data.n, data.n)), "[distance]"),
+            )
+        case "products":
+            result = data.products
+            axes = "[query, key]" if data.is_rotary else "[pos, pos]"
+            return script(Print(result, axes), Print(by_distance(result).mean, "[distance]"))
+        case "shift":
+            result = data.shifted
+            left = (result.turned.max(), result.unturned.max())
+            apart = result.turned, result.unturned
+            return script(
+                Print(result.matrix, "R, [width, width]"), Print(apart, "[pos]"), Print(left, "with R and without")
+            )
+    result = data.table_recipe
+    denominators = each("column", result.columns, lambda column: column.denominator)
+    lines = [Lines(WAVES, (result,))] if data.part == "waves" else [Print(denominators, "[width]")]
+    return script(*lines, Print(result.values, "[pos, width]"))
+
+
+def _parts(data: PositionsData) -> list[Print | Lines]:
+    result, of_heads = data.score_parts, data.shares_of_heads
+    heads = [Print(of_heads, "share of positions, [layer, head]")] if value_of(of_heads) is not None else []
+    return [Lines(PARTS, (result,)), Print(result.scores, "[query, key]"), Print(result.error), *heads]
+
+
+def _shuffled(data: PositionsData) -> list[Print | Lines]:
+    result = data.shuffled
+    return [
+        Print((result.text, result.output)),
+        Print(result.order, "[pos]"),
+        *(Print(of[data.view.layer, data.view.head], "[query, key]") for of in (result.own, result.shuffled)),
+        Print(result.follows, "[layer, head]"),
+    ]
+
+
+def _bias(data: PositionsData) -> list[Print | Lines]:
+    from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+
+    head = view_fields.BIAS_HEAD.value
+    if data.encoding == "alibi":
+        n = data.n_heads
+        return [
+            Print(call(slopes, n), "[head]"),
+            Print(call(alibi_by_distance, n, data.n), "[head, distance]"),
+            Print(call(alibi_matrix, n, min(head, n - 1), data.n), "[query, key]"),
+        ]
+    if not data.is_own:
+        result = data.buckets
+        return [Print((result.distance, result.bucket), "[distance]"), Print(result.matrix, "[query, key]")]
+    result = data.learned_bias
+    return [
+        Print((result.distance, result.by_distance), "[head, distance]"),
+        Print(result.matrix[min(head, data.card.config.n_heads - 1)], "[query, key]"),
+    ]

@@ -12,7 +12,7 @@ from headlight.figures import TokenGrid, attention_heatmap, head_grid
 from headlight.figures.heatmaps.score_sources import part_shares, position_parts
 from headlight.language import localized, say
 from pages.learn import head_choice
-from pages.learn.positions import recipes, view_fields
+from pages.learn.positions import view_fields
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
@@ -107,7 +107,7 @@ def _sources(data: PositionsData) -> None:
                 n=MOST_DRAWN,
             )
         )
-    result: ScoreParts = value_of(recipes.parts(data))
+    result: ScoreParts = value_of(data.score_parts)
     shares = result.shares()
     figure = position_parts(
         {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in result.parts.items()},
@@ -165,7 +165,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
             arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
         )
     view = data.view
-    of_heads: np.ndarray | None = value_of(recipes.shares_of_heads(data))
+    of_heads: np.ndarray | None = value_of(data.shares_of_heads)
     if of_heads is None:
         return
     grid = head_grid(
@@ -201,7 +201,7 @@ def shuffled(data: PositionsData) -> None:
     from headlight.analysis.positions.shuffled_words import N_ORDERS
 
     view = data.view
-    result: ShuffledWords = value_of(recipes.shuffled(data))
+    result: ShuffledWords = value_of(data.shuffled)
     _outputs(result)
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")

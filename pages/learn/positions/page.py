@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.language import say
 from pages.learn.positions import bias, controls, dials, model, products, table, view_fields
 from pages.learn.positions.data import PositionsData, in_words
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import lines_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -40,7 +40,9 @@ def positions() -> None:
     has_numbers = False
     try:
         if data.part == "retrain":
-            _retrain()
+            from pages.learn.positions import retrain
+
+            retrain.show()
         elif data.lacks_table and data.part in view_fields.PARTS_OF["learned"]:
             _lacks(data)
         else:
@@ -57,25 +59,19 @@ def positions() -> None:
 
 def _lacks(data: PositionsData) -> None:
     """Say that the model has not learned its positions, and lead to one that has."""
-    uses = in_words(data.card.config.positions)
-    says = say(
-        "Learned positions are model weights, and {model} has none: it uses another encoding ({encoding}).",
-        model=data.card.title,
-        encoding=uses,
+    prose.note(
+        say(
+            "Learned positions are model weights, and {model} has none: it uses another encoding ({encoding}).",
+            model=data.card.title,
+            encoding=in_words(data.card.config.positions),
+        )
     )
-    prose.note(says)
     for name, card in models.available().items():
         if card.config.positions != "learned":
             continue
         if st.button(prose.plain(say("Open {model}", model=card.title)), key=f"positions-open-{name}", type="primary"):
             state.NEXT_MODEL.set(name)
             st.rerun()
-
-
-def _retrain() -> None:
-    from pages.learn.positions import retrain
-
-    retrain.show()
 
 
 page()

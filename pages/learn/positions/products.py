@@ -6,8 +6,8 @@ from headlight.figures.curves.lines import Line
 from headlight.figures.heatmaps.position_matrix import Side
 from headlight.figures.hues import FAINT, STRONG
 from headlight.language import localized, say
-from pages.learn.positions import recipes, view_fields
-from pages.learn.positions.data import TERMS, PositionsData
+from pages.learn.positions import view_fields
+from pages.learn.positions.data import TERMS, PositionsData, by_distance
 from pages.learn.positions.drawing import draw_curves, draw_matrix, positions, query_and_key, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
@@ -38,8 +38,8 @@ LOOK_SHIFT = mark(
 
 def show(data: PositionsData) -> None:
     """Draw all products, and beside them how they fall with the distance."""
-    recipe = recipes.products(data)
-    products, result = value_of((recipe, recipes.by_distance(recipe)))
+    recipe = data.products
+    products, result = value_of((recipe, by_distance(recipe)))
     n = len(products)
     left, right = side_by_side("hl-positions-products")
     sides = query_and_key(n) if data.is_rotary else (positions(n),) * 2
@@ -87,7 +87,7 @@ def show_shift(data: PositionsData) -> None:
     n, k = len(data.table.values), data.shift
     if n > 2:
         view_fields.SHIFT.slider(say("Shift k (positions)"), 1, n - 1, width=420, shown=k)
-    result = value_of(recipes.shift(data))
+    result = value_of(data.shifted)
     left, right = side_by_side("hl-positions-shift")
     with left:
         _matrix(data, result.matrix, k)

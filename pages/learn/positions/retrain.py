@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 from headlight.language import say
 from pages.learn import experiment_runs, experiments
@@ -66,7 +68,6 @@ def show() -> None:
 
 
 def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
-    """Draw how far each encoding carries."""
     from headlight.figures.curves.experiment import experiment_lengths
 
     assert experiment.request is not None, "measurements have a request"
@@ -81,27 +82,18 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     )
     recipe = experiment_runs.reading_recipe(experiment)
     shares = literal({variant: recipe.by_length[variant] for variant in reading.by_length})
+    table = pd.DataFrame(reading.by_length, index=pd.Index(reading.lengths, name="length"))
     draw_figure(
         figure,
         name="experiment-lengths",
         key="positions-experiment-lengths",
-        csv=lambda: _csv(reading),
+        csv=lambda: table.to_csv(float_format="%.4f", na_rep="nan"),
         arrays=lambda: {"lengths": reading.lengths, **reading.by_length},
         code=lambda: script(Print(recipe.lengths, "[length]"), Print(shares, "by encoding: [length]")),
         model=None,
         view=lambda: experiment_runs.in_words(experiment),
         about="",  # of small models that are trained here
     )
-
-
-def _csv(reading: "ExperimentReading") -> str:
-    """Return the share of correct tokens as a table, a line a length."""
-    lines = [",".join(["length", *reading.by_length])]
-    lines += [
-        ",".join([str(length), *(f"{values[place]:.4f}" for values in reading.by_length.values())])
-        for place, length in enumerate(reading.lengths.tolist())
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def _remarks(request: ExperimentRequest) -> str:

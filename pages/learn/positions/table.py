@@ -60,7 +60,9 @@ def show(data: PositionsData) -> None:
     columns = Side(
         title=say("dimension"),
         words=[_in_words(place, table.columns) for place in range(width)],
-        ticks=[_tick(column) for column in table.columns] if table.columns and width <= 16 else None,
+        ticks=[f"{one.function}\n÷ {denominator(one)}" for one in table.columns]
+        if table.columns and width <= 16
+        else None,
     )
     title = say("{encoding}: {n} positions, {width} dimensions", encoding=in_words(data.encoding), n=n, width=width)
     if data.encoding == "learned":
@@ -97,11 +99,6 @@ def _in_words(place: int, columns: "tuple[Column, ...]") -> str:
         function=column.function,
         denominator=denominator(column),
     )
-
-
-def _tick(column: "Column") -> str:
-    """Return the header of a column of a small table."""
-    return f"{column.function}\n÷ {denominator(column)}"
 
 
 def denominator(column: "Column") -> str:
@@ -149,8 +146,7 @@ def _name(place: int, table: "PositionTable") -> str:
 
 
 def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
-    n = len(table.values)
-    words = say("position {x}: {y}")
+    n, words = len(table.values), say("position {x}: {y}")
     lines = [
         Line(name=_name(place, table), values=table.values[:, place], hue=hue, words=f"{_name(place, table)}, {words}")
         for place, hue in zip(dimensions, category_hues(len(dimensions)), strict=True)

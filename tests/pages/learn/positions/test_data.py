@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.learn.positions import data as positions_data
-from pages.learn.positions import recipes, view_fields
+from pages.learn.positions import view_fields
 from pages.learn.positions.data import PositionsData
+from pages.learn.positions.drawing import lines_of
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field
 from tests.pages.learn.bare import run_lines
@@ -92,16 +92,16 @@ def test_a_head_turns_its_vectors_where_the_encoding_is_the_models_and_there_is_
     look: Look, cards: Mapping[str, ModelCard]
 ):
     own = look("fill-in", "rotary_halves", "dials", vectors="model")
-    assert positions_data.has_own_vectors(own) and positions_data.is_of_model(own)
+    assert own.has_own_vectors and own.is_of_model
     for other in (
         look("fill-in", "rotary_interleaved", "dials", vectors="model"),
         look("fill-in", "rotary_halves", "dials", vectors="model", text=""),
         look(changed(cards["en-fr"], positions="rotary_halves"), "rotary_halves", vectors="model", attention="cross"),
     ):
-        assert not positions_data.has_own_vectors(other) and not positions_data.is_of_model(other)
+        assert not other.has_own_vectors and not other.is_of_model
     pair = look(changed(cards["en-fr"], positions="rotary_halves"), "rotary_halves", attention="decoder")
-    assert positions_data.has_own_vectors(pair)
-    assert not positions_data.is_of_model(pair), "one vector twice is what is usual"
+    assert pair.has_own_vectors
+    assert not pair.is_of_model, "one vector twice is what is usual"
 
 
 def test_the_chosen_tokens_are_the_last_and_the_first_until_others_are_chosen(look: Look):
@@ -110,7 +110,7 @@ def test_the_chosen_tokens_are_the_last_and_the_first_until_others_are_chosen(lo
     last = len(data.model_run.labels("encoder")[0]) - 1
     for chosen, expected in ((None, (last, 0)), ((1, 2), (1, 2)), ((99, 98), (last, last)), ((0, 0), (0, 0))):
         view_fields.TOKENS.set(chosen)
-        assert positions_data.chosen_tokens(data) == expected
+        assert data.chosen_tokens == expected
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_told_with_what_would_be_right(field: Field, text: str,
 
 
 def run_them(data: PositionsData) -> tuple[dict[str, Any], list[str]]:
-    names, printed = run_lines(recipes.lines_of(data))
+    names, printed = run_lines(lines_of(data))
     return names, printed.splitlines()
 
 
@@ -150,10 +150,10 @@ def test_the_lines_are_of_what_is_drawn(look: Look):
     assert [column[:2] for column in columns] == [["sin", "0"], ["sin", "1"], ["cos", "0"], ["cos", "1"]]
     assert [float(column[-1]) for column in columns] == pytest.approx([2 * np.pi, 200 * np.pi] * 2)
     of = {"text": "The cat sleeps.", "layer": 2, "head": 1, "vectors": "model", "tokens": (3, 1)}
-    lines = recipes.lines_of(look("fill-in", "rotary_halves", "dials", n=4, **of)).replace('"', "'")
+    lines = lines_of(look("fill-in", "rotary_halves", "dials", n=4, **of)).replace('"', "'")
     for words in ("attention='encoder'", "layer=2", "head=1", "query=3", "key=1", "np.arange(-3, 4)"):
         assert words in lines
-    lines = recipes.lines_of(look("induction", "alibi", "bias", n=5, slope=7))
+    lines = lines_of(look("induction", "alibi", "bias", n=5, slope=7))
     assert "slopes(4)" in lines and "alibi_by_distance(4, 5)" in lines and "alibi_matrix(4, 3, 5)" in lines
     for sees, n_distances in (("past", 6), ("all", 11)):
         names, _ = run_them(look("en-fr", "relative_buckets", "bias", n=6, sees=sees))
@@ -168,7 +168,7 @@ def test_the_lines_of_the_model_are_of_the_chosen_head(look: Look):
     data = look("fill-in", "rotary_halves", "model", in_="shuffle", seed=3, **of)
     names, printed = run_them(data)
     actual = names["found"]
-    assert printed[0] == str((actual.text, actual.output)) and "seed=3" in recipes.lines_of(data)
+    assert printed[0] == str((actual.text, actual.output)) and "seed=3" in lines_of(data)
     assert str(actual.shuffled[2, 1]) in "\n".join(printed)
 
 
