@@ -173,7 +173,6 @@ def _catalogue(language: str) -> NullTranslations:
 
 @cache
 def _read(folder: Path, language: str) -> "list[Entry]":
-    """Return the entries of a folder's catalogues."""
     from babel.messages.pofile import read_po
 
     entries = []

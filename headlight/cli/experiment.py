@@ -109,7 +109,6 @@ def _show_step(taken: "ExperimentStep", n_steps: int) -> None:
 
 
 def _show_measured(measured: "Mapping[str, Measured]", step: int) -> None:
-    """Print a table, a line a variant."""
     width = max(map(len, measured))
     print(f"after step {step:,}, on the validation set:")
     for variant, of_variant in measured.items():

@@ -104,7 +104,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _warn(stats: "CorpusStats") -> None:
-    """Print problems of the corpus with the smallest presets."""
     from headlight.corpora.corpus_stats import check
     from transformer_core.model.presets import PRESETS
     from transformer_core.training.presets import preset_training
@@ -132,7 +131,6 @@ def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]"
 
 
 def _reading(assignments: Iterable[str]) -> CorpusReading:
-    """Return the reading of `key=value` settings."""
     assigned = parse_settings(assignments)
     for name in (*assigned.model, *assigned.training):
         raise ConfigError(
@@ -173,6 +171,5 @@ def _lines(stats: "CorpusStats") -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """Return a text on one line, shortened if necessary."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SAMPLE else f"{line[: _LONGEST_SAMPLE - 4]} ..."

@@ -224,7 +224,6 @@ def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
 
 
 def _the_same(stats: CorpusStats) -> Iterator[Message]:
-    """Yield that there is nothing, or little, to learn."""
     if stats.n_used_tokens == 1:
         token = stats.frequent[0].token
         yield Message(
@@ -266,7 +265,6 @@ def _the_same(stats: CorpusStats) -> Iterator[Message]:
 
 
 def _too_little(stats: CorpusStats, rows: int, max_seq_len: int, batch_size: int) -> Iterator[Message]:
-    """Yield that there is too little for a batch, or for measurements."""
     if rows < batch_size:
         yield Message(
             "The training set ({n:,} pairs or windows) is smaller than one batch ({batch_size:,}), "

@@ -99,7 +99,6 @@ def _sign_of_runaway(case: Case) -> Message | None:
 
 
 def _stuck_at_high_rate(case: Case) -> Message | None:
-    """Little has been learnt, at a rate far above what is usual."""
     if case.rate_ratio is None or case.rate_ratio < _TOO_HIGH_RATIO or case.loss is None or not case.is_late:
         return None
     if not case.is_poor and case.loss < _LITTLE * (case.bigram or 0.0):

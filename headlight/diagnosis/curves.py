@@ -94,8 +94,9 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
             continue
         step = int(number)
         loss, held_out_loss = _finite(record.get("loss")), _finite(record.get("held_out_loss"))
-        if any(_is_not_finite(record.get(name, 0.0)) for name in ("loss", "gradient_norm", "held_out_loss")):
-            not_finite.append(step)
+        values = [record.get(name, 0.0) for name in ("loss", "gradient_norm", "held_out_loss")]
+        if any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in values):
+            not_finite.append(step)  # JSON may have null for such numbers
         if loss is not None:
             steps[step] = Step(step=step, loss=loss, learning_rate=_finite(record.get("learning_rate")))
         if held_out_loss is not None:
@@ -154,8 +155,3 @@ def _finite(value: object) -> float | None:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return float(min(max(value, -_LARGEST), _LARGEST))
-
-
-def _is_not_finite(value: object) -> bool:
-    """Whether a number is infinite or none at all; JSON, which knows no such numbers, may have null for it."""
-    return value is None or (isinstance(value, float) and not math.isfinite(value))

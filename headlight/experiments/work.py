@@ -111,7 +111,6 @@ def _train(
 
 
 def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
-    """Train each variant one step."""
     taken = ExperimentStep(step=step, losses={})
     for variant in variants:
         try:
@@ -124,7 +123,6 @@ def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
 def _measure(
     directory: ExperimentDirectory, variants: Sequence[Variant], data: ExperimentData, *, step: int
 ) -> ExperimentMeasurement:
-    """Measure all variants, and log the result."""
     measured = {variant.name: measure(variant, data) for variant in variants}
     directory.metrics.append(
         {

@@ -4,11 +4,12 @@ All are made of the theme's colors, and each stands out from both backgrounds by
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from headlight.figures.theme import DARK, LIGHT, VALUE
+from headlight.figures.theme import DARK, LIGHT, THEMES, VALUE, scale, sequential_scale
 
 STRONG = DARK.sequential[4]  # what is meant: the accent's indigo
 DIVIDER = "#7a7f87"  # between two texts, or a text and what the model wrote after it
@@ -104,3 +105,43 @@ CHOSEN = HUES[3]
 def category_hues(n: int) -> list[str]:
     """Return a hue for each of some categories; from the ninth on, all are grey."""
     return [*HUES[:n], *[FAINT] * (n - len(HUES))]
+
+
+PART_HUES = {
+    "token embedding": HUES[3],
+    "segment embedding": HUES[6],
+    "positions": HUES[4],
+    "self-attention": HUES[0],
+    "cross-attention": HUES[7],
+    "feed-forward": HUES[2],
+    "normalization": FAINT,
+    "last layer": HUES[5],
+}
+"""By the names of parts in `analysis.inventory`."""
+
+COST_HUES = {
+    "projections": HUES[0],
+    "attention": HUES[3],
+    "feed_forward": HUES[2],
+    "unembedding": HUES[5],
+}
+"""By the names of costs in `blueprint.cost`."""
+
+
+CELL = WARM  # the cell under the pointer, and cells edited by hand
+
+
+def mask_colors() -> dict[str, dict[str, Any]]:
+    """Return the colors of each theme by name: of cells and text, and two scales for weights and signed numbers."""
+    return {
+        name: {
+            "allowed": theme.sequential[3 if theme is LIGHT else 4],
+            "forbidden": theme.forbidden,
+            "text": theme.text,
+            "muted": theme.muted,
+            "background": theme.background,
+            "sequential": sequential_scale(theme),
+            "diverging": scale(theme.diverging),
+        }
+        for name, theme in THEMES.items()
+    }

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from headlight.figures.hues import DIVIDER
-from headlight.figures.labels import LINE, heading
+from headlight.figures.labels import LINE, escape, heading
 from headlight.figures.theme import LIGHT, template
 from transformer_core.text.labels import border_in
 
@@ -53,6 +53,16 @@ def figure_of(traces: Iterable[Any], layout: dict[str, Any]) -> go.Figure:
 def axis_title(text: str, *, size: int = 12, standoff: int = 4, hue: str | None = None) -> dict[str, Any]:
     """Return the title of an axis; `text` may have markup, and `standoff` is px from the labels."""
     return {"text": text, "standoff": standoff, "font": {"size": size} | ({"color": hue} if hue else {})}
+
+
+def bold_title(name: str, hue: str | None = None) -> dict[str, Any]:
+    """Return the bold title of an axis; `name` is plain text."""
+    return axis_title(f"<b>{escape(name)}</b>" if name else "", size=13, standoff=6, hue=hue)
+
+
+def cell_axis(n: int, *, is_down: bool = False, **rest: Any) -> dict[str, Any]:
+    """Return the range of an axis of n cells, from left to right with labels at the top, or down; and `rest`."""
+    return rest | ({"range": [n - 0.5, -0.5]} if is_down else {"side": "top", "range": [-0.5, n - 0.5]})
 
 
 def label_axis(
@@ -217,8 +227,29 @@ def note(
 
 
 def frame_around(
-    across: tuple[float, float], down: tuple[float, float], *, color: str, width: float, **rest: Any
+    across: tuple[float, float],
+    down: tuple[float, float],
+    *,
+    color: str,
+    width: float,
+    axes: Mapping[str, str] | None = None,
+    **rest: Any,
 ) -> dict[str, Any]:
-    """Return a rectangle from one x to another and from one y to another."""
+    """Return a rectangle from one x to another and from one y to another.
+
+    Args:
+        across: left and right.
+        down: the other two ends.
+        color: of the line.
+        width: px of the line.
+        axes: `xaxis` and `yaxis`, where they are not the figure's first.
+        rest: other parts of the shape.
+    """
     ends = {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
-    return {"type": "rect", "line": {"color": color, "width": width}} | ends | rest
+    of = {"xref": axes["xaxis"], "yref": axes["yaxis"]} if axes else {}
+    return {"type": "rect", "line": {"color": color, "width": width}} | ends | of | rest
+
+
+def cell_frame(row: int, column: int, *, color: str, width: float = 2.5, **rest: Any) -> dict[str, Any]:
+    """Return a frame around one cell; `rest`: as for `frame_around`."""
+    return frame_around((column - 0.5, column + 0.5), (row - 0.5, row + 0.5), color=color, width=width, **rest)

@@ -163,7 +163,10 @@ class _Weights:
 
     def _config(self) -> ModelConfig:
         layout, tokenizer = self._layout, self._tokenizer
-        sizes = [self._d_head(step) for steps in layout.heads for step in steps]
+        spaces, d_heads = layout.subspaces, [1]
+        for step in (step for steps in layout.heads for step in steps):
+            n_values = spaces[step.values].size if isinstance(step, Aggregate) else 1
+            d_heads.append(max(spaces[step.selector.keys].size + 1, n_values))
         is_causal = self._origin.program.is_causal
         return ModelConfig(
             architecture="decoder_only" if is_causal else "encoder_only",
@@ -173,7 +176,7 @@ class _Weights:
             d_model=layout.d_model,
             d_ff=max(len(units.reads) for units in self._units),
             n_heads=max(1, *map(len, layout.heads)),
-            d_head=max([1, *sizes]),
+            d_head=max(d_heads),
             max_seq_len=self._origin.max_len + 2,  # <bos> in front, and <eos> after what an encoder reads
             positions="learned",
             norm="none",
@@ -218,13 +221,7 @@ class _Weights:
             rows[direction - space.start, BOS] = -value
         return rows
 
-    def _d_head(self, step: Aggregate | SelectorWidth) -> int:
-        spaces = self._layout.subspaces
-        n_values = spaces[step.values].size if isinstance(step, Aggregate) else 1
-        return max(spaces[step.selector.keys].size + 1, n_values)
-
     def _head(self, attention: MultiHeadAttention, head: int, step: Aggregate | SelectorWidth) -> None:
-        """Write one head."""
         layout, selector = self._layout, step.selector
         keys, queries = layout.subspaces[selector.keys], layout.subspaces[selector.queries]
         d_head, n_keys = attention.d_head, keys.size

@@ -214,7 +214,6 @@ def _check_can_renumber(config: ModelConfig) -> None:
 
 
 def _check_head(model: Transformer, layer: int, head: int) -> None:
-    """Check that a model with one stack has a head."""
     n_layers = model.config.n_encoder_layers + model.config.n_decoder_layers
     if not (0 <= layer < n_layers and 0 <= head < model.config.n_heads):
         raise ConfigError(

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from functools import partial
 from types import MappingProxyType
 
 from headlight.programs.interpreter import run
@@ -222,7 +221,7 @@ def inputs_of(program: Program) -> Inputs:
             "this program is undefined on most random inputs, because keys with different values are selected, so no "
             "model can be trained on its task; select one key, or average numbers"
         )
-    return partial(_defined, program, best)
+    return lambda rng: next(tokens for tokens in iter(lambda: best(rng), None) if _is_defined(program, tokens))
 
 
 def _identity(program: Program) -> tuple[object, ...]:
@@ -235,7 +234,3 @@ def _is_defined(program: Program, tokens: list[str]) -> bool:
     except ProgramError:
         return False
     return True
-
-
-def _defined(program: Program, draw: Inputs, rng: random.Random) -> list[str]:
-    return next(tokens for tokens in iter(lambda: draw(rng), None) if _is_defined(program, tokens))

@@ -68,7 +68,9 @@ def _add(
             steepness = float(2 / (high - low))
             reach = steepness * float(levels[-1] - levels[0]) + 2
             bias = 0.5 - steepness * float(low + high) / 2 - reach * len(case)
-            _add_pair(units, {**dict.fromkeys(case, reach), number.start: steepness}, bias, _difference(after, before))
+            changes = {way: after.get(way, 0.0) - before.get(way, 0.0) for way in sorted({*after, *before})}
+            changes = {way: change for way, change in changes.items() if change}
+            _add_pair(units, {**dict.fromkeys(case, reach), number.start: steepness}, bias, changes)
 
 
 def _add_pair(units: HiddenUnits, weights: Mapping[int, float], bias: float, written: Mapping[int, float]) -> None:
@@ -84,10 +86,4 @@ def _add_pair(units: HiddenUnits, weights: Mapping[int, float], bias: float, wri
 
 
 def _direction(space: Subspace, value: Value) -> dict[int, float]:
-    """Return the text of a value."""
     return {space.start: float(value)} if space.is_numerical else {space.of(value): 1.0}
-
-
-def _difference(after: Mapping[int, float], before: Mapping[int, float]) -> dict[int, float]:
-    changes = {direction: after.get(direction, 0.0) - before.get(direction, 0.0) for direction in {*after, *before}}
-    return {direction: change for direction, change in sorted(changes.items()) if change}

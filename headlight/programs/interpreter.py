@@ -74,7 +74,6 @@ def traced(program: Program, tokens: Tokens[str]) -> Iterator[tuple[Step, list[V
 
 
 def _aggregated(step: Aggregate, selected: list[Value]) -> Value:
-    """Return the one value that is selected, or the mean."""
     if not selected:
         return step.default
     if step.is_numerical:

@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
+from headlight.expressions import SIGNS
+
 _INSTEAD = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "in": "not in", "+": "-", "-": "+"}
-_SIGNS: dict[type[ast.AST], str] = {
-    **{ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in"},
-    **{ast.Add: "+", ast.Sub: "-"},
-}
 
 Replacement = tuple[int, int, str]
 """The first and the last byte of a part of a line, and its replacement."""
@@ -35,10 +33,12 @@ def mutations(line: str) -> list[str]:
 def _mistakes(node: ast.AST, code: bytes) -> Iterator[Replacement]:
     """Yield the mistakes that can be made in a node of a line, without its parts."""
     match node:
-        case ast.Compare(left=left, ops=[operator, *_], comparators=[right, *_]) if type(operator) in _SIGNS:
-            yield _other_sign(_SIGNS[type(operator)], left, right, code)
-        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _SIGNS:
-            yield _other_sign(_SIGNS[type(operator)], left, right, code)
+        case (
+            ast.Compare(left=left, ops=[operator, *_], comparators=[right, *_])
+            | ast.BinOp(left=left, op=operator, right=right)
+        ) if (sign := SIGNS.get(type(operator), "")) in _INSTEAD:
+            start, end = _span(left)[1], _span(right)[0]  # beside the sign, brackets may stand
+            yield start, end, code[start:end].decode().replace(sign, _INSTEAD[sign], 1)
         case ast.Constant(value=bool(truth)):
             yield *_span(node), str(not truth)
         case ast.Constant(value=int(number)):
@@ -50,12 +50,5 @@ def _mistakes(node: ast.AST, code: bytes) -> Iterator[Replacement]:
                 yield start, other_end, (second + between + first).decode()
 
 
-def _other_sign(sign: str, left: ast.expr, right: ast.expr, code: bytes) -> Replacement:
-    """Return the replacement of the sign between two expressions, beside which brackets may stand."""
-    start, end = _span(left)[1], _span(right)[0]
-    return start, end, code[start:end].decode().replace(sign, _INSTEAD[sign], 1)
-
-
 def _span(node: ast.expr) -> tuple[int, int]:
-    """Return where an expression stands in the line, in bytes."""
     return node.col_offset, node.end_col_offset or node.col_offset

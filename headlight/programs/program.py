@@ -153,7 +153,6 @@ def applied(step: Map | Selector, *values: Value) -> Value:
 
 
 def _lines(source: str) -> Iterator[tuple[int, str]]:
-    """Return the lines of code, each with its number."""
     written = source.splitlines()
     if len(written) > MOST_LINES:
         raise ProgramError("a program may have at most {n} lines", n=MOST_LINES)
@@ -163,7 +162,6 @@ def _lines(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _read(lines: Mapping[int, str]) -> Sequence:
-    """Return the step of the last line."""
     known: dict[str, Step] = {"tokens": TOKENS, "indices": INDICES}
     step: Step | None = None
     for number, line in lines.items():

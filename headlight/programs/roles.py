@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headlight.programs.compiler import Compiled, compiled
-from headlight.programs.program import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, Sequence
+from headlight.programs.program import INDICES, TOKENS, Aggregate, Selector, SelectorWidth
 from transformer_core.model.transformer import Transformer
 
 Kind = Literal["offset", "same_token", "induction", "uniform", "fixed", "none", "other"]
@@ -40,23 +40,19 @@ def roles(model: Transformer) -> dict[tuple[int, int], Role]:
         ProgramError: the model was not compiled from a program.
     """
     origin = compiled(model)
-    return {
-        (layer, head): _role(step, origin)
-        for layer, steps in enumerate(origin.layout.heads)
-        for head, step in enumerate(steps)
-    }
-
-
-def _role(step: Aggregate | SelectorWidth, origin: Compiled) -> Role:
-    kind, offset = _kind(step.selector, origin)
-    return Role(
-        line=step.line,
-        source=origin.program.lines[step.line],
-        name=step.name,
-        kind=kind,
-        offset=offset,
-        counts=isinstance(step, SelectorWidth),
-    )
+    by_head = {}
+    for layer, steps in enumerate(origin.layout.heads):
+        for head, step in enumerate(steps):
+            kind, offset = _kind(step.selector, origin)
+            by_head[layer, head] = Role(
+                line=step.line,
+                source=origin.program.lines[step.line],
+                name=step.name,
+                kind=kind,
+                offset=offset,
+                counts=isinstance(step, SelectorWidth),
+            )
+    return by_head
 
 
 def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
@@ -77,7 +73,8 @@ def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
     if is_equality and selector.queries is TOKENS:
         if selector.keys is TOKENS:
             return "same_token", None
-        if _is_previous_token(selector.keys, origin):
+        of = selector.keys
+        if isinstance(of, Aggregate) and of.values is TOKENS and offset_of(of.selector, origin) == 1:
             return "induction", None
     return ("fixed" if all(row == table[0] for row in table) else "other"), None
 
@@ -103,7 +100,3 @@ def offset_of(selector: Selector, origin: Compiled) -> int | None:
         return None
     (offset,) = offsets
     return offset if all(len(keys) == (query - offset in places) for query, keys in seen) else None
-
-
-def _is_previous_token(sequence: Sequence, origin: Compiled) -> bool:
-    return isinstance(sequence, Aggregate) and sequence.values is TOKENS and offset_of(sequence.selector, origin) == 1

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_cells
-from headlight.figures.heatmaps.numbers import Scale
+from headlight.figures.heatmaps.number_panels import Scale
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import axis_names, axis_title, bar_trace, figure_layout, figure_of, label_axis, row_axis
@@ -119,7 +119,6 @@ def activation_figure(
 
 
 def _cells(cells: Float[np.ndarray, "row column"], axis: str, options: Mapping[str, Any]) -> list[Any]:
-    """Return the cells, and before them those without a number."""
     gap = 1 if max(cells.shape) <= _FEW else 0
     z = cells.astype(np.float32)
     traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **options)]
@@ -138,7 +137,6 @@ def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], 
 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
-    """Return a bar for each position, beside its row."""
     form = say("position {place} '{token}': norm {length}")
     hover_texts = [
         form.format(place=place, token=escape(isolate(token)), length=localized(n, ".3g"))
@@ -149,7 +147,6 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
 
 
 def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None, angle: int) -> dict[str, Any]:
-    """Return the axis of the columns: tokens, or numbers."""
     axis = {"side": "top", "range": [-0.5, starts[-1] - 0.5], "title": axis_title(escape(name))}
     if tokens is None:
         return axis | {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
@@ -158,7 +155,6 @@ def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None
 
 
 def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
-    """Return the names of the rows."""
     return [
         say("position {place} '{token}'", place=start, token=escape(isolate(tokens[start])))
         if end - start == 1
@@ -168,7 +164,6 @@ def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
 
 
 def _named_columns(starts: Sequence[int], tokens: Sequence[str] | None) -> list[str]:
-    """Return the names of the columns."""
     if tokens is not None:
         return [f"'{escape(isolate(tokens[start]))}'" for start in starts[:-1]]
     return [

@@ -7,8 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Real
 
-from headlight.figures.architecture.hues import PART_HUES
-from headlight.figures.hues import FAINT, STRONG, translucent
+from headlight.figures.hues import FAINT, PART_HUES, STRONG, translucent
 from headlight.figures.labels import escape
 from headlight.figures.layout import (
     LEGEND_ABOVE,
@@ -211,7 +210,6 @@ def _figure(
     marks: Mapping[str, int],
     axis: Mapping[str, Any],
 ) -> go.Figure:
-    """Return a figure over lengths with this vertical axis."""
     shown = {name: at for name, at in marks.items() if lengths[0] <= at <= lengths[-1]}
     ordered = sorted(shown.items(), key=lambda mark: mark[1])
     middle = np.sqrt(max(lengths[-1], 2))
@@ -235,7 +233,6 @@ def _figure(
 
 
 def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
-    """Return the logarithmic axis of the lengths."""
     digits = (1, 2, 5) if ends[-1] < 3 else (1,)
     ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
     return label_axis(ticks, map(localized, ticks), size=11, title=axis_title(say("sequence length (tokens)"))) | {
@@ -246,7 +243,6 @@ def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
 
 
 def _byte_ticks(low: float, high: float) -> dict[str, Any]:
-    """Return the ticks of an axis of bytes, at powers of 2."""
     names = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
     powers = [power for power in range(0, 10 * len(names)) if low / 2 <= 2.0**power <= 2 * high]
     step = max(1, -(-len(powers) // 6))

@@ -89,7 +89,6 @@ def stream_figure(
 
 
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
-    """Return a thin line for each position."""
     form = say("{place}: norm {length} at position {position} '{token}'")
     look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
     lines = []
@@ -106,7 +105,6 @@ def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: S
 
 
 def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
-    """Return the band between the two quantiles of the positions."""
     low, high = np.quantile(sums, _MIDDLE, axis=1)
     edge = {
         "x": np.arange(len(sums)),

@@ -115,7 +115,6 @@ def row_bars(
 
 
 def _key_axis(keys: TokenAxis, grid: TokenGrid) -> dict[str, Any]:
-    """Return the axis of the keys, below the bars."""
     width = grid.width - _BESIDE
     longest = max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
     is_slanted = longest > 0.8 * width / max(keys.n_cells, 1)

@@ -97,7 +97,6 @@ def texts_spread(
 
 
 def _ends(seen: Float[np.ndarray, " text"], levels: Mapping[str, float], limits: Limits | None) -> tuple[float, float]:
-    """Return the ends of the axis: `limits`, extended to all values."""
     known = np.concatenate([seen, np.array([*levels.values(), *(limits or ())])])
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     return (low, high) if high > low else (low - 0.5, high + 0.5)

@@ -78,7 +78,6 @@ def experiment_curves(
 
 
 def _from_zero(curves: Mapping[str, Curve]) -> dict[str, Any]:
-    """Return an axis from 0 to a little above the highest value."""
     highest = max((float(curve.values.max()) for curve in curves.values() if curve.values.size), default=0.0)
     if not highest:
         return {"range": [-0.04, 1.06], "showticklabels": False, "showgrid": False}
@@ -184,6 +183,5 @@ def spaced(heights: Sequence[float], *, apart: float) -> list[float]:
 
 
 def _ends(group: Sequence[float], apart: float) -> tuple[float, float]:
-    """Return the lowest and the highest position of a group."""
     middle, half = sum(group) / len(group), apart * (len(group) - 1) / 2
     return middle - half, middle + half

@@ -87,12 +87,14 @@ def line_figure(
     n_rows = math.ceil(len(named) / max(1, int((width - 76) // entry))) if named else 0
     traces = [trace for line in lines for trace in _traces(x, line, x_title, y_format)]
     right = 14 + max((int(_LETTER * len(label)) for label in levels), default=0)
+    low, high = x_range or (float(x.min()), float(x.max()))
+    around = 0.02 * (high - low) or 0.5
     margin = (62, right, _TITLE + n_rows * _LEGEND_LINE + 10, _AXIS)
     layout = figure_layout(title, height=height, margin=margin) | {
         "hovermode": "closest",
         "showlegend": bool(named),
         "legend": LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},
-        "xaxis": {"title": axis_title(escape(x_title), size=13), "nticks": 9, "range": _padded(x, x_range)}
+        "xaxis": {"title": axis_title(escape(x_title), size=13), "nticks": 9, "range": [low - around, high + around]}
         | {"ticks": "outside", "ticklen": 4, "tickformat": "d", "tickfont": {"size": 12}},
         "yaxis": {"title": axis_title(escape(y_title), size=13, standoff=8), "showgrid": True}
         | {"nticks": 6, "tickfont": {"size": 12}, "exponentformat": "power", "zeroline": False},
@@ -113,7 +115,6 @@ def line_figure(
 
 
 def _traces(x: Num[np.ndarray, " point"], line: Line, x_title: str, y_format: str) -> list[go.Scatter]:
-    """Return a line, after its band."""
     traces = []
     if line.low is not None and line.high is not None:
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
@@ -128,12 +129,6 @@ def _traces(x: Num[np.ndarray, " point"], line: Line, x_title: str, y_format: st
     shown: dict[str, Any] = {"line": look, "hovertemplate": f"{words}<extra></extra>", "showlegend": bool(line.name)}
     is_marked = len(x) <= _FEW and not line.is_dashed
     return [*traces, line_trace(escape(line.name), x, line.values, line.hue, size=5, is_marked=is_marked, **shown)]
-
-
-def _padded(x: Num[np.ndarray, " point"], ends: tuple[float, float] | None) -> list[float]:
-    low, high = ends or (float(x.min()), float(x.max()))
-    margin = 0.02 * (high - low) or 0.5
-    return [low - margin, high + margin]
 
 
 def _powers(lines: Sequence[Line], levels: Mapping[str, float]) -> dict[str, Any]:

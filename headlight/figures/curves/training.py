@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Int
 
 from headlight.analysis.training.curves import SMOOTHED_FROM, Curve, smoothed, thinned
 from headlight.figures.curves.panels import MARKED, Panel, diamonds, line, log_ticks, panels_over_steps, wrapped
@@ -50,7 +49,9 @@ def training_curves(
         width: px that the figure is laid out for; its container is at least as wide.
         height: px; None: what the panels need.
     """
-    steps = _drawn_steps(curves)
+    by_step = [curve for name, curve in curves.items() if name in _BY_BATCH or name.startswith(_HELD_OUT)]
+    some = [thinned(curve, n_points=_N_POINTS).steps for curve in by_step]
+    steps = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *some]))  # the same in all panels: comparable
     drawn = {name: Curve(*(part[np.isin(curve.steps, steps)] for part in curve)) for name, curve in curves.items()}
     last = max([n_steps or 1, *steps[-1:].tolist(), *(step for step, _ in appearances), snapshot or 0])
     panels = [
@@ -64,15 +65,7 @@ def training_curves(
     return panels_over_steps(panels, last=last, snapshot=snapshot, width=width, height=height)
 
 
-def _drawn_steps(curves: Mapping[str, Curve]) -> Int[np.ndarray, " step"]:
-    """Return the steps that are drawn, the same in all panels, so that they can be compared."""
-    drawn = [curve for name, curve in curves.items() if name in _BY_BATCH or name.startswith(_HELD_OUT)]
-    steps = [thinned(curve, n_points=_N_POINTS).steps for curve in drawn]
-    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *steps]))
-
-
 def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: Mapping[str, float]) -> Panel:
-    """Return the panel of the loss, which exists even before the first step."""
     loss = "%{y:.3f}"
     traces = []
     if "loss" in drawn:
@@ -99,7 +92,6 @@ def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: M
 
 
 def _metrics(drawn: Mapping[str, Curve]) -> list[Panel]:
-    """Return the panel of the metrics in [0, 1] on held-out texts, if there are any."""
     names = [
         name
         for name, curve in drawn.items()
@@ -117,7 +109,6 @@ def _metrics(drawn: Mapping[str, Curve]) -> list[Panel]:
 
 
 def _single(drawn: Mapping[str, Curve], name: str, title: str, width: float) -> list[Panel]:
-    """Return the low panel of one faint line, if it exists."""
     if name not in drawn:
         return []
     hover_text = {
@@ -129,7 +120,6 @@ def _single(drawn: Mapping[str, Curve], name: str, title: str, width: float) -> 
 
 
 def _gradient_norm(drawn: Mapping[str, Curve]) -> list[Panel]:
-    """Return the panel of the gradient norm on a logarithmic axis, if any is above 0."""
     norms = drawn.get("gradient_norm")
     if norms is None or not (norms.values > 0).any():
         return []

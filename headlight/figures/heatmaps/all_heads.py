@@ -206,7 +206,6 @@ def _check(
 
 
 def _middle(start: int, length: int) -> float:
-    """Return the middle of a range of cells."""
     return start + (length - 1) / 2
 
 
@@ -225,5 +224,4 @@ def _names(groups: Sequence[_Group]) -> go.Scatter:
 
 
 def _path(parts: Sequence[str], color: str, width: float) -> dict[str, Any]:
-    """Return lines as one shape."""
     return {"type": "path", "path": "".join(parts), "line": {"color": color, "width": width}}

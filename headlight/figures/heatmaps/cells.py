@@ -229,23 +229,17 @@ def outlines(
     """
     row, column = queries.around(grid.marked[0]), keys.around(grid.marked[1])
     cells = [(keys.around(key), queries.around(query)) for query, key in framed]
+    (left, right), (top, bottom), x, y = keys.ends, queries.ends, keys.border, queries.border
     shapes = [
         *([] if row is None else [frame_around(keys.ends, row, color=QUERY, width=1.5)]),
         *([] if column is None else [frame_around(column, queries.ends, color=KEY, width=1.5)]),
         *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
         *(frame_around(across, down, color=hue, width=3) for across, down in cells if across and down),
         *_dividers(queries, keys, grid.generated_from),
-        *_borders(queries, keys),
+        *([] if y is None else [border_line({"x0": left, "x1": right, "y0": y, "y1": y})]),
+        *([] if x is None else [border_line({"x0": x, "x1": x, "y0": top, "y1": bottom})]),
     ]
     return {"shapes": shapes} if shapes else {}
-
-
-def _borders(queries: TokenAxis, keys: TokenAxis) -> list[dict[str, Any]]:
-    """Return the lines between two texts."""
-    (left, right), (top, bottom) = keys.ends, queries.ends
-    x, y = keys.border, queries.border
-    across = [] if y is None else [border_line({"x0": left, "x1": right, "y0": y, "y1": y})]
-    return across + ([] if x is None else [border_line({"x0": x, "x1": x, "y0": top, "y1": bottom})])
 
 
 def _dividers(queries: TokenAxis, keys: TokenAxis, generated_from: int | None) -> list[dict[str, Any]]:

@@ -159,27 +159,18 @@ def alignment_matrix(
     whole = frame_around(cells.keys.ends, cells.queries.ends, color=FAINT, width=1)
     layout["shapes"] = [whole, *layout.get("shapes", [])]
     traces = [trace for trace in traces if shown.size or trace.type != "heatmap"]  # axes need a trace
-    traces += [] if truth is None else [_outlines(outlined)]
-    traces += [] if links is None else [_dots(dotted)]
+    if truth is not None:
+        around = [(-0.47, -0.47), (0.47, -0.47), (0.47, 0.47), (-0.47, 0.47), (-0.47, -0.47), (np.nan, np.nan)]
+        points = [(column + x, row + y) for row, column in sorted(outlined) for x, y in around]
+        traces.append(_in_legend(TRUE, points, {"mode": "lines", "line": {"color": WARM, "width": 2}}))
+    if links is not None:
+        points = [(column - _CORNER[0], row - _CORNER[1]) for row, column in sorted(dotted)]
+        dots = {"mode": "markers", "marker": {"color": WARM, "size": 7, "line": {"width": 0}}}
+        traces.append(_in_legend(MOST, points, dots))
     if truth is not None or links is not None:
         layout["margin"]["b"] += _LEGEND
         layout |= {"showlegend": True, "legend": LEGEND_BELOW}
     return figure_of(traces, layout)
-
-
-def _outlines(cells: CellSet) -> go.Scatter:
-    """Return one line around each cell."""
-    around = [(-0.47, -0.47), (0.47, -0.47), (0.47, 0.47), (-0.47, 0.47), (-0.47, -0.47), (np.nan, np.nan)]
-    points = [(column + x, row + y) for row, column in sorted(cells) for x, y in around]
-    look = {"mode": "lines", "line": {"color": WARM, "width": 2}}
-    return _in_legend(TRUE, points, look)
-
-
-def _dots(cells: CellSet) -> go.Scatter:
-    """Return a dot in the corner of each cell."""
-    points = [(column - _CORNER[0], row - _CORNER[1]) for row, column in sorted(cells)]
-    look = {"mode": "markers", "marker": {"color": WARM, "size": 7, "line": {"width": 0}}}
-    return _in_legend(MOST, points, look)
 
 
 def _in_legend(name: str, points: Sequence[tuple[float, float]], look: dict[str, Any]) -> go.Scatter:

@@ -8,15 +8,16 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from headlight.figures.heatmaps.number_panels import Scale, number_cells
 from headlight.figures.hues import CHOSEN, WARM
 from headlight.figures.labels import LINE, escape
 from headlight.figures.layout import (
     add_panel,
     axis_title,
+    cell_axis,
+    cell_frame,
     figure_layout,
     figure_of,
-    frame_around,
     label_axis,
     note,
 )
@@ -26,6 +27,7 @@ from headlight.language import say
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
 """By the title of an attention: [layer, head]."""
 
+_DECIMALS = 2  # of a number in a hover text
 _ROW = 26  # px that a layer needs
 _TICKS, _NAME, _GAP = 34, 22, 16  # px: the numbers of the heads, a group's title, and what parts two groups
 _TOP, _LEFT, _RIGHT, _BOTTOM = 34, 48, 76, 8  # px: margins, with the title and the bar of colors
@@ -44,7 +46,6 @@ def head_grid(
     unit: str = "",
     limits: Limits | None = None,
     diverging: bool = False,
-    decimals: int = 2,
     chosen: tuple[int, int] | tuple[str, int, int] | None = None,
     arranged: Literal["below", "beside"] = "below",
     width: int = 480,
@@ -59,7 +60,6 @@ def head_grid(
         unit: after a number in the hover text, and above the bar of colors.
         limits: ends of the color range; None: from 0 to the largest number, or symmetric around 0.
         diverging: whether the values are around 0: orange is less, indigo is more.
-        decimals: of a number in the hover text.
         chosen: layer and head to frame; of several attentions, after the title of one.
         arranged: whether several attentions are below or beside each other.
         width: px that the figure is laid out for; it takes the width of its container.
@@ -75,7 +75,7 @@ def head_grid(
     if not groups:
         raise ValueError("There is no attention to draw; give one array [layer, head] at least.")
     place = None if chosen is None else _place(groups, chosen)
-    scale = Scale.of(groups.values(), limits, diverging=diverging, decimals=decimals)
+    scale = Scale.of(groups.values(), limits, diverging=diverging, decimals=_DECIMALS)
     is_beside = arranged == "beside"
     header = _TICKS + (_NAME if any(groups) else 0)
     needed = [header + _ROW * len(of_heads) for of_heads in groups.values()]
@@ -92,27 +92,29 @@ def head_grid(
         n_layers, n_heads = of_heads.shape
         pitches.append(inner[0] * (across[1] - across[0]) / max(n_heads, 1))
         row = inner[1] * (down[1] - down[0]) / max(n_layers, 1)
-        x = _axis(say("head"), n_heads, pitches[-1]) | {"side": "top", "range": [-0.5, n_heads - 0.5]}
-        y = _axis(say("layer"), n_layers, row) | {"range": [n_layers - 0.5, -0.5]}
+        x = cell_axis(n_heads, **_axis(say("head"), n_heads, pitches[-1]))
+        y = cell_axis(n_layers, is_down=True, **_axis(say("layer"), n_layers, row))
         refs = add_panel(layout, i, x, y, across=across, down=down)
-        hover_words = _words(of_heads, name, what, unit, decimals)
-        traces.append(number_heatmap(of_heads, hover_words, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
-        if n_heads <= NUMBERS_UP_TO and row >= LINE:
-            traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
+        traces += number_cells(
+            of_heads,
+            scale,
+            _words(of_heads, name, what, unit),
+            name=escape(name),
+            write=lambda value: without_zero(rounded(value, _DECIMALS)),
+            is_written=n_heads <= NUMBERS_UP_TO and row >= LINE,
+            gap=1,
+            axes=refs,
+        )
         if name:
             at = {"x": across[0], "y": down[1], "yshift": _TICKS}
             layout["annotations"].append(note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at))
         if place is not None and place[0] == name:
-            _, layer, head = place
-            cell = (head - 0.5, head + 0.5), (layer - 0.5, layer + 0.5)
-            axes, hue = {"xref": refs["xaxis"], "yref": refs["yaxis"]}, CHOSEN if diverging else WARM
-            layout["shapes"].append(frame_around(*cell, color=hue, width=2.5) | axes)
+            layout["shapes"].append(cell_frame(*place[1:], color=CHOSEN if diverging else WARM, axes=refs))
     layout["meta"] = {"textFromWidth": round(_LEFT + _RIGHT + inner[0] * _NUMBER / max(min(pitches), 1))}
     return figure_of(traces, layout)
 
 
 def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tuple[str, int, int]:
-    """Return the group, the layer and the head of the chosen head."""
     name, layer, head = chosen if len(chosen) == 3 else (next(iter(groups)), *chosen)
     n_layers, n_heads = groups[name].shape if name in groups else (0, 0)
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
@@ -146,27 +148,20 @@ def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
     return boxes
 
 
-def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str, decimals: int) -> list[list[str]]:
-    """Return the hover texts of one group."""
+def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str) -> list[list[str]]:
     where, before, after = (f"{escape(name)} " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
     place, unmeasured = say("L{layer}.H{head}: "), say("not measured")
     return [
         [
             where
             + place.format(layer=layer, head=head)
-            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{after}"))
+            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, _DECIMALS)}{after}"))
             for head, value in enumerate(row)
         ]
         for layer, row in enumerate(values.tolist())
     ]
 
 
-def _short(value: float, decimals: int) -> str:
-    """Return a number without a leading zero."""
-    return without_zero(rounded(value, decimals))
-
-
 def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:
-    """Return an axis of layers or heads; `pitch`: px from one to the next."""
     title = axis_title(kind, standoff=2)
     return label_axis(range(n), map(str, range(n)), size=11, pitch=pitch, title=title, ticklabelstandoff=2)

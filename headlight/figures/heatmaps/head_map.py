@@ -191,15 +191,11 @@ def label_sides(
         for side, direction in _LABEL_SIDES.items():
             middle = points[i] + np.array(direction) * (half + radii[i])
             box = np.concatenate([middle - half, middle + half])
-            if (box[:2] >= 0).all() and (box[2:] <= size).all() and not _overlaps(box, taken):
+            overlaps = ((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(axis=1)
+            if (box[:2] >= 0).all() and (box[2:] <= size).all() and not overlaps.any():
                 boxes.append(box)
                 sides.append(side)
                 break
         else:
             sides.append("")
     return sides
-
-
-def _overlaps(box: Float[np.ndarray, " 4"], taken: Float[np.ndarray, "box 4"]) -> bool:
-    """Return True if a box overlaps any of the others."""
-    return bool(((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(axis=1).any())

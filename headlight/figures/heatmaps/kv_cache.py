@@ -91,11 +91,14 @@ def kv_cache_grid(
         x = keys.axis(name, room=max(px * len(tokens), 1), apart=LINE + 4 if is_slanted else LINE)
         axes[f"xaxis{i + 1 if i else ''}"] = keys, x
         x = x | {"title": axis_title(name, size=13, standoff=6), "side": "top", "range": [-0.5, n - 0.5]}
-        y = _layer_axis(n_layers, row, is_named=not i)
+        layers = range(0 if i else n_layers)  # labels in the first panel only; each layer has two rows
+        y_title = axis_title("" if i else say("layer"), size=13, standoff=6)
+        y = label_axis([2 * layer + 0.5 for layer in layers], map(str, layers), pitch=2 * row, title=y_title)
+        y |= {"range": [2 * n_layers - 0.5, -0.5]}
         across = (start, start + n * pitch)
         refs = add_panel(layout, i, x | {"tickangle": -45 if is_slanted else 0}, y, across=across, down=(0, 1))
         whole = (-0.5, n - 0.5), (-0.5, 2 * n_layers - 0.5)
-        layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, xref=refs["xaxis"], yref=refs["yaxis"]))
+        layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, axes=refs))
         traces.append(_cells(name, tokens, n_stored, n_layers, refs))
         start = across[1] + _GAP
     for name, color in _STATES.items():
@@ -104,16 +107,7 @@ def kv_cache_grid(
     return figure_of(traces, layout | {"meta": token_legends(**axes)})
 
 
-def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
-    """Return the axis of the layers, each of which has two rows; only the first panel has its labels."""
-    layers = range(n_layers if is_named else 0)
-    title = axis_title(say("layer") if is_named else "", size=13, standoff=6)
-    places = [2 * layer + 0.5 for layer in layers]
-    return label_axis(places, map(str, layers), pitch=2 * row, title=title, range=[2 * n_layers - 0.5, -0.5])
-
-
 def _cells(name: str, tokens: Sequence[str], n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
-    """Return the cells of the source, or of the text."""
     n = len(tokens)
     is_new = (np.arange(n) >= n_stored).astype(np.float32)
     z = np.tile(np.stack([is_new, 2 + is_new]), (n_layers, 1))  # keys, and values below them

@@ -8,13 +8,13 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.numbers import Scale, numbers_in_cells
+from headlight.figures.heatmaps.number_panels import Scale, numbers_in_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
     add_panel,
     axis_names,
-    axis_title,
+    bold_title,
     border_lines,
     figure_layout,
     figure_of,
@@ -93,8 +93,7 @@ def moved_pair(
         traces += _traces(cells, refs, grid, hover_form, most, tolerance)
         layout["shapes"] += border_lines(rows, columns, **refs)
         if framed := keys.around(chosen):
-            axes = {"xref": refs["xaxis"], "yref": refs["yaxis"]}
-            frames.append(frame_around(framed, queries.ends, color=KEY, width=2, **axes))
+            frames.append(frame_around(framed, queries.ends, color=KEY, width=2, axes=refs))
     layout["shapes"] += frames
     traces += [_dots(cells, axis_names(side)) for side, cells in enumerate(moved) if np.isnan(cells).any()]
     return figure_of(traces, layout)
@@ -128,23 +127,19 @@ def _traces(
         go.Heatmap(name=say("change in logits"), z=moving, coloraxis="coloraxis", **common),
     ]
     if max(cells.shape) <= NUMBERS_UP_TO:
-        traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=lambda value: _in_cell(value, tolerance))
+
+        def write(value: float) -> str:
+            return "0" if value <= tolerance else "≈0" if value < _SMALL else localized(value, ".1f")
+
+        traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=write)
     return traces
 
 
 def _dots(cells: Float[np.ndarray, "row column"], axes: Mapping[str, str]) -> go.Scatter:
-    """Return a dot for each output that does not exist yet."""
     row, column = np.nonzero(np.isnan(cells))
     marker = {"color": FAINT, "size": 2}
     options: dict[str, Any] = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "showlegend": False}
     return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **axes)
-
-
-def _in_cell(value: float, tolerance: float) -> str:
-    """Return the number in a cell."""
-    if value <= tolerance:
-        return "0"
-    return "≈0" if value < _SMALL else localized(value, ".1f")
 
 
 def in_words(value: float) -> str:
@@ -155,7 +150,5 @@ def in_words(value: float) -> str:
 
 
 def _axis(labels: Sequence[str], title: str, color: str) -> dict[str, Any]:
-    """Return an axis of tokens."""
-    named = axis_title(f"<b>{escape(title)}</b>" if title else "", size=13, standoff=6, hue=color)
     texts = [escape(shorten(label)) for label in labels]
-    return label_axis(range(len(labels)), texts, size=12, title=named, ticklabelstandoff=3)
+    return label_axis(range(len(labels)), texts, size=12, title=bold_title(title, color), ticklabelstandoff=3)

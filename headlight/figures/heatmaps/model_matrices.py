@@ -9,10 +9,19 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.hues import FAINT, WARM
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, segment
+from headlight.figures.layout import (
+    axis_title,
+    cell_axis,
+    cell_frame,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    segment,
+)
 from headlight.figures.quantities import COLORBAR
 from headlight.language import localized, say
 from transformer_core.errors import mark
@@ -62,10 +71,7 @@ def head_matrix(
     ]
     z = similarity.astype(np.float32)
     cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **hover(hover_texts))
-    frames = [
-        frame_around((b - 0.5, b + 0.5), (a - 0.5, a + 0.5), color=WARM, width=2)
-        for a, b in enumerate(partners.tolist())
-    ]
+    frames = [cell_frame(a, b, color=WARM, width=2) for a, b in enumerate(partners.tolist())]
     whole = (-0.5, n - 0.5)
     borders = [
         segment(across, down, color=FAINT, width=1)
@@ -77,10 +83,8 @@ def head_matrix(
     axis = label_axis(places, labels, size=11, constrain="domain")
     titles = [axis_title(f"<b>{name}</b>: {say('heads')}", size=13, standoff=6) for name in (one, other)]
     layout = figure_layout(say(title), height=height, margin=(8, 8, 72, 8)) | {
-        "xaxis": axis
-        | {"side": "top", "range": [-0.5, n - 0.5], "title": titles[1]}
-        | {"tickangle": 0 if len(places) <= 12 else -90},
-        "yaxis": axis | {"range": [n - 0.5, -0.5], "title": titles[0], "automargin": True, "scaleanchor": "x"},
+        "xaxis": cell_axis(n, **axis, title=titles[1], tickangle=0 if len(places) <= 12 else -90),
+        "yaxis": cell_axis(n, is_down=True, **axis, title=titles[0], automargin=True, scaleanchor="x"),
         "shapes": borders + frames,
     }
     return figure_of([cells], layout | _COLORS)
@@ -123,19 +127,19 @@ def layer_matrix(
         for name, side in zip(names, ticks, strict=True)
     )
     undefined = say("{what} is undefined", what="CKA")
-    hover_texts = [
-        [
-            f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"CKA {localized(value, '.2f')}")
-            for b, value in zip(columns, row, strict=True)
-        ]
-        for a, row in zip(rows, similarity.tolist(), strict=True)
-    ]
-    traces: list[Any] = [
-        number_heatmap(similarity, hover_texts, name=say("similarity"), axis="coloraxis", xgap=1, ygap=1)
-    ]
-    if max(similarity.shape) <= NUMBERS_UP_TO:
-        scale = Scale(low=0, high=1)
-        traces += numbers_in_cells(similarity, scale, write=lambda value: localized(value, ".2f").removeprefix("0"))
+
+    def words(a: str, b: str, value: float) -> str:
+        return f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"CKA {localized(value, '.2f')}")
+
+    traces = number_cells(
+        similarity,
+        Scale(low=0, high=1),
+        cell_texts(similarity, rows, columns, words),
+        name=say("similarity"),
+        write=lambda value: localized(value, ".2f").removeprefix("0"),
+        is_written=max(similarity.shape) <= NUMBERS_UP_TO,
+        gap=1,
+    )
     subject = "" if labels else f": {say('layer')}"
     down = _axis(ticks[0], f"<b>{escape(names[0])}</b>{subject}", (height - 3 * _TITLE) / max(n_rows, 1))
     pitch = (480 - _RIGHT - _LABELS) / max(n_columns, 1)
@@ -145,13 +149,12 @@ def layer_matrix(
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
     layout = figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": _LABELS + _RIGHT + _NUMBER * n_columns},
-        "xaxis": across | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": -45 if is_slanted else 0},
-        "yaxis": down | {"range": [n_rows - 0.5, -0.5], "automargin": True},
+        "xaxis": cell_axis(n_columns, **across, tickangle=-45 if is_slanted else 0),
+        "yaxis": cell_axis(n_rows, is_down=True, **down, automargin=True),
     }
     return figure_of(traces, layout | _COLORS)
 
 
 def _axis(labels: Sequence[str], title: str, pitch: float) -> dict[str, Any]:
-    """Return an axis of layers; `pitch`: px from one to the next."""
     titled = axis_title(title, size=13, standoff=6)
     return label_axis(range(len(labels)), map(escape, labels), size=12, pitch=pitch, title=titled)

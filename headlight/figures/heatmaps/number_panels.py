@@ -1,18 +1,29 @@
-"""Tables of numbers as colors, several side by side or stacked, with one scale."""
+"""Tables of numbers as colors: their scales, hover texts and numbers in cells, and panels of several with one scale."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
-from headlight.figures.hues import WARM
+from headlight.figures.heatmaps.cells import number_traces
+from headlight.figures.hues import WARM, diverging_scale
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import add_panel, border_lines, figure_layout, figure_of, frame_around, label_axis, note
-from headlight.figures.quantities import rounded
+from headlight.figures.layout import (
+    add_panel,
+    border_lines,
+    cell_frame,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    note,
+)
+from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, rounded
+from headlight.figures.theme import DEEP
 from headlight.figures.token_grid import TokenGrid
 
 _ROW = 26  # px per row where there is room
@@ -20,6 +31,7 @@ _MOST_ROWS_HEIGHT = 460  # px of all rows together
 _TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, names of panels, below, and the bar of colors
 _GAP, _BELOW = 26, 8  # px between two panels: side by side, and stacked
 _NUMBER = 30  # px of a number in a cell, at least
+_GAPS_UP_TO = 32  # rows and columns up to which there are gaps between cells
 
 
 def number_panels(
@@ -91,21 +103,16 @@ def number_panels(
         x["showticklabels"] = not (stacked and i)
         refs = add_panel(layout, i, x, y, across=box[0], down=box[1])
         before = f"{escape(name)}, " if name else ""
-        hover_texts = [
-            [
-                f"{before}{row_name}, {column_name}: {rounded(value, decimals)}"
-                for column_name, value in zip(column_names, numbers, strict=True)
-            ]
-            for row_name, numbers in zip(row_names, values.tolist(), strict=True)
-        ]
-        traces.append(number_heatmap(values, hover_texts, name=escape(name), axis=scale.axis, **refs))
-        if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
-            traces += numbers_in_cells(values, scale, refs)
+
+        def words(row_name: str, column_name: str, value: float, before: str = before) -> str:
+            return f"{before}{row_name}, {column_name}: {rounded(value, decimals)}"
+
+        has_numbers = with_numbers and n_rows * n_columns <= 400 and row >= LINE
+        hover_texts = cell_texts(values, row_names, column_names, words)
+        traces += number_cells(values, scale, hover_texts, name=escape(name), is_written=has_numbers, axes=refs)
         layout["shapes"] += border_lines(rows, columns, **refs)
         if row_mark is not None and column_mark is not None:
-            cell = (column_mark - 0.5, column_mark + 0.5), (row_mark - 0.5, row_mark + 0.5)
-            axes = {"xref": refs["xaxis"], "yref": refs["yaxis"]}
-            layout["shapes"].append(frame_around(*cell, color=WARM, width=2.5) | axes)
+            layout["shapes"].append(cell_frame(row_mark, column_mark, color=WARM, axes=refs))
         middle = sum(box[0]) / 2
         if name:
             look: dict[str, Any] = {"y": end, "yshift": 3 if stacked and i else above, "anchor": (None, "bottom")}
@@ -116,7 +123,6 @@ def number_panels(
 
 
 def _names(name: str, labels: Sequence[str], n: int) -> list[str]:
-    """Return the name of each row or column."""
     if not labels:
         return [f"{escape(name)} {i}" for i in range(n)]
     if not name:
@@ -134,3 +140,118 @@ def _axis(labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
     texts = [escape(shorten(labels[place])) if labels else str(place) for place in places]
     axis = label_axis(places, texts, size=12, ticklabelstandoff=3, range=[-0.5, n - 0.5])
     return axis | {"title": {"text": ""}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """A color range from `low`, or around 0, where orange is less and indigo is more."""
+
+    low: float
+    high: float
+    diverging: bool = False
+    decimals: int = 2  # of a number in a cell or hover text
+
+    @classmethod
+    def of(
+        cls, values: Iterable[np.ndarray], limits: Limits | None = None, *, diverging: bool = False, decimals: int = 2
+    ) -> "Scale":
+        """Return the scale with these limits; None: for all finite values."""
+        seen = np.concatenate([part[np.isfinite(part)] for part in values])
+        top = float(np.abs(seen).max(initial=0.0)) or 1.0
+        low, high = limits or (-top if diverging else 0.0, top)
+        return cls(low=low, high=high, diverging=diverging, decimals=decimals)
+
+    @property
+    def axis(self) -> str:
+        """The color axis: the theme's sequential one, or the one around 0."""
+        return "coloraxis3" if self.diverging else "coloraxis"
+
+    def is_deep(self, values: Float[np.ndarray, "*cell"]) -> Bool[np.ndarray, "*cell"]:
+        """Return the cells that are so strong that their numbers have the color of the background."""
+        if self.diverging:
+            return np.abs(values) >= DEEP_BOTH_WAYS * self.high
+        return (values - self.low) / (self.high - self.low or 1) >= DEEP
+
+    def layout(
+        self, *, unit: str = "", decimals: int | None = None, is_shown: bool = True, **bar: Any
+    ) -> dict[str, Any]:
+        """Return the color axis by its name, with a bar of colors that is labelled at its ends and its middle.
+
+        Args:
+            unit: above the bar.
+            decimals: of the labels; None: those of the scale.
+            is_shown: whether there is a bar.
+            bar: other parts of the bar.
+        """
+        ticks = [self.low, (self.low + self.high) / 2, self.high]
+        texts = [rounded(tick, self.decimals if decimals is None else decimals) for tick in ticks]
+        above = {"title": {"text": f"{unit}<br>&nbsp;", "side": "top", "font": {"size": 12}}} if unit else {}
+        colors = {"colorscale": diverging_scale()} if self.diverging else {}
+        shown = COLORBAR | {"tickvals": ticks, "ticktext": texts} | above | bar
+        axis = {"cmin": self.low, "cmax": self.high, "colorbar": shown} | colors
+        return {self.axis: axis if is_shown else axis | {"showscale": False}}
+
+
+def cell_texts(
+    values: Float[np.ndarray, "row column"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    write: Callable[[str, str, float], str],
+) -> list[list[str]]:
+    """Return the text of each cell: what `write` returns for the names of its row and its column, and its value."""
+    return [
+        [write(row, column, value) for column, value in zip(columns, numbers, strict=True)]
+        for row, numbers in zip(rows, values.tolist(), strict=True)
+    ]
+
+
+def number_cells(
+    values: Float[np.ndarray, "row column"],
+    scale: "Scale",
+    hover_texts: Sequence[Sequence[str]] | Mapping[str, Any],
+    *,
+    name: str,
+    write: Callable[[float], str] | None = None,
+    is_written: bool = False,
+    gap: int | None = None,
+    axes: Mapping[str, str] | None = None,
+) -> list[Any]:
+    """Return the cells of a matrix, and the numbers in them; those that are not finite are blank.
+
+    Args:
+        values: one number per cell.
+        scale: of the colors.
+        hover_texts: of each cell; or the parts of the trace that show them.
+        name: of the trace.
+        write: as for `numbers_in_cells`.
+        is_written: whether there are numbers in the cells.
+        gap: px between cells; None: by their number.
+        axes: `xaxis` and `yaxis`, where they are not the figure's first.
+    """
+    gap = int(max(values.shape) <= _GAPS_UP_TO) if gap is None else gap
+    words = hover_texts if isinstance(hover_texts, Mapping) else hover(np.array(hover_texts, dtype=object))
+    look: dict[str, Any] = {"name": name, "coloraxis": scale.axis, "xgap": gap, "ygap": gap, **words, **(axes or {})}
+    z = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
+    cells = [go.Heatmap(**{"z": z, "hoverongaps": True} | look)]
+    return [*cells, *numbers_in_cells(values, scale, axes, write=write)] if is_written else cells
+
+
+def numbers_in_cells(
+    values: Float[np.ndarray, "row column"],
+    scale: Scale,
+    axes: Mapping[str, str] | None = None,
+    *,
+    write: Callable[[float], str] | None = None,
+) -> list[go.Scatter]:
+    """Return the finite numbers as texts in their cells.
+
+    Args:
+        values: of all cells.
+        scale: of their colors.
+        axes: `xaxis` and `yaxis`, where they are not the figure's first.
+        write: returns the text of a number; None: it is rounded to the scale's decimals.
+    """
+    rows, columns = np.nonzero(np.isfinite(values))
+    seen = values[rows, columns]
+    texts = [write(value) if write else rounded(value, scale.decimals) for value in seen.tolist()]
+    return number_traces(columns, rows, texts, scale.is_deep(seen), **(axes or {}))

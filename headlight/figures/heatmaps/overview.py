@@ -87,7 +87,8 @@ def pooled_levels(
     patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "*#heads query key"], *, side: int
 ) -> UInt8[np.ndarray, "*heads row column"]:
     """Return `levels` max-pooled to at most `side` rows and columns; a block without an allowed cell is masked."""
-    rows, columns = (_starts(size, side) for size in mask.shape[-2:])
+    n_blocks = [math.ceil(size / math.ceil(size / side)) for size in mask.shape[-2:]]
+    rows, columns = ([i * size // n for i in range(n)] for size, n in zip(mask.shape[-2:], n_blocks, strict=True))
     if (len(rows), len(columns)) == mask.shape[-2:]:
         return levels(patterns, mask)
     allowed_levels = np.where(mask, levels(patterns, np.ones_like(mask)), 0)
@@ -100,12 +101,6 @@ def thinned_places(n_snapshots: int, n_frames: int) -> list[int]:
     """Return the snapshots to keep: the first, the last, and evenly spaced ones between them."""
     n_frames = min(n_frames, n_snapshots)
     return [round(i * (n_snapshots - 1) / max(n_frames - 1, 1)) for i in range(n_frames)]
-
-
-def _starts(size: int, n_most: int) -> list[int]:
-    """Return the starts of equal blocks."""
-    n_blocks = math.ceil(size / math.ceil(size / n_most))
-    return [i * size // n_blocks for i in range(n_blocks)]
 
 
 def _largest(values: np.ndarray, rows: list[int], columns: list[int]) -> np.ndarray:

@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import MOST_TEXTS, Words, browser_words
-from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, label_axis, segment
+from headlight.figures.layout import bold_title, cell_axis, figure_layout, figure_of, hover, label_axis, segment
 from headlight.figures.quantities import rounded
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
@@ -40,8 +40,8 @@ class Side:
             step = next(size for size in sizes if size * pitch >= apart)
         places = range(0, n, step)
         texts = [escape(self.ticks[place]).replace("\n", "<br>") if self.ticks else str(place) for place in places]
-        title = axis_title(f"<b>{escape(self.title)}</b>", size=13, standoff=6, hue=self.hue)
-        return label_axis(places, texts, size=12 if pitch >= LINE else 11, title=title, ticklabelstandoff=3)
+        size, title = 12 if pitch >= LINE else 11, bold_title(self.title, self.hue)
+        return label_axis(places, texts, size=size, title=title, ticklabelstandoff=3)
 
 
 def position_matrix(
@@ -90,20 +90,20 @@ def position_matrix(
     n_rows, n_columns = values.shape
     before = f"{what} " if what else ""
     words = _words(values, rows, columns, escape(before), decimals)
-    traces: list[Any] = [number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, **words.trace)]
     finite = values[np.isfinite(values)]
     ends = (finite.min(), finite.max()) if finite.size else (0.0,)  # one of them is the longest number
     number = _DIGIT * max(len(rounded(float(value), decimals)) for value in ends)
     inner = width - _BESIDE - 40, height - 2 * _TITLE - LINE
-    if has_numbers and number * n_columns <= inner[0] and (LINE + 2) * n_rows <= inner[1]:
-        traces += numbers_in_cells(values, scale)
+    is_written = has_numbers and number * n_columns <= inner[0] and (LINE + 2) * n_rows <= inner[1]
+    traces = number_cells(values, scale, words.trace, name=escape(what) or "value", is_written=is_written)
+    lines = (line for tick in columns.ticks or [str(n_columns)] for line in tick.split("\n"))
+    apart = max(map(text_width, lines), default=0.0)
     n_lines = 1 + max((tick.count("\n") for tick in columns.ticks or ()), default=0)
     top = 2 * _TITLE + (LINE + 3) * n_lines + 6
     layout = figure_layout(title, height=height, margin=(8, 8, top, 8)) | {
         "meta": words.meta | {"textFromWidth": round(_BESIDE + 40 + number * n_columns)},
-        "xaxis": columns.axis(room=inner[0], apart=_apart(columns))
-        | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": 0},
-        "yaxis": rows.axis(room=inner[1], apart=LINE) | {"range": [n_rows - 0.5, -0.5], "automargin": True},
+        "xaxis": cell_axis(n_columns, **columns.axis(room=inner[0], apart=apart + 8), tickangle=0),
+        "yaxis": cell_axis(n_rows, is_down=True, **rows.axis(room=inner[1], apart=LINE), automargin=True),
     }
     layout |= scale.layout(decimals=0 if scale.high >= 100 else min(decimals, 2))
     if cut is not None:
@@ -114,19 +114,12 @@ def position_matrix(
 
 def _words(values: Float[np.ndarray, "row column"], rows: Side, columns: Side, before: str, decimals: int) -> Words:
     """Return the hover texts of the cells; `before` is escaped."""
-    names = [[escape(word) for word in side.words] for side in (rows, columns)]
+    row_names, column_names = ([escape(word) for word in side.words] for side in (rows, columns))
     if values.size > MOST_TEXTS:
-        return browser_words(*names, before=before, form=f".{decimals}f")
-    texts = [
-        "" if np.isnan(value) else f"{row} \u2192 {column}: {before}{rounded(value, decimals)}"
-        for row, numbers in zip(names[0], values.tolist(), strict=True)
-        for column, value in zip(names[1], numbers, strict=True)
-    ]
-    return Words(hover(np.array(texts, dtype=object).reshape(values.shape)) | {"hoverongaps": False}, {})
+        return browser_words(row_names, column_names, before=before, form=f".{decimals}f")
 
+    def words(row: str, column: str, value: float) -> str:
+        return "" if np.isnan(value) else f"{row} \u2192 {column}: {before}{rounded(value, decimals)}"
 
-def _apart(side: Side) -> float:
-    """Return the px that a label of the columns needs."""
-    ticks = side.ticks or [str(len(side.words))]
-    lines = (line for tick in ticks for line in tick.split("\n"))
-    return max(map(text_width, lines), default=0.0) + 8
+    texts = np.array(cell_texts(values, row_names, column_names, words), dtype=object)
+    return Words(hover(texts) | {"hoverongaps": False}, {})

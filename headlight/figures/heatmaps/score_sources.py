@@ -1,29 +1,147 @@
-"""One attention score as a sum over pairs of a source of its query and a source of its key."""
+"""Scores as sums: those of a head, by the parts of its positions; and one, over pairs of sources of query and key."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
-from headlight.figures.hues import FAINT
+from headlight.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO, masked_cells
+from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
+from headlight.figures.hues import FAINT, STRONG, WARM
 from headlight.figures.labels import LINE, escape, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, label_axis, segment
+from headlight.figures.layout import (
+    add_panel,
+    axis_title,
+    bar_trace,
+    bold_title,
+    border_lines,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    note,
+    row_axis,
+    segment,
+)
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import KEY, QUERY
+from headlight.figures.token_grid import TokenAxis, TokenGrid
 from headlight.language import say
 
+_IN_ROW = 3  # matrices beside each other
+_TITLE, _NAME, _GAP, _LEFT, _RIGHT = 28, 24, 14, 100, 64  # px
+_LETTERS = 9  # of a token beside a small matrix
+_BAR = 27  # px
+_CELLS = (150, 250)  # px: how high the cells of a matrix are together, at least and at most
 MOST_SOURCES = 12  # per side
-
-_ROW = 26  # px
-_LEAST = 170  # px of all rows, at least: room for the title of the axis
+_ROW, _LEAST = 26, 170  # px: a row, and of all rows at least: room for the title of the axis
 _LABEL = 30  # characters of a source
-_TOP, _RIGHT, _AXIS = 52, 70, 22  # px: title and subtitle, the bar of colors, the title of an axis
+_HEADER, _BESIDE, _AXIS = 52, 70, 22  # px: title and subtitle, the bar of colors, the title of an axis
 _NUMBER = 34  # px of a number of five letters in a cell
 _WIDTH = 760  # px that the figure is laid out for
+
+
+def position_parts(
+    parts: Mapping[str, Float[np.ndarray, "query key"]],
+    shares: Mapping[str, float],
+    scores: Float[np.ndarray, "query key"],
+    mask: Bool[np.ndarray, "query key"],
+    grid: TokenGrid,
+    *,
+    title: str,
+) -> go.Figure:
+    """Draw a matrix for each part and one for the scores, all on one scale.
+
+    Args:
+        parts: by their names; they sum to the scores.
+        shares: by the same names; together 1, NaN where undefined.
+        scores: where the mask allows it.
+        mask: True = may attend; other cells have a neutral color.
+        grid: tokens and names.
+        title: names the head.
+
+    Raises:
+        ValueError: labels, parts and shares do not fit together.
+    """
+    total = say("sum: the scores")
+    panels = {**parts, total: scores}
+    if any(part.shape != mask.shape for part in panels.values()) or [*parts] != [*shares]:
+        raise ValueError("Parts, shares, scores and mask do not fit together; give each part a share, and one shape.")
+    queries, keys = grid.axes(scores.shape)
+    n_columns = min(_IN_ROW, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
+    cells = min(max(LINE * queries.n_cells, _CELLS[0]), _CELLS[1])
+    longest = max((text_width(shorten(token, _LETTERS)) for token in keys.tokens), default=0.0)
+    inner = n_rows * (_NAME + cells) + (n_rows - 1) * _GAP
+    below_all = round(min(longest, 11 * 7) + 34)
+    scale = Scale.of([panel[mask] for panel in panels.values()], diverging=True, decimals=1)
+    height = inner + _TITLE + below_all
+    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
+    layout |= {"annotations": [], "shapes": [], "showlegend": False} | scale.layout()
+    traces: list[Any] = []
+    across = (1 - 0.03 * (n_columns - 1)) / n_columns
+    for number, (name, values) in enumerate(panels.items()):
+        row, column = divmod(number, n_columns)
+        left = column * (across + 0.03)
+        above = 1 - (row * (_NAME + cells + _GAP) + _NAME) / inner
+        x, y = _axis(keys, is_labelled=row == n_rows - 1), _axis(queries, is_labelled=column == 0)
+        if row == n_rows - 1 and column == n_columns // 2:
+            x["title"] = bold_title(grid.key_name, KEY)
+        if column == 0 and row == (n_rows - 1) // 2:
+            y["title"] = bold_title(grid.query_name, QUERY)
+        y["range"] = y["range"][::-1]
+        refs = add_panel(layout, number, x, y, across=(left, left + across), down=(above - cells / inner, above))
+        if not mask.all():
+            template = f"{escape(say(FORBIDDEN))}<extra></extra>"
+            traces.append(masked_cells(mask, name="", hovertemplate=template, hoverongaps=False, **refs))
+
+        def words(query: str, key: str, value: float, name: str = name) -> str:
+            return f"{query} \u2192 {key}<br>{escape(name)}: {rounded(value, 3)}"
+
+        texts = hover(np.array(cell_texts(values, queries.words, keys.words, words), dtype=object))
+        shown = np.where(mask, values, np.nan)
+        traces += number_cells(
+            shown, scale, texts | {"hoverongaps": False}, name=escape(name), gap=int(max(mask.shape) <= 24), axes=refs
+        )
+        layout["shapes"] += border_lines(queries.tokens, keys.tokens, **refs)
+        sign = "= " if name == total else "+ " if number else ""
+        share = shares.get(name, math.nan)
+        percent = "" if math.isnan(share) else f"  {rounded(100 * share, 0)} %"
+        header = f"{sign}<b>{escape(name)}</b>{percent}"
+        layout["annotations"].append(note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
+    return figure_of(traces, layout)
+
+
+def _axis(tokens: TokenAxis, *, is_labelled: bool) -> dict[str, Any]:
+    labels = [escape(shorten(token, _LETTERS)) for token in tokens.tokens] if is_labelled else []
+    return label_axis(range(len(labels)), labels, size=11, range=[*tokens.ends])
+
+
+def part_shares(shares: Mapping[str, float], *, title: str) -> go.Figure:
+    """Draw a bar for each share, to the left of zero where a part works against the others.
+
+    Args:
+        shares: by the names of the parts; together 1, NaN where undefined.
+        title: names the quantity.
+    """
+    values = [0.0 if math.isnan(share) else share for share in shares.values()]
+    hover_texts = [
+        f"{escape(name)}: " + (say("no differences") if math.isnan(share) else f"{rounded(100 * share, 1)} %")
+        for name, share in shares.items()
+    ]
+    color = [STRONG if value >= 0 else WARM for value in values]
+    bars = bar_trace("", values, [*range(len(values))], hover_texts, color=color, is_lying=True, width=0.62)
+    layout = figure_layout(title, height=_BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
+        "showlegend": False,
+        "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}
+        | {"showgrid": True, "zeroline": True, "zerolinecolor": FAINT, "tickfont": {"size": 11}, "nticks": 6}
+        | {"title": {"text": escape(say("share of the variance within rows")), "font": {"size": 12}}},
+        "yaxis": row_axis([*map(escape, shares)], size=12),
+    }
+    return figure_of([bars], layout)
 
 
 def score_sources_heatmap(
@@ -69,29 +187,32 @@ def score_sources_heatmap(
     sums = np.block([[values, values.sum(axis=1, keepdims=True)], [values.sum(axis=0), values.sum()]])
     left, longest = (max(text_width(shorten(name, _LABEL)) for name in names) for names in (rows, columns))
     left += _AXIS
-    is_slanted = longest > 0.95 * (_WIDTH - left - _RIGHT) / len(columns)
+    is_slanted = longest > 0.95 * (_WIDTH - left - _BESIDE) / len(columns)
     below = (0.6 * longest if is_slanted else LINE) + _AXIS + 12
-    hover_texts = [
-        [
-            f"{escape(query)}: {escape(of_query)}<br>{escape(key)}: {escape(of_key)}<br>{_signed(value)}"
-            for of_key, value in zip(columns, numbers, strict=True)
-        ]
-        for of_query, numbers in zip(rows, sums.tolist(), strict=True)
-    ]
-    traces: list[Any] = [number_heatmap(sums, hover_texts, name=say("score"), axis="coloraxis3", xgap=1, ygap=1)]
-    if len(columns) <= NUMBERS_UP_TO:
-        traces += numbers_in_cells(sums, scale, write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1))
-    height = round(_TOP + max(len(rows) * _ROW, _LEAST) + below)
+
+    def words(of_query: str, of_key: str, value: float) -> str:
+        return f"{escape(query)}: {escape(of_query)}<br>{escape(key)}: {escape(of_key)}<br>{_signed(value)}"
+
+    traces = number_cells(
+        sums,
+        scale,
+        cell_texts(sums, rows, columns, words),
+        name=say("score"),
+        write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1),
+        is_written=len(columns) <= NUMBERS_UP_TO,
+        gap=1,
+    )
+    height = round(_HEADER + max(len(rows) * _ROW, _LEAST) + below)
     ends, edges = (len(columns) - 0.5, len(rows) - 0.5), (len(columns) - 1.5, len(rows) - 1.5)
-    layout = figure_layout(title, height=height, margin=(left, _RIGHT, _TOP, below), subtitle=largest) | {
-        "xaxis": _axis(say("source of {token}", token=key), columns, KEY)
+    layout = figure_layout(title, height=height, margin=(left, _BESIDE, _HEADER, below), subtitle=largest) | {
+        "xaxis": _source_axis(say("source of {token}", token=key), columns, KEY)
         | {"range": [-0.5, ends[0]], "tickangle": -45 if is_slanted else 0},
-        "yaxis": _axis(say("source of {token}", token=query), rows, QUERY) | {"range": [ends[1], -0.5]},
+        "yaxis": _source_axis(say("source of {token}", token=query), rows, QUERY) | {"range": [ends[1], -0.5]},
         "shapes": [
             segment((-0.5, ends[0]), (edges[1], edges[1]), color=FAINT, width=1.5),
             segment((edges[0], edges[0]), (-0.5, ends[1]), color=FAINT, width=1.5),
         ],
-        "meta": {"textFromWidth": round(left + _RIGHT + _NUMBER * len(columns))},
+        "meta": {"textFromWidth": round(left + _BESIDE + _NUMBER * len(columns))},
     }
     return figure_of(traces, layout | scale.layout(len=1))
 
@@ -113,7 +234,7 @@ def _signed(value: float, decimals: int = 2) -> str:
     return f"+{number}" if round(value, decimals) > 0 else number
 
 
-def _axis(title: str, names: Sequence[str], hue: str) -> dict[str, Any]:
+def _source_axis(title: str, names: Sequence[str], hue: str) -> dict[str, Any]:
     """Return the axis of sources; the last label, of the sums, is bold."""
     labels = [escape(shorten(name, _LABEL)) for name in names]
     labels[-1] = f"<b>{escape(names[-1])}</b>"

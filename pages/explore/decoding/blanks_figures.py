@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import TokenGrid, row_bars
-from headlight.figures.bars.blank_bars import blank_bars
+from headlight.figures.bars.label_bars import blank_bars
 from headlight.language import say
 from pages.explore.decoding import blanks_data, view_fields
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once

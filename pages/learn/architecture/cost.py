@@ -18,9 +18,8 @@ from headlight.analysis.blueprint.cost import (
 from headlight.analysis.blueprint.plan import n_parameters
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure
-from headlight.figures.architecture.hues import COST_HUES
 from headlight.figures.architecture.sizes import cost_curves, share_areas
-from headlight.figures.hues import FAINT, STRONG, WARM
+from headlight.figures.hues import COST_HUES, FAINT, STRONG, WARM
 from headlight.language import localized, percent, say
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import prose

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures.architecture.hues import PART_HUES
 from headlight.figures.architecture.stream import stream_figure
+from headlight.figures.hues import PART_HUES
 from headlight.language import say
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words

@@ -155,8 +155,6 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path, texts: str):
     assert kept_stats(str(folder), AS_MADE, "decoder_only") is None
 
 
-pytestmark = pytest.mark.usefixtures("cache")
-
 WORDS = "one two three four five six seven eight nine ten".split()
 SENTENCES = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS]
 

@@ -26,8 +26,7 @@ from headlight.figures import (
     training_curves,
 )
 from headlight.figures.architecture.activation import activation_figure
-from headlight.figures.bars.blank_bars import blank_bars
-from headlight.figures.bars.label_bars import label_bars
+from headlight.figures.bars.label_bars import blank_bars, label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows

@@ -12,6 +12,7 @@ from headlight.figures.hues import (
     WARM,
     diverging_scale,
     layer_hues,
+    mask_colors,
 )
 from headlight.figures.theme import THEMES, Theme
 from tests.headlight.figures.test_theme import channels, contrast
@@ -64,3 +65,12 @@ def test_any_two_hues_are_told_apart(eyes: str):
     seen = [cielab(EYES[eyes] @ channels(hue)) for hue in HUES]
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 8
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen[:5], 2)) > 12
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_allowed_stands_out_from_forbidden(name: str):
+    colors = mask_colors()[name]
+    assert contrast(colors["allowed"], colors["forbidden"]) > 2
+    assert colors["forbidden"] == THEMES[name].forbidden
+    assert colors["sequential"][0] == (0.0, THEMES[name].background)
+    assert dict(colors["diverging"])[0.5] == THEMES[name].background

@@ -34,9 +34,6 @@ def test_different_values_cannot_be_one():
         run(program, ["a", "b"])
 
 
-ALL = "select(tokens, tokens, lambda key, query: True)"
-
-
 def of_output(source: str, vocab: tuple[str, ...] = ("a", "b"), max_len: int = 4) -> tuple[object, ...]:
     program = Program(source=source)
     return value_sets(program, vocab, max_len)[program.output]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from headlight.figures.architecture.hues import COST_HUES, PART_HUES
 from headlight.figures.architecture.sizes import cost_curves, parameter_bars, parameter_shares, share_areas
+from headlight.figures.hues import COST_HUES, PART_HUES
 
 
 def traces_of(figure: object) -> dict:
