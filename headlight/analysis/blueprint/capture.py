@@ -62,11 +62,10 @@ class CapturedText:
             SiteError: the model has no such hook point.
         """
         with self._lock:
-            if site not in self._kept:
-                name = "hook_logits" if site == PROBABILITIES else site
-                (value,) = self._captured(name).values()
-                values = probabilities(value) if site == PROBABILITIES else value
-                self._keep(site, values[0].cpu().numpy() if values.dtype == torch.bool else _array(values[0]))
+            if site not in self._kept and site == PROBABILITIES:
+                self._keep(site, probabilities(self._captured("hook_logits")["hook_logits"]))
+            elif site not in self._kept:
+                self._keep(site, *self._captured(site).values())
             return self._kept[site]
 
     def keep(self, *sites: str) -> None:
@@ -74,8 +73,7 @@ class CapturedText:
         with self._lock:
             missing = [site for site in sites if site not in self._kept and site != PROBABILITIES]
             for site, value in (self._captured(*missing) if missing else {}).items():
-                values = value[0]
-                self._keep(site, values.cpu().numpy() if values.dtype == torch.bool else _array(values))
+                self._keep(site, value)
 
     def streams(self) -> dict[str, Stream]:
         """Return the residual stream of each stack on its way through the layers."""
@@ -97,9 +95,9 @@ class CapturedText:
                 self.model.logits_of(final)
         return dict(activations)
 
-    def _keep(self, site: str, values: np.ndarray) -> None:
+    def _keep(self, site: str, value: Tensor) -> None:
         """Keep what was captured; of too much, what was requested first is left out."""
-        self._kept[site] = values
+        self._kept[site] = value[0].cpu().numpy() if value.dtype == torch.bool else _array(value[0])
         while sum(kept.nbytes for kept in self._kept.values()) > MOST_BYTES and len(self._kept) > 1:
             del self._kept[next(iter(self._kept))]
 

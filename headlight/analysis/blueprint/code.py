@@ -72,7 +72,6 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _read(name: str) -> CodePart:
-    """Read a class or a function."""
     module, _, path = name.partition(":")
     part_object: Any = import_module(module)
     for part in path.split("."):

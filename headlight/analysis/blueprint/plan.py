@@ -117,8 +117,6 @@ def blueprint_of(config: ModelConfig) -> Blueprint:
 
 
 class _Plan:
-    """A plan in the making."""
-
     def __init__(self, config: ModelConfig) -> None:
         self.config = config
         self.boxes: dict[str, Box] = {}

@@ -92,7 +92,6 @@ def in_numbers(axes: Sequence[str], numbers: Mapping[str, int]) -> tuple[int, ..
 
 
 def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield the shapes of a box other than an attention."""
     stack, at = box.stack, box.module
     block = f"{stack}.blocks.{box.layer or 0}"
     pos = positions_axis(config, stack or ("decoder" if config.has_decoder else "encoder"))
@@ -145,7 +144,6 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
 
 
 def _attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield the shapes of attention, from its input to its output in the stream."""
     at, is_cross, pos = box.module, box.part == "cross_attn", positions_axis(config, box.stack)
     kv_head = "head" if config.n_heads == config.n_kv_heads else "kv_head"
     if is_cross:

@@ -42,12 +42,6 @@ class ForcedPass:
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention
     residual: Mapping[str, Float[np.ndarray, "depth pos d_model"]]  # by stack: before layer 0, then after each layer
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
-        arrays = [*self.patterns.values(), *self.residual.values()]
-        return self.log_probs.nbytes + sum(array.nbytes for array in arrays)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Base:
@@ -58,16 +52,12 @@ class Base:
     max_tokens: int
     max_new_tokens: int
     run: ModelRun
+    sources: SourceRuns  # of other texts, that read and write as many tokens
     outputs: OutputTokens  # the tokens whose probabilities are compared
     tokens: tuple[int, ...]  # their ids; at blanks the most probable ones
     runners_up: tuple[int, ...]  # at each of them the most probable other token
     free_output: str  # that the model generates
     forced: ForcedPass
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
-        return self.run.n_bytes + self.forced.n_bytes
 
     def metric(self, index: int = -1, *, token: int | None = None, other: int | None = None) -> Metric:
         """Return the logit difference of two tokens at one output token; without `token` and `other`, the main one.
@@ -104,11 +94,6 @@ class RunComparison:
     pairings: Mapping[str, Pairing]  # by side, "source" and "target"
     differences: Mapping[str, Float[np.ndarray, "depth part pos"]]  # by attention, or stack; NaN: no counterpart
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention; of the source run
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that is kept, in bytes."""
-        return sum(array.nbytes for array in (*self.differences.values(), *self.patterns.values()))
 
     def here(self, side: str, position: int) -> int | None:
         """Return the position of the base run that a position of the source run is paired with; None: none."""
@@ -162,6 +147,7 @@ def read_base(
         max_tokens=max_tokens,
         max_new_tokens=max_new_tokens,
         run=run,
+        sources=SourceRuns(model, tokenizer, **room),
         outputs=replace(outputs, tokens=tuple(tokens.tolist())),
         tokens=tuple(tokens.tolist()),
         runners_up=tuple(others.tolist()),
@@ -189,8 +175,7 @@ def compare_with_source(
         TextError: a text that the model cannot read.
     """
     config = model.config
-    sources = sources_like(model, tokenizer, base)
-    here, there = SourceRun.of(base.run), sources.run(text)
+    here, there = SourceRun.of(base.run), base.sources.run(text)
     pairings = {side: pair_positions(here, there, side) for side in sides_of(config.architecture)}
     attentions = attentions_of(config)
     names = [name for name in attentions if kind not in OF_STACK or name != "cross"]
@@ -198,7 +183,7 @@ def compare_with_source(
     def activations(run: SourceRun, kind: ComponentKind, name: Any) -> Float[np.ndarray, "layer ..."]:
         layers = range(attentions[name].n_layers(config))
         sites = [site_of(Component(kind=kind, attention=name, layer=layer)) for layer in layers]
-        kept = sources.activations(run, sites)
+        kept = base.sources.activations(run, sites)
         return np.stack([kept[each][0].float().cpu().numpy() for each in sites])
 
     differences = {}
@@ -217,11 +202,6 @@ def compare_with_source(
         differences=differences,
         patterns={name: activations(there, "pattern", name) for name in attentions},
     )
-
-
-def sources_like(model: Transformer, tokenizer: Tokenizer, base: Base) -> SourceRuns:
-    """Return source runs that read and write as many tokens as a base run does."""
-    return SourceRuns(model, tokenizer, max_tokens=base.max_tokens, max_new_tokens=base.max_new_tokens)
 
 
 def forced_pass(model: Transformer, inputs: Sequence[Sequence[int]], positions: Sequence[int]) -> ForcedPass:

@@ -24,13 +24,11 @@ from headlight.analysis.interventions.base import (
     forced_pass,
     read_base,
     relative_changes,
-    sources_like,
     writable,
 )
 from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.effect import Effect, effect, ranks
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.greedy_output import greedy_output, output_text
 from headlight.analysis.trace.model_run import run_text
 from transformer_core.model.transformer import Transformer
@@ -69,7 +67,6 @@ def consequences(
     stack: Stack,
     *,
     pairs: Mapping[int, tuple[int, int]] | None = None,
-    sources: SourceRuns | None = None,
 ) -> Consequences:
     """Return the effects of a stack of interventions.
 
@@ -80,7 +77,6 @@ def consequences(
         stack: what is changed.
         pairs: by index of an output token, the two tokens of its logit difference; where it has none, the token of the
             output and the most probable of the others.
-        sources: keeps source runs from one call to the next; None: they are computed here.
 
     Raises:
         ConfigError: an entry that the model has no place for, or a pair of tokens that it does not have.
@@ -88,8 +84,7 @@ def consequences(
         TextError: a source text that the model cannot read.
     """
     base = base if isinstance(base, Base) else read_base(model, tokenizer, base)
-    sources = sources or sources_like(model, tokenizer, base)
-    ready = prepare(model, tokenizer, stack, run=base.run, sources=sources)
+    ready = prepare(model, tokenizer, stack, run=base.run, sources=base.sources)
     metrics = [base.metric(index) for index in range(len(base.tokens))]
     for index, (token, other) in (pairs or {}).items():
         metrics[index] = base.metric(index, token=token, other=other)
@@ -124,9 +119,7 @@ def consequences(
     )
 
 
-def free_output(
-    model: Transformer, tokenizer: Tokenizer, base: Base, result: Consequences, *, sources: SourceRuns | None = None
-) -> str:
+def free_output(model: Transformer, tokenizer: Tokenizer, base: Base, result: Consequences) -> str:
     """Return the model's own output with a stack, as `base.free_output` is its output without one.
 
     Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
@@ -137,7 +130,6 @@ def free_output(
         tokenizer: the model's own.
         base: of `read_base`.
         result: of `consequences`, which names the stack.
-        sources: as for `consequences`.
 
     Raises:
         TextError: a source text that the model cannot read.
@@ -150,8 +142,7 @@ def free_output(
     is_read = base.run.is_complete or config.architecture != "encoder_decoder"
     if base.target is None and is_read and not changed:
         return base.free_output
-    sources = sources or sources_like(model, tokenizer, base)
-    ready = prepare(model, tokenizer, result.stack, run=base.run, sources=sources)
+    ready = prepare(model, tokenizer, result.stack, run=base.run, sources=base.sources)
     if not config.has_decoder:
         with ready.active():
             return run_text(model, tokenizer, base.text, **room).output

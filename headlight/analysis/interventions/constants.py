@@ -147,7 +147,6 @@ def corpus_mean(
 
 
 def _check(model: Transformer, component: Component) -> None:
-    """Check that a component is there, and that a constant can stand for it."""
     check_component(model.config, component)
     if component.kind == "pattern":
         raise ConfigError("the rows of a pattern depend on their keys, so no constant can replace it; ablate the head")

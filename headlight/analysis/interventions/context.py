@@ -155,7 +155,6 @@ def constant_value(model: Transformer, component: Component, constant: Tensor) -
 
 
 def _check_shapes(there: Tensor, run: ModelRun, attention: str) -> None:
-    """Check that a pattern of another run has as many queries and keys."""
     here = tuple(map(len, run.labels(attention)))
     if there.shape[-2:] != here:
         raise InterventionError(

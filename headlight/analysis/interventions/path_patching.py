@@ -267,7 +267,6 @@ def _readings(config: ModelConfig) -> list[_Reading]:
 
 
 def _heads(config: ModelConfig, attention: str, stems: str) -> list[Node]:
-    """Return queries, keys or values of the heads of an attention."""
     return [
         Node(f"{attention}.hook_{stem}", head)
         for stem in stems
@@ -285,7 +284,6 @@ def _terms(model: Transformer, senders: Collection[Node], other: Inputs | None) 
 
 
 def _check(ablated: Collection[Edge], readings: Sequence[_Reading], inputs: Inputs, other: Inputs | None) -> None:
-    """Check that a model has some edges, and that two runs have the same shape."""
     read_by = {receiver: reading.senders for reading in readings for receiver in reading.receivers}
     for edge in ablated:
         if edge.sender not in read_by.get(edge.receiver, ()):

@@ -101,6 +101,9 @@ class Record:
 
     def __repr__(self) -> str:
         """Return Python that gives an equal record."""
-        default = {f.name: f.default for f in fields(self)}  # type: ignore[arg-type]
-        written = (f"{n}={getattr(self, n)!r}" for n, of in default.items() if of is MISSING or getattr(self, n) != of)
-        return f"{type(self).__name__}({', '.join(written)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.not_default().items())})"
+
+    def not_default(self) -> dict[str, Any]:
+        """Return the fields that are not the default."""
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from threading import Lock
 
 from torch import Tensor
@@ -89,22 +89,18 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
     return Pairing(positions=positions, n_here=len(a))
 
 
+@dataclass(eq=False)
 class SourceRuns:
     """The source runs of one model, with cached activations; threads may share it."""
 
-    def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, *, max_tokens: int = 64, max_new_tokens: int = 24
-    ) -> None:
-        """Start with none.
+    model: Transformer  # in evaluation mode
+    tokenizer: Tokenizer  # the model's own
+    _: KW_ONLY
+    max_tokens: int = 64  # of each side, as in `run_text`
+    max_new_tokens: int = 24  # that a decoder generates after a text, as in `run_text`
 
-        Args:
-            model: in evaluation mode.
-            tokenizer: the model's own.
-            max_tokens: of each side, as in `run_text`.
-            max_new_tokens: that a decoder generates after a text, as in `run_text`.
-        """
-        self.model, self.tokenizer = model, tokenizer
-        self.max_tokens, self.max_new_tokens = max_tokens, max_new_tokens
+    def __post_init__(self) -> None:
+        """Start with none."""
         self._runs: dict[_Key, SourceRun] = {}
         self._acts: dict[tuple[tuple[tuple[int, ...], ...], str], Tensor] = {}
         self._lock = Lock()

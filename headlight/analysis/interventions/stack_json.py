@@ -55,20 +55,17 @@ def from_json(text: str) -> Stack:
 def _values(record: Entry | Component) -> dict[str, Any]:
     """Return the fields of a record that are not the default, and the type of an entry."""
     values: dict[str, Any] = {} if isinstance(record, Component) else {"type": record.tag}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.default is not MISSING and value == field.default:
-            continue
-        if field.name == "component":
-            value = _values(value)
-        elif field.name == "constant":
-            value = base64.b64encode(np.asarray(value, dtype="<f4").tobytes()).decode()
-        values[field.name] = value
+    for name, value in record.not_default().items():
+        if name == "component":
+            values[name] = _values(value)
+        elif name == "constant":
+            values[name] = base64.b64encode(np.asarray(value, dtype="<f4").tobytes()).decode()
+        else:
+            values[name] = value
     return values
 
 
 def _entry(values: Mapping[str, Any]) -> Entry:
-    """Return the entry of some values; ConfigError: they are none."""
     records: dict[Any, type[Entry]] = {record.tag: record for record in RECORDS}
     tag = values.get("type")
     if not isinstance(tag, str) or tag not in records:

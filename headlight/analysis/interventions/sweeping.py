@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from headlight.analysis.interventions.base import Base, read_base, sources_like
+from headlight.analysis.interventions.base import Base, read_base
 from headlight.analysis.interventions.checking import head_count, side_of
 from headlight.analysis.interventions.context import Applied, prepare
 from headlight.analysis.interventions.effect import Metric, output_log_probs
@@ -32,13 +32,7 @@ from headlight.analysis.interventions.records import (
     Patch,
     Stack,
 )
-from headlight.analysis.interventions.source_runs import (
-    SourceRun,
-    SourceRuns,
-    pair_positions,
-    site_of,
-    stepwise_attention,
-)
+from headlight.analysis.interventions.source_runs import SourceRun, pair_positions, site_of, stepwise_attention
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
@@ -124,7 +118,6 @@ class Sweep:
         template: how each component is replaced; its own component is not used.
         metric: what is measured; None: `base.metric()`.
         given: acts in all runs, before and after: the effect of one head while another one is off, say.
-        sources: keeps source runs from one call to the next; None: they are computed here.
 
     All methods raise ConfigError for a component that the model does not have, InterventionError for a pattern of a
     source text with another number of tokens, and TextError for a source text that the model cannot read.
@@ -136,12 +129,10 @@ class Sweep:
     template: Ablation | Patch
     metric: Metric | None = None
     given: Stack = EMPTY
-    sources: SourceRuns | None = None
 
     def __post_init__(self) -> None:
-        """Set the defaults."""
+        """Set the default."""
         self.measured_metric = self.metric or self.base.metric()
-        self.source_runs = self.sources or sources_like(self.model, self.tokenizer, self.base)
 
     def exact(self, components: Iterable[Component]) -> Iterator[SweepResult]:
         """Replace one component after the other, each alone, and yield the metric: one forward pass each.
@@ -190,17 +181,16 @@ class Sweep:
         """Return the replacement of each component, ready to act; each source run is captured in one forward pass."""
         sites = [site_of(component) for component in components]
         for source in self._sources():
-            self.source_runs.activations(source, sites)
+            self.base.sources.activations(source, sites)
         entries = [replace(self.template, component=component, enabled=True) for component in components]
         return [self.prepared(Stack(entries=(entry,))) for entry in entries]
 
     def prepared(self, stack: Stack) -> Applied:
         """Return a stack that is ready to act on the base run."""
-        return prepare(self.model, self.tokenizer, stack, run=self.base.run, sources=self.source_runs)
+        return prepare(self.model, self.tokenizer, stack, run=self.base.run, sources=self.base.sources)
 
     def _sources(self) -> list[SourceRun]:
-        """Return the source runs of the template."""
-        runs, template = self.source_runs, self.template
+        runs, template = self.base.sources, self.template
         if isinstance(template, Patch):
             return [runs.run(template.text, template.continuation, here=self.base.run)]
         return [runs.run(text) for text in template.texts]

@@ -94,13 +94,10 @@ def run_masked(
         head: of that layer.
     """
     read_text = text if PRESETS[choice.preset].is_shifted else text.without_padding().unshifted()
-    head_before, logits_before = _run(model, read_text, {}, choice.attention, layer, head)
-    if read_text is not text:
-        logits_before = _run(model, text, {}, choice.attention, layer, head)[1]
+    head_before, own = _run(model, read_text, {}, choice.attention, layer, head)
+    logits_before = own if read_text is text else _run(model, text, {}, choice.attention, layer, head)[1]
     edits = interventions_of(model, read_text, choice)
-    head_now, logits = _run(model, read_text, edits, choice.attention, layer, head) if edits else (head_before, None)
-    if logits is None:
-        logits = logits_before if read_text is text else _run(model, read_text, {}, choice.attention, layer, head)[1]
+    head_now, logits = _run(model, read_text, edits, choice.attention, layer, head) if edits else (head_before, own)
     alone = text.without_padding()
     moved_by_padding = 0.0
     if any(text.n_padding.values()):
@@ -179,10 +176,8 @@ def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choic
         return ""
     edits = choice.interventions(model.config, n_source=text.n_real.get("source"), n_target=None)
     with intervene(model, edits):
-        tokens = (
-            greedy_decode(model, tensor_of(prompt, model), max_new_tokens=n_new, use_cache=False).tokens[0].tolist()
-        )
-    return tokenizer.target.decode(tokens[n_begun:])
+        decoding = greedy_decode(model, tensor_of(prompt, model), max_new_tokens=n_new, use_cache=False)
+    return tokenizer.target.decode(decoding.tokens[0, n_begun:].tolist())
 
 
 def interventions_of(model: Transformer, text: MaskText, choice: MaskChoice) -> dict[str, MaskRule]:

@@ -74,7 +74,8 @@ class MaskText:
         inputs, labels = dict(self.inputs), dict(self.labels)
         for side in sides:
             inputs[side] += (pad_id,) * n_padding
-            labels[side] += (_of_side(tokenizer, side).labels([pad_id])[0],) * n_padding
+            of_side = tokenizer.target if side == "target" else tokenizer
+            labels[side] += (of_side.labels([pad_id])[0],) * n_padding
         return replace(self, inputs=inputs, labels=labels)
 
     def targeted(self) -> "MaskText":
@@ -82,21 +83,18 @@ class MaskText:
         n = len(self.expected)
         if self.architecture == "encoder_only" or n == len(self.inputs["target"]):
             return self
-        return replace(
-            self,
-            inputs={**self.inputs, "target": self.inputs["target"][:n]},
-            labels={**self.labels, "target": self.labels["target"][:n]},
-            n_real={**self.n_real, "target": n},
-        )
+        return self._with_target(self.inputs["target"][:n], self.labels["target"][:n])
 
     def unshifted(self) -> "MaskText":
         """Return the text with the decoder given the tokens that it is requested; of texts without padding."""
+        return replace(self._with_target(self.expected, self.expected_labels), is_shifted=False)
+
+    def _with_target(self, tokens: tuple[int, ...], labels: tuple[str, ...]) -> "MaskText":
         return replace(
             self,
-            inputs={**self.inputs, "target": self.expected},
-            labels={**self.labels, "target": self.expected_labels},
-            n_real={**self.n_real, "target": len(self.expected)},
-            is_shifted=False,
+            inputs={**self.inputs, "target": tokens},
+            labels={**self.labels, "target": labels},
+            n_real={**self.n_real, "target": len(tokens)},
         )
 
 
@@ -154,8 +152,3 @@ def mask_text(
         n_given=fixed.n_given,
         left_out=fixed.left_out,
     )
-
-
-def _of_side(tokenizer: Tokenizer, side: str) -> Tokenizer:
-    """Return the tokenizer of a side."""
-    return tokenizer.target if side == "target" else tokenizer

@@ -1,6 +1,7 @@
 """What a bias of the positions adds to the scores: ALiBi's lines, and T5's buckets of distances."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,13 +10,7 @@ from jaxtyping import Float, Int
 from headlight.analysis.positions.tables import Stack
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.model.distance_bias import (
-    AlibiBias,
-    PositionBias,
-    RelativeBuckets,
-    alibi_slopes,
-    relative_bucket,
-)
+from transformer_core.model.distance_bias import AlibiBias, PositionBias, RelativeBuckets, alibi_slopes, relative_bucket
 from transformer_core.model.transformer import Transformer
 
 
@@ -61,16 +56,14 @@ def buckets(n_positions: int, *, is_causal: bool, like: ModelConfig | None = Non
     shape = like if like is not None and like.positions == "relative_buckets" else _T5
     distance = torch.arange(1 - n_positions, 1 if is_causal else n_positions)
     grid = torch.arange(n_positions)[None] - torch.arange(n_positions)[:, None]
-    of_distance, of_grid = (
-        relative_bucket(
-            some,
-            n_buckets=shape.n_relative_buckets,
-            max_distance=shape.relative_max_distance,
-            is_causal=is_causal,
-        )
-        for some in (distance[None], grid)
+    buckets_of = partial(
+        relative_bucket,
+        n_buckets=shape.n_relative_buckets,
+        max_distance=shape.relative_max_distance,
+        is_causal=is_causal,
     )
-    return Buckets(distance=distance.numpy(), bucket=of_distance[0].numpy(), matrix=of_grid.numpy())
+    bucket = buckets_of(distance[None])[0].numpy()
+    return Buckets(distance=distance.numpy(), bucket=bucket, matrix=buckets_of(grid).numpy())
 
 
 _T5 = ModelConfig(vocab_size=4, positions="relative_buckets")

@@ -16,7 +16,6 @@ from headlight.analysis.flow.score_sources import SourceKind, score_sources
 from headlight.analysis.positions.dials import backwards
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured
-from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.transformer import Transformer
 
 PartName = Literal[
@@ -31,11 +30,8 @@ PartName = Literal[
 ]
 CONTENT: tuple[SourceKind, ...] = ("token", "head", "feed_forward")  # what earlier layers wrote counts as content
 OF_POSITIONS: tuple[PartName, ...] = (
-    "content_position",
-    "position_content",
-    "position_position",
-    "turning",
-    "distance",
+    *("content_position", "position_content", "position_position"),
+    *("turning", "distance"),
 )
 MOST_HEADS = 48  # whose shares are found together
 _NOTHING = 1e-12  # of a variance
@@ -76,11 +72,6 @@ class ScoreParts:
         shares = self.shares()
         of_positions = [share for name, share in shares.items() if name in OF_POSITIONS]
         return float(np.nan if np.isnan([*shares.values()]).any() else sum(of_positions))
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-        return self.scores.nbytes * (1 + len(self.parts)) + self.mask.nbytes
 
 
 def _around_mean(values: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"]) -> np.ndarray:
@@ -128,15 +119,7 @@ def score_parts(
             back = backwards(rotary(0, q.shape[2], torch.device("cpu")))
             unturned = scale * (back.rotate(q)[0, head] @ back.rotate(k)[0, head // group].T).numpy()
             parts = {"unturned": unturned, "turning": product - unturned}
-        elif attention != "cross" and stack.position_bias is not None:
-            n_queries, n_keys = product.shape
-            bias = PositionBias(
-                of_distance=stack.position_bias,
-                n_queries=n_queries,
-                n_keys=n_keys,
-                n_past=0,
-                device=next(model.parameters()).device,
-            )
+        elif attention != "cross" and (bias := stack.bias_at(0, len(product), stack.embed.weight.device)) is not None:
             parts["distance"] = bias.write_out()[0, head].double().cpu().numpy()
     parts = {name: np.where(allowed, part, 0.0) for name, part in parts.items()}
     return ScoreParts(scores=seen, parts=parts, mask=allowed, is_frozen=is_frozen)

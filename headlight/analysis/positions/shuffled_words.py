@@ -44,11 +44,6 @@ class ShuffledWords:
     key_labels: tuple[tuple[str, ...], tuple[str, ...]]
     follows: Float[np.ndarray, "layer head"]  # 1: the words wholly, -1: the places wholly; NaN: nothing could move
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-        return self.own.nbytes + self.shuffled.nbytes + self.mask.nbytes
-
 
 @torch.inference_mode()
 def shuffle_words(
@@ -152,7 +147,6 @@ def _text(labels: Sequence[str], words: Sequence[int], shown: Bool[np.ndarray, "
 def _patterns(
     model: Transformer, attention: str, inputs: Mapping[str, Sequence[int]]
 ) -> Float[np.ndarray, "layer head query key"]:
-    """Return every pattern of an attention on these tokens."""
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer) for layer in range(kind.n_layers(model.config))]
     activations = captured(model, inputs.values(), *sites)

@@ -123,7 +123,6 @@ def _columns(first_row: Float[np.ndarray, " width"], layout: Layout) -> tuple[Co
 
 
 def _named(denominators: Float[np.ndarray, " pair"], layout: Layout) -> tuple[Column, ...]:
-    """Return the meaning of the columns of a layout."""
     listed = denominators.tolist()
     pairs = (
         [Column(function="sin", pair=pair, denominator=value) for pair, value in enumerate(listed)],

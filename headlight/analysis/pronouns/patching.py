@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headlight.analysis.heads.measures import HeadName, by_layer
 from headlight.analysis.trace.attentions import ATTENTIONS
-from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair
 from transformer_core.decoding.greedy import greedy_decode, until_end
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture
@@ -43,11 +43,6 @@ class PairBatch:
     def n_pairs(self) -> int:
         """How many pairs."""
         return len(self.pairs)
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The side of each row."""
-        return (*(pair.masculine for pair in self.pairs), *(pair.feminine for pair in self.pairs))
 
     @property
     def partners(self) -> Int[Tensor, " row"]:
@@ -218,10 +213,7 @@ class PronounRuns:
 class Agreement:
     """What greedy decoding writes under a patch, from the first word on."""
 
-    head: HeadName
-    rates: FlipRates  # translations that are correct up to the pronoun, which is the other one
-    n_gendered: int  # of these, the ones whose adjective has another form for the other gender
-    agreeing: float  # share of these that have that other form, in [0, 1]
+    agreeing: float  # of adjectives that have another form for the other gender, the share that has it, in [0, 1]
     exact: float  # of all translations, the share that is word for word the one with the other pronoun
 
 
@@ -232,20 +224,12 @@ def agreement(runs: PronounRuns, head: HeadName) -> Agreement:
     with intervene(runs.model, runs.interventions([head], role=role)):
         written = free_translations(runs.model, batch)
     n_prefix = batch.predicts.tolist()
-    is_flipped = np.array(
-        [one[: n + 1] == forced[: n + 1] for one, forced, n in zip(written, batch.forced, n_prefix, strict=True)]
-    )
     agreeing = []
-    for row in np.flatnonzero(is_flipped):
-        own, forced = batch.translations[row], batch.forced[row]
-        places = [place for place in range(n_prefix[row] + 1, len(own)) if own[place] != forced[place]]
-        if places:
-            agreeing.append(all(written[row][place : place + 1] == (forced[place],) for place in places))
-    masculine, feminine = np.split(is_flipped, 2)
+    for one, own, forced, n in zip(written, batch.translations, batch.forced, n_prefix, strict=True):
+        places = [place for place in range(n + 1, len(own)) if own[place] != forced[place]]
+        if places and one[: n + 1] == forced[: n + 1]:  # correct up to the pronoun, which is the other one
+            agreeing.append(all(one[place : place + 1] == (forced[place],) for place in places))
     return Agreement(
-        head=head,
-        rates=FlipRates(float(masculine.mean()), float(feminine.mean())),
-        n_gendered=len(agreeing),
         agreeing=float(np.mean(agreeing)) if agreeing else 0.0,
         exact=float(np.mean([one == other for one, other in zip(written, batch.forced, strict=True)])),
     )

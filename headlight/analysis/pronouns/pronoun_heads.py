@@ -29,13 +29,10 @@ Score = Callable[[Heads], tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class SmallestSet:
-    """A set of heads that is enough, and how far it is known to be the smallest."""
+    """A set of heads that is enough, and whether it is known to be the smallest."""
 
     heads: Heads
-    n_checked: int  # all sets of up to n heads were tried; len(heads) - 1 or more: no smaller set is enough
-    equally_small: tuple[
-        Heads, ...
-    ]  # all sets of the same size that are enough, this one too; () if not all were tried
+    equally_small: tuple[Heads, ...]  # all sets of that size that are enough, this one too; () if not all were tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,30 +45,19 @@ class SetEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomSets:
-    """What random sets of heads do; the shares are those of both directions together, in [0, 1]."""
-
-    size: int  # heads per set
-    n_sets: int
-    mean: float
-    highest: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class PronounHeads:
     """The heads that decide between il and elle, found on one half of the pairs and measured on the other half."""
 
     n_drawn: int  # held-out minimal pairs
     n_right: int  # of these, the pairs of which the model translates both sides word for word
-    n_searched: int  # pairs of the half on which the set was searched
     n_measured: int  # pairs of the half that all rates below are of
     single: tuple[SetEffect, ...]  # every head alone, in the order of computation
     everything: FlipRates  # all heads together
     smallest: SmallestSet | None  # None: no set was found that flips 90 % in both directions
     equally_small: tuple[SetEffect, ...]  # the sets of that size that were enough on the searched half, the best first
     remaining: FlipRates  # all heads together that are in none of these sets
-    same_size: RandomSets  # other sets of the size of the smallest, drawn from all heads
-    remaining_sets: RandomSets  # sets of as many heads as there are in all these sets, drawn from the remaining heads
+    same_size: float  # mean rate of other sets of the size of the smallest, drawn at random from all heads
+    remaining_sets: float  # the same of sets of as many heads as are in all these sets, drawn from the remaining heads
 
     @property
     def share_right(self) -> float:
@@ -85,23 +71,20 @@ class PronounHeads:
         return tuple(effect.heads[0] for effect in self.single if effect.heads[0] in members)
 
 
-def pronoun_runs(
-    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, skip: int = 0, plural: bool = False
-) -> PronounRuns:
+def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, plural: bool = False) -> PronounRuns:
     """Run a model on held-out minimal pairs, those of which it translates both sides correctly.
 
     Args:
         model: a translation model of en-fr, in evaluation mode.
         tokenizer: the model's own.
         n_pairs: minimal pairs to run.
-        skip: pairs before the first of them; with the next ones a measurement is repeated.
         plural: "they", ils and elles in place of "it", il and elle.
 
     Raises:
         CorpusError: it translates fewer than two of them correctly.
         TextError: a model or tokenizer for which the pairs are not made.
     """
-    batch = pair_batch(model, tokenizer, minimal_pairs(n_pairs, skip=skip, plural=plural))
+    batch = pair_batch(model, tokenizer, minimal_pairs(n_pairs, plural=plural))
     right = right_on_both_sides(model, batch)
     if len(right) < 2:
         raise CorpusError(
@@ -113,23 +96,18 @@ def pronoun_runs(
     return PronounRuns(model, pair_batch(model, tokenizer, right))
 
 
-def pronoun_heads(
-    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, skip: int = 0, plural: bool = False
-) -> PronounHeads:
+def pronoun_heads(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100) -> PronounHeads:
     """Find the smallest set of heads whose patch turns il into elle and elle into il, and compare it with other sets.
 
     Args:
         model: as for `pronoun_runs`.
         tokenizer: the model's own.
         n_pairs: minimal pairs to run; with 100 it takes some seconds.
-        skip: as for `pronoun_runs`; the random sets are always the same.
-        plural: as for `pronoun_runs`.
 
     Raises:
-        CorpusError: as for `pronoun_runs`.
-        TextError: as for `pronoun_runs`.
+        CorpusError, TextError: as for `pronoun_runs`.
     """
-    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, skip=skip, plural=plural)
+    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs)
     pairs, half = runs.batch.pairs, runs.batch.n_pairs // 2
     searched, measured = (
         PronounRuns(model, pair_batch(model, tokenizer, part)) for part in (pairs[:half], pairs[half:])
@@ -146,6 +124,9 @@ def pronoun_heads(
     def effect(chosen: Heads) -> SetEffect:
         return set_effect(measured, chosen)
 
+    def mean_rate(sets: Sequence[Heads]) -> float:  # of both directions together
+        return float(np.mean([np.mean(effect(chosen).rates) for chosen in sets])) if sets else 0.0
+
     smallest = smallest_set(heads, score, at_least=ENOUGH, most_sets=MOST_SETS)
     enough = () if smallest is None else (smallest.heads, *(s for s in smallest.equally_small if s != smallest.heads))
     remaining = tuple(head for head in heads if not any(head in chosen for chosen in enough))
@@ -155,15 +136,14 @@ def pronoun_heads(
     return PronounHeads(
         n_drawn=n_pairs,
         n_right=len(pairs),
-        n_searched=searched.batch.n_pairs,
         n_measured=measured.batch.n_pairs,
         single=tuple(effect((head,)) for head in heads),
         everything=effect(heads).rates,
         smallest=smallest,
         equally_small=tuple(map(effect, enough)),
         remaining=effect(remaining).rates,
-        same_size=_of_sets([effect(chosen) for chosen in same_size]),
-        remaining_sets=_of_sets([effect(chosen) for chosen in remaining_sets]),
+        same_size=mean_rate(same_size),
+        remaining_sets=mean_rate(remaining_sets),
     )
 
 
@@ -173,16 +153,6 @@ def set_effect(runs: PronounRuns, heads: Iterable[HeadName]) -> SetEffect:
     outcome = runs.patched(chosen) if chosen else runs.unpatched
     change = outcome.difference - runs.unpatched.difference
     return SetEffect(heads=chosen, rates=outcome.rates, change=float(change.mean()))
-
-
-def _of_sets(effects: Sequence[SetEffect]) -> RandomSets:
-    shares = [float(np.mean(effect.rates)) for effect in effects]
-    return RandomSets(
-        size=len(effects[0].heads) if effects else 0,
-        n_sets=len(effects),
-        mean=float(np.mean(shares)) if shares else 0.0,
-        highest=max(shares, default=0.0),
-    )
 
 
 def smallest_set(
@@ -203,21 +173,19 @@ def smallest_set(
         None where even all candidates together are not enough along the greedy way.
     """
     best: Heads = ()
-    n_checked = 0
     for size in range(1, len(candidates) + 1):
         if comb(len(candidates), size) > most_sets:
             break
         scores = {heads: score(heads) for heads in combinations(candidates, size)}
         best = max(scores, key=scores.__getitem__)
-        n_checked = size
         if scores[best][0] >= at_least:
             enough = tuple(heads for heads, (share, _) in scores.items() if share >= at_least)
-            return SmallestSet(heads=best, n_checked=n_checked, equally_small=enough)
+            return SmallestSet(heads=best, equally_small=enough)
     while len(best) < len(candidates):
         larger = {heads: score(heads) for heads in _with_one_more(best, candidates)}
         best = max(larger, key=larger.__getitem__)
         if larger[best][0] >= at_least:
-            return SmallestSet(heads=best, n_checked=n_checked, equally_small=())
+            return SmallestSet(heads=best, equally_small=())
     return None
 
 

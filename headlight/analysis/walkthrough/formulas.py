@@ -150,7 +150,6 @@ def _handed_on(outline: Outline) -> str:
 
 
 def _norm(outline: Outline, of: str) -> str:
-    """Return the normalization of the model: of each row, over its n numbers."""
     if outline.config.norm == "none":
         return of
     if outline.config.norm == "rms":
@@ -159,7 +158,6 @@ def _norm(outline: Outline, of: str) -> str:
 
 
 def _network(config: ModelConfig, read: str) -> str:
-    """Return the feed-forward network."""
     name = _ACTIVATIONS[config.activation]
     first, second, gate = (f" + b_{index}" if config.feed_forward_bias else "" for index in ("1", "2", "g"))
     if config.gated:
@@ -232,7 +230,6 @@ def _one(tokens: deque[str]) -> Tree:
 
 
 def _group(tokens: deque[str]) -> list[Tree]:
-    """Read the content of braces."""
     rest = "".join(tokens)
     if not rest.startswith("{"):
         raise ValueError(f"a formula needs a group in braces before {rest!r}")

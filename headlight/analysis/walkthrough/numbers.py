@@ -1,7 +1,7 @@
 """The formula of each number of a walk, filled in with the numbers that it was made of."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,30 +26,20 @@ _ACTIVATIONS: Mapping[Activation, str] = {
 }
 
 
+@dataclass(eq=False)
 class Formulas:
     """Fills in formulas with the numbers of one walk."""
 
-    def __init__(
-        self,
-        outline: Outline,
-        weights: Weights,
-        inputs: WalkInputs,
-        recomputed: Recomputed,
-        values: Mapping[str, Float[np.ndarray, "_ _"]],
-        keys: Sequence[str],
-    ) -> None:
-        """Hold what formulas are filled in with.
+    outline: Outline
+    weights: Weights  # of its block
+    inputs: WalkInputs
+    recomputed: Recomputed  # of the other heads, whose numbers the walk does not have from the model
+    values: Mapping[str, Float[np.ndarray, "_ _"]]  # the model's numbers, by quantity
+    keys: Sequence[str]  # how keys are called
 
-        Args:
-            outline: of the head.
-            weights: of its block.
-            inputs: what the walk starts from.
-            recomputed: of the other heads, whose numbers the walk does not have from the model.
-            values: the model's numbers, by quantity.
-            keys: how keys are called.
-        """
-        self._outline, self._config, self._weights = outline, outline.config, weights
-        self._inputs, self._recomputed, self._values, self._keys = inputs, recomputed, values, keys
+    def __post_init__(self) -> None:
+        """Prepare the formula of each quantity."""
+        self.config = self.outline.config
         self._makers = self._attention() | self._rest_of_the_block()
 
     def of(self, name: str, row: int, column: int) -> Formula:
@@ -58,38 +48,38 @@ class Formulas:
 
     def _attention(self) -> dict[str, Maker]:
         """Return the values in the formulas of the attention's quantities, by name."""
-        outline, module = self._outline, self._outline.module
+        outline, module = self.outline, self.outline.module
         read = "x_normalized" if outline.is_pre_norm else "x"
         looked_at = "memory" if outline.is_cross else read
         return {
-            "x": partial(self._origin, outline.origin_of_x(), self._inputs.x_parts),
-            "memory": partial(self._origin, outline.origin_of_memory(), self._inputs.memory_parts),
+            "x": partial(self._origin, outline.origin_of_x(), self.inputs.x_parts),
+            "memory": partial(self._origin, outline.origin_of_memory(), self.inputs.memory_parts),
             "x_normalized": self._norm("x", outline.norm),
             **self._on_the_way("q", read, outline.head),
             **self._on_the_way("k", looked_at, outline.key_value_head),
             "v": self._linear(looked_at, f"{module}.v", head=outline.key_value_head),
             "elementwise": partial(self._pair, "elementwise"),
-            "product": lambda r, c: dots(self._values["q"][r], self._values["k"][c], ("q", "k"), "d_head"),
+            "product": lambda r, c: dots(self.values["q"][r], self.values["k"][c], ("q", "k"), "d_head"),
             "scaled": self._score,
             "bias": self._distance_bias,
             "biased": partial(self._score, has_bias=True),
             "mask": self._mask,
             "attn_scores": self._masked,
-            "pattern": lambda r, c: softmax_share(self._values["attn_scores"][r], c, self._keys, self._reason(r, c)),
+            "pattern": lambda r, c: softmax_share(self.values["attn_scores"][r], c, self.keys, self._reason(r, c)),
             "weighted": partial(self._pair, "weighted"),
             "z": self._z,
-            "concat": partial(self._concat, self._recomputed.attention),
+            "concat": partial(self._concat, self.recomputed.attention),
             "attn_out": self._linear("concat", f"{module}.out", over="head d_head"),
         }
 
     def _rest_of_the_block(self) -> dict[str, Maker]:
         """Return the values in the formulas after the attention, by name."""
-        outline, block, is_pre = self._outline, self._outline.block, self._outline.is_pre_norm
+        outline, block, is_pre = self.outline, self.outline.block, self.outline.is_pre_norm
         stream = "resid_mid" if is_pre else "normalized"
         crossed = "resid_mid_cross" if is_pre else "normalized_cross"
         added_to = crossed if outline.is_followed_by_cross else stream
         fed = "normalized" if is_pre else added_to
-        first = "gate" if self._config.gated else "up"
+        first = "gate" if self.config.gated else "up"
         norm = ("resid_mid", outline.norm)
         if is_pre:
             norm = ("x" if outline.config.parallel_residual else added_to, outline.next_norm)
@@ -97,7 +87,7 @@ class Formulas:
             "resid_mid": self._sum("x", "attn_out"),
             "normalized": self._norm(*norm),
             "cross_x": self._norm("resid_mid", f"{block}.ln_cross"),
-            "cross_concat": partial(self._concat, self._recomputed.cross),
+            "cross_concat": partial(self._concat, self.recomputed.cross),
             "cross_out": self._linear("cross_concat", f"{outline.cross}.out", over="head d_head"),
             "resid_mid_cross": self._sum(stream, "cross_out"),
             "normalized_cross": self._norm("resid_mid_cross", f"{block}.ln_cross"),
@@ -111,74 +101,72 @@ class Formulas:
 
     def _on_the_way(self, name: str, source: str, head: int) -> dict[str, Maker]:
         """Return how queries, or keys, are made: projected, then perhaps normalized, then perhaps rotated."""
-        module, config = f"{self._outline.module}.{name}", self._config
+        module, config = f"{self.outline.module}.{name}", self.config
         before = f"{name}_normalized" if config.qk_norm else f"{name}_projected"
         project = self._linear(source, module, head=head)
         normalize = self._norm(f"{name}_projected", f"{module}_norm")
 
         def turn(row: int, column: int) -> Formula:
-            return rotated(self._values[before][row], name, row, column, config)
+            return rotated(self.values[before][row], name, row, column, config)
 
-        last = turn if self._outline.is_rotated else normalize if config.qk_norm else project
+        last = turn if self.outline.is_rotated else normalize if config.qk_norm else project
         return {f"{name}_projected": project, f"{name}_normalized": normalize, name: last}
 
     def _linear(self, of: str, module: str, *, head: int = 0, over: str = "d_model") -> Maker:
         """Of a projection; of queries, keys and values, those rows of the weights that belong to the head."""
-        first = head * self._config.d_head
-        return lambda r, c: linear(self._weights, module, self._values[of][r], first + c, over)
+        first = head * self.config.d_head
+        return lambda r, c: linear(self.weights, module, self.values[of][r], first + c, over)
 
     def _norm(self, of: str, module: str) -> Maker:
-        """Of a normalized quantity."""
-        return lambda r, c: normalized(self._weights, module, {self._notation(of): self._row(of, r)}, c, self._config)
+        return lambda r, c: normalized(self.weights, module, {self._notation(of): self._row(of, r)}, c, self.config)
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
         """Of what the attention reads: the sum that it was."""
         parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
-        return normalized(self._weights, origin.norm, parts, column, self._config)
+        return normalized(self.weights, origin.norm, parts, column, self.config)
 
     def _sum(self, *names: str) -> Maker:
-        """Of the sum of some quantities."""
         return lambda r, c: added({self._notation(name): self._row(name, r) for name in names}, c)
 
     def _row(self, name: str, row: int) -> Float[np.ndarray, " column"]:
-        return self._values[name][row].astype(np.float64)
+        return self.values[name][row].astype(np.float64)
 
     def _pair(self, name: str, row: int, column: int) -> Formula:
         """Of a product of a query and a key; the row counts pairs of both."""
-        query, key = divmod(row, len(self._keys))
+        query, key = divmod(row, len(self.keys))
         symbols = ("q", "k") if name == "elementwise" else ("A", "v")
-        values = (float(factor[key, column]) for factor in pair_factors(self._values, name, query))
+        values = (float(factor[key, column]) for factor in pair_factors(self.values, name, query))
         return Formula(formula=" · ".join(symbols), constants=dict(zip(symbols, values, strict=True)))
 
     def _score(self, row: int, column: int, *, has_bias: bool = False) -> Formula:
         """Of a score before the mask, with what the distance adds or without."""
-        constants = {"{q · k}": float(self._values["product"][row, column])}
+        constants = {"{q · k}": float(self.values["product"][row, column])}
         score = Formula(formula="{q · k}", constants=constants)
-        if self._config.scale_scores:
-            constants["d_k"] = float(self._config.d_head)
+        if self.config.scale_scores:
+            constants["d_k"] = float(self.config.d_head)
             score = Formula(formula=r"\frac{q · k}{\sqrt{d_k}}", constants=constants)
-        return score.plus("B", float(self._values["bias"][row, column])) if has_bias else score
+        return score.plus("B", float(self.values["bias"][row, column])) if has_bias else score
 
     def _distance_bias(self, row: int, column: int) -> Formula:
         """Of what the distance adds: a slope times the distance, or a trained number for it."""
-        if self._config.positions == "alibi":
-            slope = float(alibi_slopes(self._config.n_heads)[self._outline.head])
+        if self.config.positions == "alibi":
+            slope = float(alibi_slopes(self.config.n_heads)[self.outline.head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
         bucket = int(
             relative_bucket(
                 torch.tensor([[column - row]]),
-                n_buckets=self._config.n_relative_buckets,
-                max_distance=self._config.relative_max_distance,
-                is_causal=self._outline.is_causal,
+                n_buckets=self.config.n_relative_buckets,
+                max_distance=self.config.relative_max_distance,
+                is_causal=self.outline.is_causal,
             )
         )
-        number = self._weights.row(f"{self._outline.stack}.position_bias.weight", bucket)[self._outline.head]
+        number = self.weights.row(f"{self.outline.stack}.position_bias.weight", bucket)[self.outline.head]
         one = f"B_{{{bucket}}}"
         return Formula(formula=one, constants={one: float(number), "j - i": float(column - row)})
 
     def _mask(self, row: int, column: int) -> Formula:
         """Of the mask: 1 where all conditions hold that this attention has, else 0."""
-        config, outline = self._config, self._outline
+        config, outline = self.config, self.outline
         conditions: list[str] = []
         constants: dict[str, float] = {}
         if outline.is_causal:
@@ -189,52 +177,51 @@ class Formulas:
         begins_with_padding = outline.is_causal and config.pad_id == config.bos_id and column == 0
         if config.pad_id is not None and not begins_with_padding:
             conditions.append(r"[t_j ≠ t_{\mathrm{pad}}]")
-            constants |= {"t_j": float(self._inputs.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
+            constants |= {"t_j": float(self.inputs.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
         return Formula(formula=" · ".join(conditions) or "1", constants=constants, note=self._reason(row, column))
 
     def _reason(self, row: int, column: int) -> Note:
         """Return why a query may look at a key, or may not."""
-        window, distance = self._config.sliding_window, abs(row - column)
-        if self._values["mask"][row, column]:
+        window, distance = self.config.sliding_window, abs(row - column)
+        if self.values["mask"][row, column]:
             return "allowed"
-        if self._outline.is_causal and column > row:
+        if self.outline.is_causal and column > row:
             return "later"
-        is_near = self._outline.is_cross or window is None or distance < window
+        is_near = self.outline.is_cross or window is None or distance < window
         return "padding" if is_near else "outside window"
 
     def _masked(self, row: int, column: int) -> Formula:
         """Of a score with the mask: 0 is added where the query may look, and −∞ where it may not."""
-        score = self._score(row, column, has_bias=self._outline.has_bias)
-        masked = score.plus(r"\mathrm{mask}", 0.0 if self._values["mask"][row, column] else -np.inf)
+        score = self._score(row, column, has_bias=self.outline.has_bias)
+        masked = score.plus(r"\mathrm{mask}", 0.0 if self.values["mask"][row, column] else -np.inf)
         return replace(masked, note=self._reason(row, column))
 
     def _z(self, row: int, column: int) -> Formula:
         """Of what the head has found: the weighted sum of values."""
-        return dots(self._values["pattern"][row], self._values["v"][:, column], ("A", "v"), "key", self._keys)
+        return dots(self.values["pattern"][row], self.values["v"][:, column], ("A", "v"), "key", self.keys)
 
     def _concat(self, heads: AllHeads | None, row: int, column: int) -> Formula:
         """Of what one of the heads has found; of another head than the walk's, as recomputed."""
         assert heads is not None, "the block has no cross-attention"
-        head, dimension = divmod(column, self._config.d_head)
-        is_same = heads is self._recomputed.attention
-        if is_same and head == self._outline.head:
+        head, dimension = divmod(column, self.config.d_head)
+        is_same = heads is self.recomputed.attention
+        if is_same and head == self.outline.head:
             return self._z(row, dimension)
-        shared = head * self._config.n_kv_heads // self._config.n_heads
-        keys = self._keys if is_same else ()
+        shared = head * self.config.n_kv_heads // self.config.n_heads
+        keys = self.keys if is_same else ()
         return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
 
     def _neuron(self, row: int, column: int) -> Formula:
-        """Of a number after the activation."""
-        formula = _ACTIVATIONS[self._config.activation]
-        constants = {"H_0": float(self._values["mlp_pre"][row, column])}
-        if self._config.gated:
+        formula = _ACTIVATIONS[self.config.activation]
+        constants = {"H_0": float(self.values["mlp_pre"][row, column])}
+        if self.config.gated:
             formula += " · H_1"
-            constants["H_1"] = float(self._values["mlp_linear"][row, column])
+            constants["H_1"] = float(self.values["mlp_linear"][row, column])
         return Formula(formula=formula, constants=constants)
 
     def _part(self, site: str) -> str:
         """Return the notation of a summand of what the attention reads: of an embedding, or of another sub-layer."""
-        stem, config = site.rpartition("hook_")[2], self._config
+        stem, config = site.rpartition("hook_")[2], self.config
         if stem in _EMBEDDINGS:
             is_scaled = stem == "embed" and config.scale_embeddings
             return rf"{{\sqrt{{d_{{\mathrm{{model}}}}}} {_EMBEDDINGS[stem]}}}" if is_scaled else _EMBEDDINGS[stem]
@@ -245,11 +232,11 @@ class Formulas:
             normalized = "R′"
         written = "C" if "cross_attn" in site else "O"
         symbol = (_STREAM | {"attn_out": written, "resid_post": summed, "normalized": normalized})[stem]
-        if site.startswith(f"{self._outline.block}."):  # of its self-attention, where cross-attention is walked
+        if site.startswith(f"{self.outline.block}."):  # of its self-attention, where cross-attention is walked
             return rf"{{{symbol}_{{\mathrm{{self}}}}}}"
         return f"{{{{{symbol}}}^{{({site.split('.')[2]})}}}}"
 
     def _notation(self, name: str) -> str:
         """Return how a quantity is written in formulas, as one symbol."""
         subscripts = str.maketrans({letter: f"_{digit}" for digit, letter in enumerate("₀₁₂")})
-        return f"{{{self._outline.quantities[name].symbol.translate(subscripts)}}}"
+        return f"{{{self.outline.quantities[name].symbol.translate(subscripts)}}}"

@@ -5,19 +5,16 @@ None needs torch: a page can draw before it is loaded.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from jaxtyping import Float
 
-from headlight.analysis.trace.attentions import attentions_of
+from headlight.analysis.interventions.checking import check_component
+from headlight.analysis.interventions.records import Component
+from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig
-from transformer_core.errors import SiteError, mark
-
-NO_ATTENTION = mark("this model has no attention {name}; it has {there}")
-NO_LAYER = mark("there is no layer {given}; this attention has layers 0 to {last}")
-NO_HEAD = mark("there is no head {given}; each layer has heads 0 to {last}")
 
 Note = Literal["allowed", "later", "outside window", "padding", "no key", "not rotated", "intervention"]
 """Why a query may attend to a key or not; or why a number is what it is: its query may attend to no key, RoPE does not
@@ -152,18 +149,12 @@ class Outline:
         """Find the way through a head.
 
         Raises:
-            SiteError: an attention, a layer or a head that the model has not.
+            ConfigError: an attention, a layer or a head that the model does not have.
         """
-        there = attentions_of(config)
-        if attention not in there:
-            raise SiteError(NO_ATTENTION, name=repr(attention), there=", ".join(there))
-        n_layers = there[attention].n_layers(config)
-        if not 0 <= layer < n_layers:
-            raise SiteError(NO_LAYER, given=layer, last=n_layers - 1)
-        if not 0 <= head < config.n_heads:
-            raise SiteError(NO_HEAD, given=head, last=config.n_heads - 1)
+        named: Any = attention
+        check_component(config, Component(kind="head", attention=named, layer=layer, heads=(head,)))
         self.config = config = config.at_layer(layer)
-        self.attention, self.layer, self.head = there[attention], layer, head
+        self.attention, self.layer, self.head = ATTENTIONS[attention], layer, head
         self.key_value_head = head * config.n_kv_heads // config.n_heads  # the one that serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
         self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
@@ -265,12 +256,10 @@ class Outline:
         return f"{self.origin_of_memory().norm}.hook_normalized"
 
     def _embedding(self) -> Origin:
-        """Return the input of the first block."""
         norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None
         return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:
-        """Return the output of a block."""
         block, (*earlier, last) = f"{stack}.blocks.{layer}", sublayers(self.config, stack)
         if not self.is_pre_norm:
             return Origin(sites=(f"{block}.{last.sum}",), norm=f"{block}.{last.norm}")

@@ -39,14 +39,6 @@ class Recomputed:
     intervened: Mapping[str, Bool[np.ndarray, "_ _"]]  # by quantity, where there are any: numbers that a hook set
     is_attention_intervened: bool  # a hook set numbers inside of the attention, of whichever head
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-        attentions = [heads for heads in (self.attention, self.cross) if heads is not None]
-        parts = [part for one in attentions for part in (one.pattern, one.v)]
-        arrays = [*self.values.values(), *self.intervened.values(), *parts, self.bias]
-        return sum(array.nbytes for array in arrays if array is not None)
-
 
 def sites_to_recompute(outline: Outline) -> set[str]:
     """Return the sites to capture for recomputing a block."""
@@ -113,7 +105,6 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
 
 
 def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tensor]) -> None:
-    """Keep what a hook point was given."""
     before[site] = values[0].double()
 
 

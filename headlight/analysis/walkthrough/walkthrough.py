@@ -1,7 +1,7 @@
 """A walk through one head on one text: the model's own matrices, each number with its formula, and their proof."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -30,55 +30,40 @@ NO_QUANTITY = mark("this walkthrough has no quantity {name}; it has {there}")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
 
 
+@dataclass(kw_only=True, eq=False)
 class Walkthrough:
-    """One head on one text, stage by stage.
+    """One head on one text, stage by stage."""
 
-    Attributes:
-        outline: of the head.
-        stages: in their order, those that this model has.
-        quantities: the model's own numbers, by name.
-        query_labels: the tokens that look.
-        key_labels: the selected tokens.
-    """
+    outline: Outline
+    weights: Weights  # of its block
+    inputs: WalkInputs
+    values: Mapping[str, Float[np.ndarray, "_ _"]]  # the model's own numbers, by quantity
+    float64: Recomputed  # the same numbers, computed in float64
+    query_labels: tuple[str, ...]  # the tokens that look
+    key_labels: tuple[str, ...]  # the selected tokens
+    dtype: str  # that the model computes in, such as "float32"
+    device: str
 
-    def __init__(
-        self,
-        outline: Outline,
-        weights: Weights,
-        inputs: WalkInputs,
-        values: Mapping[str, Float[np.ndarray, "_ _"]],
-        recomputed: Recomputed,
-        labels: tuple[Sequence[str], Sequence[str]],
-        *,
-        dtype: str,
-        device: str,
-    ) -> None:
-        """Hold what `walk` has seen."""
-        self.outline, self._weights, self._inputs, self._recomputed = outline, weights, inputs, recomputed
-        self._dtype, self._device = dtype, device
-        self._values = {name: values[name] for name in outline.quantities}
-        self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
-        self.stages: tuple[Stage, ...] = stages_of(outline, forbids=not values["mask"].all())
-        self.quantities: Mapping[str, WalkMatrix] = {
-            name: WalkMatrix(**vars(described), name=name, values=values[name])
-            for name, described in outline.quantities.items()
-        }
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages that this model has, in their order."""
+        return stages_of(self.outline, forbids=not self.values["mask"].all())
+
+    @cached_property
+    def quantities(self) -> Mapping[str, WalkMatrix]:
+        """The model's own numbers, by name."""
+        described = self.outline.quantities
+        return {name: WalkMatrix(**vars(of), name=name, values=self.values[name]) for name, of in described.items()}
 
     @property
     def recomputed(self) -> Mapping[str, Float[np.ndarray, "_ _"]]:
         """Every quantity in float64, by name, as the model's own modules compute it from the same inputs."""
-        return self._recomputed.values
+        return self.float64.values
 
     @property
     def intervened(self) -> Mapping[str, Bool[np.ndarray, "_ _"]]:
         """By quantity, which numbers an intervention set; without quantities that none acts on."""
-        return self._recomputed.intervened
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes; the weights are the model's."""
-        parts = [*self._inputs.x_parts.values(), *self._inputs.memory_parts.values()]
-        return sum(array.nbytes for array in (*self._values.values(), *parts)) + self._recomputed.n_bytes
+        return self.float64.intervened
 
     def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
         """Return the product of a query with each key.
@@ -88,7 +73,7 @@ class Walkthrough:
                 times its weight, which sums to the query's row of z over `key`.
             query: its number.
         """
-        left, right = pair_factors(self._values, name, query)
+        left, right = pair_factors(self.values, name, query)
         return left * right
 
     def number(self, name: str, row: int, column: int) -> Number:
@@ -121,8 +106,8 @@ class Walkthrough:
             column_kind=described.columns,
             row_place=self._place(described.rows, row),
             column_place=self._place(described.columns, column),
-            value=_at(self._values, name, row, column),
-            recomputed=_at(self._recomputed.values, name, row, column),
+            value=_at(self.values, name, row, column),
+            recomputed=_at(self.float64.values, name, row, column),
             mha=None if by_torch is None or np.isnan(by_torch[row, column]) else float(by_torch[row, column]),
         )
 
@@ -135,19 +120,18 @@ class Walkthrough:
 
     @cached_property
     def _proof(self) -> Proof:
-        recomputed = self._recomputed.values
-        return prove(self._values, recomputed, self._torch, dtype=self._dtype, device=self._device)
+        return prove(self.values, self.recomputed, self._torch, dtype=self.dtype, device=self.device)
 
     @cached_property
     def _torch(self) -> TorchNumbers:
-        again = self._recomputed
+        again = self.float64
         is_intervened = again.is_attention_intervened
-        return torch_numbers(self.outline, self._weights, self._values, again.bias, is_intervened=is_intervened)
+        return torch_numbers(self.outline, self.weights, self.values, again.bias, is_intervened=is_intervened)
 
     @cached_property
     def _formulas(self) -> Formulas:
         keys = [_named(key, label) for key, label in enumerate(self.key_labels)]
-        return Formulas(self.outline, self._weights, self._inputs, self._recomputed, self._values, keys)
+        return Formulas(self.outline, self.weights, self.inputs, self.float64, self.values, keys)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return how many rows and columns there are.
@@ -156,10 +140,10 @@ class Walkthrough:
             SiteError: there is no such quantity.
         """
         if name in PAIRS:
-            return self._values["pattern"].size, self._values["v"].shape[1]
-        if name not in self._values:
-            raise SiteError(NO_QUANTITY, name=repr(name), there=", ".join(self._values))
-        rows, columns = self._values[name].shape
+            return self.values["pattern"].size, self.values["v"].shape[1]
+        if name not in self.values:
+            raise SiteError(NO_QUANTITY, name=repr(name), there=", ".join(self.values))
+        rows, columns = self.values[name].shape
         return rows, columns
 
     def _place(self, kind: str, index: int) -> str:
@@ -209,7 +193,7 @@ def walk(
         they are divided, are computed from them in float32, and have no site.
 
     Raises:
-        SiteError: an attention, a layer or a head that the model has not.
+        ConfigError: an attention, a layer or a head that the model does not have.
         TextError: tokens that the model cannot take.
     """
     outline = Outline(model.config, attention=attention, layer=layer, head=head)
@@ -225,13 +209,15 @@ def walk(
     walked = attention_of(model.get_submodule(outline.block), outline)
     bias = distance_bias(model, outline, len(queries))
     x = activations[outline.sites["x"] or ""]
+    query_labels, key_labels = labels or (map(str, queries), map(str, keys))
     return Walkthrough(
-        outline,
-        Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
-        WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
-        quantities_of(outline, walked, bias, arrays),
-        recompute(model, outline, activations),
-        labels or (list(map(str, queries)), list(map(str, keys))),
+        outline=outline,
+        weights=Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
+        inputs=WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
+        values=quantities_of(outline, walked, bias, arrays),
+        float64=recompute(model, outline, activations),
+        query_labels=tuple(query_labels),
+        key_labels=tuple(key_labels),
         dtype=str(x.dtype).removeprefix("torch."),
         device=str(x.device),
     )

@@ -148,7 +148,6 @@ def _kinds(data: InterventionsData) -> list[str]:
 
 
 def _stack(card: ModelCard) -> None:
-    """Draw the choice of the encoder or the decoder, where the model has both."""
     names = {"encoder": say("Encoder"), "decoder": say("Decoder")}
     if {*names} <= {*card.attentions}:
         state.ATTENTION.selectbox(
@@ -163,7 +162,6 @@ def _stack(card: ModelCard) -> None:
 
 
 def _labels(data: InterventionsData) -> Sequence[str]:
-    """Return the labels of the positions of the chosen component."""
     queries, keys = data.run.labels(data.view.attention)
     return keys if kind_of(data) in ("key", "value") else queries
 
@@ -184,7 +182,6 @@ def _chosen(data: InterventionsData) -> Component:
 
 
 def _other(data: InterventionsData) -> None:
-    """Draw the choice of the text that values are taken from."""
     other = other_text(data)
     _OTHER.text_line(say("Take values from the text"), shown=other if isinstance(other, str) else other[0])
     if data.card.takes_pairs:

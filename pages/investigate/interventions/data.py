@@ -61,7 +61,7 @@ class InterventionsData:
         except HeadlightError as error:
             return cls(card=card, view=view, source=source, stack=Stack(), base=base, error=error)
         if data.stack.texts:
-            cache.measure(STORE, data.sources_recipe)
+            cache.measure(STORE, data.base_recipe)
         return data
 
     @property
@@ -80,14 +80,6 @@ class InterventionsData:
         return base_recipe(self.source, self.view)
 
     @cached_property
-    def sources_recipe(self) -> Expression:
-        """The runs of other texts that the stack takes values from, as code."""
-        from headlight.analysis.interventions.source_runs import SourceRuns
-
-        room = _room(self.source)
-        return named("sources", cache.kept(STORE, call(SourceRuns, *self.source.recipe(), **room)))
-
-    @cached_property
     def result_recipe(self) -> Expression:
         """What the stack changes, as code."""
         from headlight.analysis.interventions.comparison import consequences
@@ -104,22 +96,18 @@ class InterventionsData:
 
     def _computed(self, name: str, function: Callable[..., Any], *arguments: Any, **more: Any) -> Expression:
         """Return as code what a function finds that runs the model with the stack."""
-        model, tokenizer = self.source.recipe()
-        sources = {"sources": self.sources_recipe} if self.stack.texts else {}
-        value = call(function, model, tokenizer, *arguments, **more, **sources)
+        value = call(function, *self.source.recipe(), *arguments, **more)
         return named(name, cache.kept(STORE, self.source.forward(value)))
 
     @cached_property
     def result(self) -> "Consequences":
         """What the stack changes."""
-        value: Consequences = value_of(self.result_recipe)
-        return value
+        return value_of(self.result_recipe)
 
     @cached_property
     def output(self) -> str:
         """The output that the model generates with the stack; decoded on first use."""
-        written: str = value_of(self.output_recipe)
-        return written
+        return value_of(self.output_recipe)
 
     def source_of(self, entry: Ablation | Patch) -> "tuple[Pairing, bool]":
         """Return the positions that an intervention would take its values from if it were the only one.
@@ -135,12 +123,12 @@ class InterventionsData:
         """
         from headlight.analysis.interventions.context import prepare
 
-        model, tokenizer = self.source.recipe()
-        stack, run = Stack(entries=(entry,)), self.base_recipe.run
-        ready = call(prepare, model, tokenizer, stack, run=run, sources=self.sources_recipe)
+        stack, base = Stack(entries=(entry,)), self.base_recipe
+        ready = call(prepare, *self.source.recipe(), stack, run=base.run, sources=base.sources)
         (pairing,) = value_of(self.source.forward(ready)).pairings
-        is_same = value_of(self.sources_recipe).run(*stack.texts).inputs == self.run.inputs
-        cache.measure(STORE, self.sources_recipe)
+        (text,) = stack.texts
+        is_same = self.base.sources.run(text).inputs == self.run.inputs
+        cache.measure(STORE, base)
         return pairing, is_same
 
     def comparison_recipe(self, text: "Given", kind: str) -> Expression:
@@ -154,8 +142,7 @@ class InterventionsData:
 
         model, tokenizer = self.source.recipe()
         value = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
-        compared: Expression = named("compared", cache.kept(STORE, value))
-        return compared
+        return named("compared", cache.kept(STORE, value))
 
     @cached_property
     def pair_error(self) -> HeadlightError | None:
@@ -201,13 +188,8 @@ class InterventionsData:
         """The text that values are taken from until a person types one."""
         from headlight.analysis.interventions.source_runs import usual_other_text
 
-        return usual_other_text(
-            self.model()[1],
-            self.run.architecture,
-            state.TEXT.value,
-            self.card.examples,
-            max_tokens=self.base.max_tokens,
-        )
+        tokenizer, most = self.model()[1], self.base.max_tokens
+        return usual_other_text(tokenizer, self.run.architecture, state.TEXT.value, self.card.examples, max_tokens=most)
 
     @property
     def output_tokenizer(self) -> "Tokenizer":
@@ -217,8 +199,7 @@ class InterventionsData:
 
     def input_tokenizer(self, side: str) -> "Tokenizer":
         """The tokenizer of what the model reads: "source", or "target" of the decoder."""
-        tokenizer: Tokenizer = self.output_tokenizer if side == "target" else self.model()[1]
-        return tokenizer
+        return self.output_tokenizer if side == "target" else self.model()[1]
 
     def label(self, token: int) -> str:
         """Return the label of a token of the output."""
@@ -285,8 +266,7 @@ def base_recipe(source: Source, view: View) -> Expression:
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}
     reading = call(read_base, model, tokenizer, view.text, **target, **_room(source))
-    base: Expression = named("base", cache.kept(STORE, source.forward(reading)))
-    return base
+    return named("base", cache.kept(STORE, source.forward(reading)))
 
 
 def _room(source: Source) -> dict[str, int]:

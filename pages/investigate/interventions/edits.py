@@ -1,6 +1,7 @@
 """Edits by hand: cells of a pattern, and input tokens."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -62,11 +63,10 @@ def cells(data: InterventionsData) -> None:
     if _OPERATION.value != "knock_out":
         RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
     prose.small(f"{say(PICK_SOME if is_group else PICK)} {say(ABOUT_CELLS)}")
-    add_button(lambda: _edit(data), after=_forget_group)
+    add_button(lambda: _edit(data), after=partial(view_fields.GROUP.set, ()))
 
 
 def _group(data: InterventionsData) -> None:
-    """Draw the cells of the group, and what adds the one of the chosen query and key."""
     group = _cells_of_group(data)
     with st.container(horizontal=True, gap="small"):
         st.button(
@@ -93,10 +93,6 @@ def _cells_of_group(data: InterventionsData) -> list[tuple[int, int]]:
     """Return the cells of the group that the pattern has."""
     n_queries, n_keys = map(len, data.run.labels(data.view.attention))
     return [(query, key) for query, key in view_fields.GROUP.value if query < n_queries and key < n_keys]
-
-
-def _forget_group() -> None:
-    view_fields.GROUP.set(())
 
 
 def _cell(data: InterventionsData) -> tuple[int, int]:

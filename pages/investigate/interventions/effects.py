@@ -89,7 +89,6 @@ def tokens(data: InterventionsData) -> None:
 
 
 def _title(data: InterventionsData) -> str:
-    """Return the title of the bars, with the two tokens that a person compares."""
     if not data.pairs:
         return say("Change per output token, teacher-forced on the unchanged output")
     token, other = map(data.label, data.result.pairs[data.index])
@@ -265,7 +264,6 @@ def pattern_code(data: InterventionsData) -> list[Print]:
 
 
 def _patterns(data: InterventionsData) -> list[Expression]:
-    """Return the pattern of the chosen head as code, before and after."""
     attention, place = data.view.attention, (data.view.layer, data.view.head)
     return [of.patterns[attention][place] for of in (data.base_recipe.forced, data.result_recipe)]
 

@@ -53,8 +53,7 @@ def comparison(data: InterventionsData) -> RunComparison:
     Raises:
         HeadlightError: a text that the model cannot read.
     """
-    compared: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
-    return compared
+    return value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
 
 
 def code(data: InterventionsData) -> list[Print]:
@@ -76,7 +75,7 @@ def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Boar
     boards: list[tuple[Board, Sequence[Component]]] = [(_pattern(data, compared), ())] * (_PART.value == "cells")
     most = max(float(np.nanmax(values, initial=0.0)) for values in compared.differences.values()) or 1.0
     for stack in _orders(data):
-        parts = [part for part in _parts(data, compared) if _stack_of(part.attention) == stack]
+        parts = [part for part in _parts(data, compared) if words.STACK_OF[part.attention] == stack]
         side = ATTENTIONS[stack].queries_from
         values = np.stack([compared.differences[part.attention][part.layer, _head(part)] for part in parts])
         is_pair = len({part.attention for part in parts}) > 1
@@ -96,17 +95,16 @@ def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Boar
 
 
 def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
-    """Return the patterns of the chosen head."""
     view = data.view
     attention = ATTENTIONS[view.attention]
     queries, keys = data.run.labels(view.attention)
     there = compared.patterns[view.attention][view.layer, view.head]
     sides = attention.queries_from, attention.keys_from
     rows, columns = (compared.run.labels[side] for side in sides)
-    part = Component(kind="attention", attention=_attention(view.attention), layer=view.layer)
+    part = Component(kind="attention", attention=view.attention, layer=view.layer)  # type: ignore[arg-type]
     return Board(
         title=f"{say(attention.title)} L{view.layer}.H{view.head}",
-        stack=_stack_of(view.attention),
+        stack=words.STACK_OF[view.attention],
         steps=[_step(data, part)] * len(queries),
         is_pattern=True,
         there=Half(rows=rows, columns=columns, values=there),
@@ -119,13 +117,14 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
 def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
     """Return the components that can be dragged, in the order of computation within a stack."""
     kind, parts = _kind(data), []
+    name: Any
     for name, values in compared.differences.items():
         n_layers, n_heads, _ = values.shape
         heads: Sequence[int | None] = [None] if kind != "head" else range(n_heads)
         if n_layers * n_heads > MOST_ROWS:
             heads = [min(data.view.head, n_heads - 1)]
         parts += [
-            Component(kind=kind, attention=_attention(name), layer=layer, heads=None if head is None else (head,))
+            Component(kind=kind, attention=name, layer=layer, heads=None if head is None else (head,))
             for layer in range(n_layers)
             for head in heads
         ]
@@ -133,7 +132,6 @@ def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
 
 
 def _stacks(data: InterventionsData) -> dict[str, list[Step]]:
-    """Return the steps of each stack, for the causal cone."""
     masks = data.run.masks
     return {
         stack: [
@@ -161,11 +159,7 @@ def _step(data: InterventionsData, part: Component) -> int:
     """Return which of its stack's steps a component is."""
     of_attention = part.kind in ("head", "attention")
     what = ("cross" if part.attention == "cross" else "self") if of_attention else part.kind
-    return _orders(data)[_stack_of(part.attention)].index((part.layer, what))
-
-
-def _stack_of(attention: str) -> str:
-    return "encoder" if attention == "encoder" else "decoder"
+    return _orders(data)[words.STACK_OF[part.attention]].index((part.layer, what))
 
 
 def _head(part: Component) -> int:
@@ -199,7 +193,6 @@ def _patched(data: InterventionsData, parts: Sequence[Component], side: str) -> 
 
 
 def _take(data: InterventionsData, compared: RunComparison) -> None:
-    """Put what was dropped onto the stack."""
     drop = sent_drop(KEY)
     entry = _entry(data, compared, drop) if drop is not None else None
     if entry is not None:
@@ -219,7 +212,7 @@ def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> Entr
     view = data.view
     if board.is_pattern:
         return CellEdit(
-            attention=_attention(view.attention),
+            attention=view.attention,  # type: ignore[arg-type]
             layer=view.layer,
             heads=(view.head,),
             cells=((query, position),),
@@ -230,8 +223,3 @@ def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> Entr
     positions = None if position is None else (position,)
     part = replace(parts[drop.row], positions=positions)
     return Patch(component=part, text=adding.other_text(data), direction=adding.DIRECTION.value)
-
-
-def _attention(name: str) -> Any:
-    """Return the name of an attention, as records take it."""
-    return name

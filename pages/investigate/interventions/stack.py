@@ -18,6 +18,7 @@ from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import export, prose
+from pages.shared.view import stack_history
 from pages.shared.view.fields import Kept
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
@@ -44,7 +45,7 @@ OF_TARGET = mark("This stack was saved on this text with another target.")
 def show(data: InterventionsData) -> None:
     """Draw the stack, and what leads back and on."""
     current = view_fields.current()
-    can_undo, can_redo = view_fields.can_undo(), view_fields.can_redo()
+    can_undo, can_redo = bool(stack_history.DONE.value), bool(stack_history.UNDONE.value)
     with st.container(key="hl-interventions-stack", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             prose.subheading(say("Stack"))
@@ -103,7 +104,6 @@ def take() -> None:
 
 
 def _file(data: InterventionsData, current: Stack) -> None:
-    """Draw what saves and loads a stack."""
     with st.popover(say("File"), icon=":material/save:", type="tertiary"):
         st.download_button(
             say("Save the stack"),
@@ -126,7 +126,6 @@ def _file(data: InterventionsData, current: Stack) -> None:
 
 
 def _texts(data: InterventionsData) -> dict[str, str]:
-    """Return the input and the target of the model, for a saved stack."""
     text, second = (data.view.text, None) if isinstance(data.view.text, str) else data.view.text
     return {name: of for name, of in zip(TEXTS, (text, second, data.view.target), strict=True) if of is not None}
 

@@ -19,7 +19,7 @@ from headlight.language import say
 from pages.investigate.interventions import adding, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.drawing import looks
-from pages.shared.recipe import Expression, Unwritten, call, named, through, value_of
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 
@@ -83,7 +83,6 @@ class SweepRecipes:
 def recipes_of(data: InterventionsData) -> SweepRecipes:
     """Return the sweep that is chosen as code."""
     from headlight.analysis.interventions.attributing import attribution, exact_top
-    from headlight.analysis.interventions.base import sources_like
     from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 
     model, tokenizer = data.source.recipe()
@@ -93,9 +92,8 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
     swept = call(sweep_components, model.config, base, kind, metric, by_position=by_position)
     components = named("components", call(tuple, swept))
     template = call(Patch, component=components[0], text=adding.other_text(data), direction="denoising")
-    sources = sources_like(*data.model(), data.base)
     given = {"given": data.stack} if data.stack.enabled else {}
-    of = call(Sweep, model, tokenizer, base, template, metric=metric, sources=Unwritten(sources), **given)
+    of = call(Sweep, model, tokenizer, base, template, metric=metric, **given)
     sweep = named("sweep", of)
     estimates = named("estimates", call(attribution, sweep, components))
     runs = call(exact_top, sweep, estimates, N_TOP) if WAY.value == "sieve" else sweep.exact(components)
@@ -200,8 +198,7 @@ def _label(data: InterventionsData, component: Component) -> str:
 
 def _side(data: InterventionsData, component: Component) -> Sequence[str]:
     """Return the labels of the positions of a component."""
-    labels: Sequence[str] = getattr(data.run, side_of(component))
-    return labels
+    return getattr(data.run, side_of(component))
 
 
 def picture(data: InterventionsData, sweep: SweepProgress) -> None:

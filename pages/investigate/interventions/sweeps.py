@@ -101,7 +101,6 @@ def _in_words(site: tuple[ComponentKind, bool]) -> str:
 
 
 def _units(sweep: SweepProgress) -> None:
-    """Draw the choice of the unit where there is one, and what it means."""
     if sweep.difference is None:
         prose.small(say(NO_FRACTION))
         return

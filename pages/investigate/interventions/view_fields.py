@@ -66,16 +66,6 @@ def add(entry: Entry) -> None:
     change(Stack(entries=(*current().entries, entry)))
 
 
-def can_undo() -> bool:
-    """Whether there is a stack before this one."""
-    return bool(stack_history.DONE.value)
-
-
-def can_redo() -> bool:
-    """Whether the last change was undone."""
-    return bool(stack_history.UNDONE.value)
-
-
 def undo() -> None:
     """Take the stack before."""
     _step(stack_history.DONE, stack_history.UNDONE)

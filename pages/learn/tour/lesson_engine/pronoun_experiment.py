@@ -4,13 +4,13 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from pages.learn.tour.lesson_engine.getters import attention_site
 
 from headlight.analysis.pronouns.patching import Agreement, agreement
 from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts
-from pages.learn.tour.lesson_engine.getters import attention_site
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.model.transformer import Transformer
@@ -66,8 +66,8 @@ def pronouns(run: Run, parts: Parts) -> Result:
         "right": heads.share_right,
         "all_heads": heads.everything.lower,
         "others": heads.remaining.lower,
-        "random": heads.same_size.mean,
-        "random_of_others": heads.remaining_sets.mean,
+        "random": heads.same_size,
+        "random_of_others": heads.remaining_sets,
         "sufficient_heads": sum(effect.rates.lower >= ENOUGH for effect in heads.single),
         "set_size": 0 if heads.smallest is None else len(heads.smallest.heads),
         "agreement": agreement.agreeing,

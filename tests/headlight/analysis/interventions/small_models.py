@@ -6,7 +6,6 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.interventions.base import Base, read_base
-from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.attentions import attentions_of
 from tests.model.building import random_tokens, varied_model
 from transformer_core.text.ids import IdTokenizer
@@ -29,12 +28,6 @@ def text_of(n_tokens: int, *, seed: int = 0, least: int = 4, vocab_size: int = 3
 def base_of(variation: str) -> Base:
     """What a model of `VARIATIONS` does with a text of 7 tokens."""
     return read_base(*model_of(variation), text_of(7), max_tokens=16, max_new_tokens=4)
-
-
-@cache
-def sources_of(variation: str) -> SourceRuns:
-    """The source runs of a model of `VARIATIONS`, that read and write as many tokens."""
-    return SourceRuns(*model_of(variation), max_tokens=16, max_new_tokens=4)
 
 
 def tensors_of(base: Base) -> list[torch.Tensor]:

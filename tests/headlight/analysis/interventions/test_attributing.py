@@ -13,7 +13,7 @@ from headlight.analysis.interventions.effect import Metric
 from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
-from tests.headlight.analysis.interventions.small_models import base_of, model_of, sources_of, text_of
+from tests.headlight.analysis.interventions.small_models import base_of, model_of, text_of
 from transformer_core.errors import ConfigError
 
 OTHER = text_of(7, seed=5)
@@ -55,14 +55,14 @@ def frozen_patterns(variation: str) -> Stack:
 def test_it_is_exact_for_a_linear_model():
     """Without norms and feed-forward networks, and with its patterns frozen, a model is linear in its activations."""
     (model, tokenizer), base = model_of(LINEAR), base_of(LINEAR)
-    given, sources = frozen_patterns(LINEAR), sources_of(LINEAR)
+    given = frozen_patterns(LINEAR)
     templates = [
         patch_from(OTHER),
         Ablation(component=patch_from(OTHER).component, method="zero"),
         Ablation(component=patch_from(OTHER).component, method="mean", texts=(OTHER,)),
     ]
     for template in templates:
-        options = {"template": template, "given": given, "sources": sources}
+        options = {"template": template, "given": given}
         estimates = attribution(Sweep(model, tokenizer, base, **options), components(LINEAR))
         exact = [*Sweep(model, tokenizer, base, **options).exact(components(LINEAR))]
         changes = np.array([[a.change, b.change] for a, b in zip(estimates, exact, strict=True)])
@@ -74,13 +74,13 @@ def test_it_is_exact_for_a_linear_model():
 def test_it_is_the_slope_towards_the_source(variation: str):
     """A hundredth of the way, where every smooth model is linear, the exact change is a hundredth of the estimate."""
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    metric, sources = base.metric(1), sources_of(variation)
+    metric = base.metric(1)
     some = [*sweep_components(model.config, base, metric=metric)][::7]
-    estimates = attribution(Sweep(model, tokenizer, base, patch_from(OTHER), metric=metric, sources=sources), some)
+    estimates = attribution(Sweep(model, tokenizer, base, patch_from(OTHER), metric=metric), some)
     double = tc.build(model.config).eval().double()
     double.load_state_dict(model.state_dict())
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
-    other = [torch.tensor([ids]) for ids in sources.run(OTHER, "same", here=base.run).inputs]
+    other = [torch.tensor([ids]) for ids in base.sources.run(OTHER, "same", here=base.run).inputs]
     with torch.no_grad(), tc.capture(double, "*.hook_z") as here:
         plain = double(*inputs)[0, metric.position]
     with torch.no_grad(), tc.capture(double, "*.hook_z") as there:
@@ -101,9 +101,9 @@ def test_it_is_the_slope_towards_the_source(variation: str):
 )
 def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(variation: str, kind: Any):
     """f(x) - f(x'), within 1e-3; the slope at one end alone is off. Kinks of ReLU would take more steps."""
-    (model, tokenizer), base, sources = model_of(variation), base_of(variation), sources_of(variation)
+    (model, tokenizer), base = model_of(variation), base_of(variation)
     metric = Metric(position=1, token=5, other=7)
-    options: dict[str, Any] = {"template": patch_from(OTHER), "sources": sources, "metric": metric}
+    options: dict[str, Any] = {"template": patch_from(OTHER), "metric": metric}
     attention: Any = next(iter(attentions_of(model.config)))
     whole = Component(kind=kind, attention=attention, layer=0)
     parts = [replace(whole, positions=(position,)) for position in range(len(base.run.inputs[0]))]
@@ -119,8 +119,7 @@ def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(
 
 def test_the_largest_estimates_are_replaced_exactly():
     (model, tokenizer), base = model_of("decoder"), base_of("decoder")
-    options = {"template": patch_from(OTHER), "sources": sources_of("decoder")}
-    sweep = Sweep(model, tokenizer, base, **options)
+    sweep = Sweep(model, tokenizer, base, patch_from(OTHER))
     estimates = attribution(sweep, components("decoder"))
     top = [*exact_top(sweep, estimates, 3)]
     order = np.argsort([-abs(estimate.change) for estimate in estimates], kind="stable")[:3]

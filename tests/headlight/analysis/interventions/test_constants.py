@@ -10,7 +10,7 @@ from headlight.analysis.interventions.constants import corpus_mean, fit_constant
 from headlight.analysis.interventions.records import Ablation, Component, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.analysis.trace.model_run import run_text
-from tests.headlight.analysis.interventions.small_models import model_of, sources_of, text_of
+from tests.headlight.analysis.interventions.small_models import model_of, text_of
 from transformer_core.errors import ConfigError
 
 TEXTS = [text_of(7), text_of(6, seed=3)]
@@ -34,7 +34,7 @@ def test_it_costs_no_more_than_the_mean_and_what_it_says(variation: str, compone
         for text in TEXTS:
             base = read_base(model, tokenizer, text, **room)  # type: ignore[arg-type]
             stack = Stack(entries=(ablation,))
-            kl += [*consequences(model, tokenizer, base, stack, sources=sources_of(variation)).effect.kl]
+            kl += [*consequences(model, tokenizer, base, stack).effect.kl]
         assert np.mean(kl) == pytest.approx(loss, abs=1e-4)
     assert fit.loss < fit.losses[0] and len(fit.losses) == 13
     assert from_json(to_json(Stack(entries=(fit.ablation,)))).entries == (fit.ablation,)

@@ -27,7 +27,6 @@ from tests.headlight.analysis.interventions.small_models import (
     base_of,
     last_attention,
     model_of,
-    sources_of,
     tensors_of,
     text_of,
 )
@@ -41,7 +40,7 @@ HEADS = (1,)
 
 def logits_with(variation: str, *entries: Entry, step_by_step: bool = True) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    ready = prepare(model, tokenizer, Stack(entries=entries), run=base.run, sources=sources_of(variation))
+    ready = prepare(model, tokenizer, Stack(entries=entries), run=base.run, sources=base.sources)
     with ready.active():
         inputs = [torch.tensor([ids]) for ids in base.run.inputs]
         if not step_by_step:
@@ -208,7 +207,7 @@ def acts_at(variation: str, name: str, stack: Stack) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
     with (
         stepwise_attention(model),
-        prepare(model, tokenizer, stack, run=base.run, sources=sources_of(variation)).active(),
+        prepare(model, tokenizer, stack, run=base.run, sources=base.sources).active(),
         tc.capture(model, name) as acts,
     ):
         model(*tensors_of(base))

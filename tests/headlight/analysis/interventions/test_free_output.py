@@ -21,7 +21,6 @@ from headlight.analysis.interventions.records import (
     Stack,
     TokenSwap,
 )
-from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.greedy_output import output_text
 from tests.headlight.analysis.interventions.small_models import model_of, text_of
 from tests.model.building import VARIATIONS
@@ -44,7 +43,6 @@ class Writing:
             model.load_state_dict(state)
         self.model, self.tokenizer = model, IdTokenizer.of(model.config)
         self.base: Base = read_base(model, self.tokenizer, text_of(7), **ROOM)
-        self.sources = SourceRuns(model, self.tokenizer, **ROOM)
 
     @property
     def n_given(self) -> int:
@@ -52,14 +50,14 @@ class Writing:
         return 1 if self.model.config.has_encoder else self.base.run.n_given
 
     def output(self, stack: Stack) -> str:
-        actual = consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources)
-        return free_output(self.model, self.tokenizer, self.base, actual, sources=self.sources)
+        actual = consequences(self.model, self.tokenizer, self.base, stack)
+        return free_output(self.model, self.tokenizer, self.base, actual)
 
     @torch.no_grad()
     def output_by_hand(self, stack: Stack) -> tuple[str, int | None, bool]:
         """The same by a plain loop, the first place with another token (None: nowhere), and whether it ends."""
         model, config, base = self.model, self.model.config, self.base
-        ready = prepare(model, self.tokenizer, stack, run=base.run, sources=self.sources)
+        ready = prepare(model, self.tokenizer, stack, run=base.run, sources=base.sources)
         given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: self.n_given]
         assert config.bos_id is not None or not config.has_encoder
         tokens, written = [config.bos_id or 0] if config.has_encoder else [*given], list[int]()

@@ -19,7 +19,7 @@ from headlight.analysis.interventions.source_runs import (
 )
 from headlight.analysis.trace.model_run import run_text
 from tests.headlight.analysis.conftest import Made
-from tests.headlight.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
+from tests.headlight.analysis.interventions.small_models import base_of, model_of, tensors_of, text_of
 from transformer_core.errors import InterventionError
 from transformer_core.text.labels import with_border
 
@@ -88,7 +88,7 @@ def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callab
 
 def test_activations_are_those_of_a_forward_pass_and_are_kept():
     model, _ = model_of("decoder")
-    sources = sources_of("decoder")
+    sources = base_of("decoder").sources
     run, site = sources.run(text_of(7)), "decoder.blocks.1.hook_resid_post"
     with torch.no_grad(), stepwise_attention(model), tc.capture(model, site) as acts:
         model(*tensors_of(base_of("decoder")))

@@ -25,7 +25,7 @@ from headlight.analysis.interventions.records import (
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.programs.hand_wired import copying_pair, or_model
-from tests.headlight.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
+from tests.headlight.analysis.interventions.small_models import base_of, model_of, tensors_of, text_of
 from transformer_core.text.ids import IdTokenizer
 
 OTHER = text_of(7, seed=5)
@@ -121,8 +121,8 @@ def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, 
     components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]
     components = components[:: 5 if by_position else 1]
     patch = Patch(component=components[0], text=OTHER, direction="noising", continuation="same")
-    results = [*Sweep(model, tokenizer, base, patch, metric=metric, sources=sources_of(variation)).exact(components)]
-    other = [torch.tensor([ids]) for ids in sources_of(variation).run(OTHER, "same", here=base.run).inputs]
+    results = [*Sweep(model, tokenizer, base, patch, metric=metric).exact(components)]
+    other = [torch.tensor([ids]) for ids in base.sources.run(OTHER, "same", here=base.run).inputs]
     with torch.no_grad():
         before = model(*inputs)[0]
     for result in results:
@@ -163,8 +163,8 @@ def test_the_difference_is_that_of_plain_forwards_on_both_texts(variation: str, 
     (model, tokenizer), base, metric = model_of(variation), base_of(variation), metric_of(variation)
     patch = Patch(component=HEAD_OF[model.config.architecture], text=OTHER, direction="denoising")
     options: dict[str, Any] = {"template": replace(patch, continuation=continuation), "metric": metric}
-    difference = Sweep(model, tokenizer, base, **options, sources=sources_of(variation)).difference()
-    there = sources_of(variation).run(OTHER, continuation, here=base.run).inputs
+    difference = Sweep(model, tokenizer, base, **options).difference()
+    there = base.sources.run(OTHER, continuation, here=base.run).inputs
     assert len(there[-1]) == len(base.run.inputs[-1])  # so the place is the same
     with torch.no_grad():
         of_source, of_base = (
@@ -180,7 +180,7 @@ def test_the_metric_of_a_shorter_text_is_read_where_its_continuation_has_the_sam
     patch = Patch(
         component=HEAD_OF["decoder_only"], text=text_of(5, seed=5), direction="denoising", continuation="same"
     )
-    difference = Sweep(model, tokenizer, base, patch, metric=metric, sources=sources_of("decoder")).difference()
+    difference = Sweep(model, tokenizer, base, patch, metric=metric).difference()
     (ids,) = base.run.inputs
     n_given = base.run.n_given
     shorter = [*tokenizer.encode_for(patch.text, "decoder_only"), *ids[n_given:]]

@@ -102,9 +102,6 @@ def test_what_is_written_is_that_of_each_sentence_by_itself(
         if is_flipped[-1] and quality in ADJECTIVES and forms("il")[quality] != forms("elle")[quality]:
             agrees.append(rest[-1] == forms(pronoun)[quality])
     actual = agreement(runs, head)
-    masculine, feminine = np.split(np.array(is_flipped), 2)
-    assert actual.rates == pytest.approx((masculine.mean(), feminine.mean()))
-    assert actual.n_gendered == len(agrees)
     assert len(agrees) > 4, "else this test compares nothing"
     assert actual.agreeing == pytest.approx(np.mean(agrees))
     assert actual.exact == pytest.approx(np.mean(is_exact))

@@ -32,11 +32,10 @@ def search(en_fr: Loaded) -> PronounHeads:
 
 
 def test_one_head_is_enough_and_two_by_themselves_are(search: PronounHeads):
-    assert (search.n_drawn, search.n_searched, search.n_measured) == (N_PAIRS, N_PAIRS // 2, N_PAIRS // 2)
+    assert (search.n_drawn, search.n_measured) == (N_PAIRS, N_PAIRS // 2)
     assert search.share_right == 1
     assert search.smallest is not None
     assert search.smallest.heads in ((QUALITY_TO_IT,), (IT_TO_NOUN,))
-    assert search.smallest.n_checked == 1
     assert search.sufficient == (QUALITY_TO_IT, IT_TO_NOUN)
     assert min(search.equally_small[0].rates) == 1
     assert all(effect.rates.lower >= ENOUGH - 0.05 for effect in search.equally_small)
@@ -48,8 +47,7 @@ def test_other_heads_do_not_turn_the_pronoun(search: PronounHeads):
     others = [effect for effect in search.single if effect.heads[0] not in shared]
     assert len(others) == 20
     assert max(max(effect.rates) for effect in others) <= 0.1
-    assert (search.remaining_sets.size, search.remaining_sets.n_sets) == (2, 50)
-    assert search.remaining_sets.mean <= 0.1
+    assert search.remaining_sets <= 0.1
 
 
 def test_in_the_plural_the_same_heads_of_the_encoder_decide_and_two_of_the_decoder_together(en_fr: Loaded):
@@ -96,18 +94,17 @@ def test_the_smallest_set_is_one_of_those_found_by_trying_all(score: Score):
     expected = by_trying_all(score)
     assert actual.heads in expected
     assert list(actual.equally_small) == expected
-    assert actual.n_checked == len(actual.heads)
 
 
 def test_what_is_not_tried_in_full_is_not_said_to_be_the_smallest():
     score = any_of((A, B, C))
     actual = smallest_set(HEADS, score, at_least=0.9, most_sets=28)  # all sets of two, not all of three
     assert actual is not None
-    assert (actual.heads, actual.n_checked, actual.equally_small) == ((A, B, C), 2, ())
+    assert (actual.heads, actual.equally_small) == ((A, B, C), ())
 
     greedy = smallest_set(HEADS, score, at_least=0.9, most_sets=0)
     assert greedy is not None
-    assert (greedy.heads, greedy.n_checked, greedy.equally_small) == ((A, B, C), 0, ())
+    assert (greedy.heads, greedy.equally_small) == ((A, B, C), ())
 
 
 @pytest.mark.parametrize("most_sets", [0, 8, 100])

@@ -10,7 +10,7 @@ import transformer_core as tc
 from headlight.analysis.walkthrough.walkthrough import walk
 from tests.headlight.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of, walked
 from tests.model.building import odd_config, shaken_model
-from transformer_core.errors import SiteError, TextError
+from transformer_core.errors import ConfigError, TextError
 
 
 @cache
@@ -42,14 +42,14 @@ def test_what_has_a_site_is_what_a_plain_capture_sees_there(kind: str, attention
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"attention": "sideways"}, "no attention 'sideways'; it has encoder, decoder, cross"),
-        ({"layer": 2}, "no layer 2; this attention has layers 0 to 1"),
-        ({"head": 3}, "no head 3; each layer has heads 0 to 2"),
+        ({"attention": "sideways"}, "attention must be one of encoder, decoder, cross; got 'sideways'"),
+        ({"layer": 2}, "no layer 2 in the cross-attention; the last is 1"),
+        ({"head": 3}, "no head 3 in this layer, which has 3; the last is 2"),
     ],
 )
 def test_what_is_not_there_is_refused(changes: dict[str, str | int], message: str):
     place: dict[str, str | int] = {"attention": "cross", "layer": 0, "head": 0}
-    with pytest.raises(SiteError, match=message):
+    with pytest.raises(ConfigError, match=message):
         walk(model_of("the paper's"), inputs_of("the paper's"), **{**place, **changes})  # type: ignore[arg-type]
 
 

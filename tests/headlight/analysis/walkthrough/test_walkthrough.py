@@ -5,6 +5,7 @@ import pytest
 
 from headlight.analysis.walkthrough.formulas import formula_tree
 from headlight.analysis.walkthrough.outline import Number
+from pages.shared.cache import size_of
 from tests.headlight.analysis.walkthrough.formula_values import values
 from tests.headlight.analysis.walkthrough.small_walks import each_place, model_of, walked
 from transformer_core.errors import SiteError
@@ -95,6 +96,5 @@ def test_a_place_that_is_not_there_is_refused(cell: tuple[str, int, int], messag
 
 def test_memory_is_counted():
     there = walked(*ANY)
-    held = sum(quantity.values.nbytes for quantity in there.quantities.values())
-    there.proof()
-    assert held + there._recomputed.n_bytes <= there.n_bytes <= 2 * (held + there._recomputed.n_bytes)
+    held = sum(values.nbytes for of in (there.values, there.recomputed) for values in of.values())
+    assert held < size_of(there) < 3 * held

@@ -342,18 +342,18 @@ def test_every_token_of_a_program_is_an_output_token(
 
 @pytest.mark.usefixtures("fresh_caches")
 def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch):
-    given = list[SourceRuns | None]()
+    given = list[SourceRuns]()
 
     @wraps(consequences)
-    def noting(*arguments: Any, sources: SourceRuns | None = None, **more: Any) -> Consequences:
-        given.append(sources)
-        return consequences(*arguments, sources=sources, **more)
+    def noting(*arguments: Any, **more: Any) -> Consequences:
+        given.append(arguments[2].sources)
+        return consequences(*arguments, **more)
 
     monkeypatch.setattr("headlight.analysis.interventions.comparison.consequences", noting)
     resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
     app = opened(open_app, resampled)
     act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
     first, second = given
-    assert first is not None and first is second and first.n_bytes > 0
+    assert first is second and first.n_bytes > 0
     fresh = expected(three_kinds, stack_of(app))
     np.testing.assert_allclose(changes(app), fresh.logit_differences[1] - fresh.logit_differences[0], atol=1e-5)

@@ -97,7 +97,6 @@ def sent_drop(key: str) -> Drop | None:
 
 
 def _written(board: Board) -> dict[str, Any]:
-    """Return a board as the component reads it."""
     return {
         "title": board.title,
         "stack": board.stack,
