@@ -9,7 +9,7 @@ from headlight.figures import isolate
 from headlight.language import say
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
-from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, signed
+from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, Token, signed
 from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.explore.decoding.tree import given_nodes, numbers
 from pages.shared import cache, models, prose
@@ -146,7 +146,16 @@ def _search(data: DecodingData) -> Search:
         # What was dropped is short: it stands near the beam that it came from, before others that continue.
         for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
             paths[node] = (*paths[ids[one.parent]], one.token)
-            nodes.append(_node(data, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
+            nodes.append(
+                Node(
+                    id=node,
+                    parent=ids[one.parent],
+                    position=one.parent.position + 1,
+                    token=_token(data, one, alternatives[one.parent]),
+                    score=one.score,
+                    on_path=node in on_path,
+                )
+            )
             if one.step is None:
                 dropped.add(node)
             else:
@@ -163,27 +172,15 @@ def _search(data: DecodingData) -> Search:
     )
 
 
-def _node(
-    data: DecodingData,
-    one: "BeamCandidate",
-    node: int,
-    parent: int,
-    alternatives: tuple[tuple[str, float], ...],
-    on_path: bool,
-) -> Node:
+def _token(data: DecodingData, one: "BeamCandidate", alternatives: tuple[tuple[str, float], ...]) -> Token:
     context = [step.token for step in one.parent.path()[-CONTEXT:]]
     assert one.parent.prediction is not None, "the search has read it"
-    return Node(
-        id=node,
-        parent=parent,
-        position=one.parent.position + 1,
+    return Token(
         label=data.tokenizer.labels([*context, one.token])[-1],
+        kind=one.fate,
         log_prob=one.log_prob,
         rank=one.parent.prediction.candidate(one.token).rank,
         alternatives=alternatives,
-        kind=one.fate,
-        score=one.score,
-        on_path=on_path,
     )
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from headlight.language import localized, say
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.writing import Token
 from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
 from pages.shared import cache, models
 from pages.shared.heads import head_in_words
@@ -33,6 +32,21 @@ FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are wr
 AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
 N_ALTERNATIVES = 5
 N_PRINTED = 12  # candidates that the code prints
+
+Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
+"""Of a token: <bos> or of the prompt; by the model; chosen by a person; of a beam, kept, at its end, or dropped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A token of the output, and how it came to stand there."""
+
+    label: str  # with what cannot be seen made visible
+    kind: Kind = "written"
+    log_prob: float | None = None  # nats; None, and the next three, where it was not for the model to say
+    rank: int | None = None  # 0: the most probable
+    entropy: float | None = None  # nats, of the decision
+    alternatives: tuple[tuple[str, float], ...] = ()  # the best of that place: label and probability in [0, 1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

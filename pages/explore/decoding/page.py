@@ -5,8 +5,9 @@ from typing import Any
 import streamlit as st
 
 from headlight.language import say
-from pages.explore.decoding import alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
+from pages.explore.decoding import alignment, beams, blanks, rows, teacher, tree, view_fields
 from pages.explore.decoding import cache as decoding_cache
+from pages.explore.decoding.components import candidates, writing
 from pages.explore.decoding.data import DecodingData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ import streamlit as st
 from headlight.figures import isolate
 from headlight.language import localized, say
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
-from pages.explore.decoding.data import DecodingData
+from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
+from pages.explore.decoding.data import DecodingData, Kind, Token
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
@@ -120,16 +121,10 @@ def numbers(start: int, tokens: Iterable[int]) -> list[int]:
 def given_nodes(data: DecodingData) -> list[Node]:
     """Return a node for each token that was given."""
     ids = numbers(_NO_TOKEN, [step.token for step in data.given])
+    tokens = [Token(label=label, kind="given") for label in data.labels(data.given)]
     return [
-        Node(
-            id=ids[place + 1],
-            parent=ids[place] if place else None,
-            position=step.position,
-            label=label,
-            kind="given",
-            on_path=True,
-        )
-        for place, (step, label) in enumerate(zip(data.given, data.labels(data.given), strict=True))
+        Node(id=own, parent=parent if step.parent else None, position=step.position, token=token, on_path=True)
+        for parent, own, step, token in zip(ids, ids[1:], data.given, tokens, strict=False)
     ]
 
 
@@ -144,20 +139,11 @@ def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
         n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
         new = zip(branch[n_known:], data.tokens(branch[n_known:]), strict=True)
         for place, (step, token) in enumerate(new, n_known):
-            kind: Kind = "forced" if place in led.forced else "written"
-            node = Node(
-                id=ids[place + 1],
-                parent=ids[place],
-                position=step.position,
-                label=token.label,
-                log_prob=token.log_prob,
-                rank=token.rank,
-                alternatives=token.alternatives,
-                kind="ended" if data.tree.has_ended(step) else kind,
-                on_path=ids[place + 1] in on_path,
-            )
-            nodes.append(node)
-            steps[node.id] = step
+            parent, own = ids[place : place + 2]
+            kind: Kind = "ended" if data.tree.has_ended(step) else "forced" if place in led.forced else "written"
+            token = replace(token, kind=kind)
+            nodes.append(Node(id=own, parent=parent, position=step.position, token=token, on_path=own in on_path))
+            steps[own] = step
     return nodes, steps
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.analysis.heads.text_measures import MEASURES
 from headlight.language import add_catalogues, speaking
 from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
 from pages.components.packing import packed
 from pages.languages import CATALOGUES
+from pages.shared.measures import MEASURE_TEXTS
 from tests.pages.learn.bare import drawn_bare
 
 CHOSEN = {"attention": "encoder", "layer": 0, "head": 1}
@@ -57,7 +57,7 @@ def test_by_default_layers_are_rows_and_nothing_is_marked():
 
 
 def test_a_measure_is_said_for_every_head_and_null_where_it_does_not_apply():
-    measure = MEASURES["entropy"]
+    measure = MEASURE_TEXTS["entropy"]
     measured = MeasuredHeads(
         measure=measure,
         values={"encoder": np.array([[1.5, np.nan]], np.float32)},

@@ -77,7 +77,7 @@ def test_beams_of_a_prompt_begin_after_its_last_token(sent: dict[str, Any]):
 
     drawn(draw, model="tales", text=PROMPTS[0], attention="decoder", layer=0, step=0)
     nodes: list[Node] = [*sent["nodes"]]
-    assert [node.kind for node in nodes[: given[0]]] == ["given"] * given[0] and given[0] > 1
+    assert [node.token.kind for node in nodes[: given[0]]] == ["given"] * given[0] and given[0] > 1
     assert nodes[given[0]].parent == nodes[given[0] - 1].id == sent["at"]
     assert all(end.n_tokens <= N_NEW for end in sent["ends"])
 

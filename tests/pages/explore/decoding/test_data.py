@@ -17,12 +17,12 @@ import transformer_core as tc
 from pages.components import figures
 from pages.explore.decoding import data as decoding_data
 from pages.explore.decoding import view_fields
+from pages.explore.decoding.components.writing import N_NEARBY
 from pages.explore.decoding.data import AHEAD, FIRST_LENGTH, DecodingData
-from pages.explore.decoding.writing import N_NEARBY
 from tests.pages.conftest import EXAMPLES, TARGETS, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
+from tests.pages.explore.decoding.components.test_writing import sent
 from tests.pages.explore.decoding.decoding_parts import again, cells, figure, opened, rows_of
-from tests.pages.explore.decoding.test_writing import sent
 from transformer_core.decoding.attention_rows import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
@@ -81,13 +81,15 @@ def test_the_step_shown_first_is_where_the_model_is_least_sure(folder: Path):
     by_hand = entropies(folder)
     steps = {}
     for length in (2, 3, 6, 19):
-        app = opened("writing", **PAIR, length=length)
+        app = opened("components.writing", **PAIR, length=length)
         steps[length] = step_of(app)
         assert steps[length] == int(np.argmax(by_hand[: min(length, len(by_hand) - 1)]))
         assert "step" not in url_of(app), "so a bare link shows it too"
         assert step_of(again(app)) == steps[length], "what is written ahead of it changes nothing"
     assert len({*steps.values()}) > 1
-    assert step_of(opened("writing", **PAIR, limit=3)) == steps[3], "what may not be written counts for nothing"
+    assert step_of(opened("components.writing", **PAIR, limit=3)) == steps[3], (
+        "what may not be written counts for nothing"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_where_writing_ends_the_reason_is_given_and_not_a_step_before(folder: Pa
         ("5.6.7.8", 3, 4, None),
         (f"5.6.7.!{eos}", 4, 4, "ended the text here"),  # more cannot be allowed
     ):
-        text = words_of(opened("candidates", **PAIR, branches=branches, step=step, limit=limit))
+        text = words_of(opened("components.candidates", **PAIR, branches=branches, step=step, limit=limit))
         for one in ("ended the text at once", "ended the text here", f"All {ROOM} positions", "The limit of 4 tokens"):
             assert (one in text) == (one == reason), (branches, step)
 
@@ -131,9 +133,9 @@ def test_where_writing_ends_the_reason_is_given_and_not_a_step_before(folder: Pa
 def test_steps_nearby_are_those_on_both_sides_but_none_behind_the_end(folder: Path):
     eos = loaded(folder)[0].config.eos_id
     address = {**PAIR, "branches": f"5.6.7.8.9.10.!{eos}"}
-    assert step_of(opened("writing", **address, step=9)) == 7, "beyond what is written, the last one"
+    assert step_of(opened("components.writing", **address, step=9)) == 7, "beyond what is written, the last one"
     for step in (0, 2, 5, 6, 7):
-        here, *others = sent(opened("writing", **address, step=step))[0]["steps"]
+        here, *others = sent(opened("components.writing", **address, step=step))[0]["steps"]
         assert here["output"] == (0 if step == 7 else step + 1)  # the attention is from <bos> and the written tokens
         nearby = [n for n in range(step - N_NEARBY, step + N_NEARBY + 1) if 0 <= n < 7 and n != step]
         assert sorted(moment["output"] for moment in others) == [n + 1 for n in nearby]

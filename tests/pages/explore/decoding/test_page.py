@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.explore.decoding import view_fields
 from tests.pages.conftest import EXAMPLES, PROMPTS, OpenApp, shown_code, through_history, url_of, view_of
-from tests.pages.explore.decoding import test_candidates, test_writing
+from tests.pages.explore.decoding.components import test_candidates, test_writing
 from tests.pages.explore.decoding.decoding_parts import cells, figure
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")

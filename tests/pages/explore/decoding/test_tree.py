@@ -60,11 +60,11 @@ def test_branches_are_one_tree_whose_ends_stand_in_a_table(three_kinds: Path, dr
     nodes, ends = drawn["nodes"], drawn["ends"]
     assert len({node.id for node in nodes}) == len(nodes)
     first, second, third = paths = [path_to(nodes, end.id) for end in ends]
-    assert first[1].log_prob == pytest.approx(float(log_probs(three_kinds, ()).max()), abs=1e-4)
-    assert second[1] is third[1] and (second[1].kind, third[2].kind) == ("forced", "forced")
+    assert first[1].token.log_prob == pytest.approx(float(log_probs(three_kinds, ()).max()), abs=1e-4)
+    assert second[1] is third[1] and (second[1].token.kind, third[2].token.kind) == ("forced", "forced")
     assert drawn["at"] == second[1].id
     assert {node.id for node in nodes if node.on_path} == {node.id for node in second}
-    totals = [sum(node.log_prob or 0 for node in path[1:]) for path in paths]
+    totals = [sum(node.token.log_prob or 0 for node in path[1:]) for path in paths]
     assert [end.total for end in ends] == pytest.approx(totals)
     table = app.dataframe[0].value
     assert table["nats"].tolist() == pytest.approx(totals)
@@ -104,11 +104,11 @@ def test_a_click_opens_a_step_and_a_branch_is_deleted(three_kinds: Path, drawn: 
 
 def test_a_prompt_is_given_and_only_what_follows_it_was_written(drawn: dict[str, Any]):
     opened(model="tales", text=PROMPTS[0], length="4")
-    kinds = [node.kind for node in drawn["nodes"]]
+    kinds = [node.token.kind for node in drawn["nodes"]]
     n_given = kinds.count("given")
     assert n_given > 1 and kinds[:n_given] == ["given"] * n_given
     assert drawn["ends"][0].n_tokens == len(kinds) - n_given
-    assert all(node.log_prob is None for node in drawn["nodes"][:n_given])
+    assert all(node.token.log_prob is None for node in drawn["nodes"][:n_given])
 
 
 def test_a_place_in_a_tree_has_one_number_in_every_run_and_no_other_place_has_it():

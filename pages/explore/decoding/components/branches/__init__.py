@@ -6,16 +6,15 @@ What is clicked comes back as a trigger of the component's key, for one run; `se
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from headlight.figures import THEMES, sequential_scale
 from headlight.figures.theme import DEEP
 from headlight.language import say
 from pages.components.mounting import component
+from pages.explore.decoding.data import Token
 from pages.shared.view.fields import sent
 from transformer_core.errors import mark
-
-Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 
 GIVEN_SHOWN = 3  # the last tokens of a prompt; those before them are one node
 _LARGEST = 2**53 - 1  # whole numbers up to this keep all digits in a browser
@@ -23,16 +22,12 @@ _LARGEST = 2**53 - 1  # whole numbers up to this keep all digits in a browser
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A token of the tree."""
+    """A token in its place in the tree."""
 
     id: int  # from 0 to 2^53 - 1; in every run the same for the same place in the tree
     parent: int | None  # the token before it; None: the first one
     position: int  # among the tokens of its path, from 0
-    label: str  # as `text/labels.py` makes it
-    log_prob: float | None = None  # nats, after the tokens before it; None where it was not for the model to say
-    rank: int | None = None  # among all tokens there, 0: the most probable
-    alternatives: tuple[tuple[str, float], ...] = ()  # the most probable tokens there, with their probabilities
-    kind: Kind = "written"
+    token: Token
     score: float | None = None  # nats; what a beam was kept or dropped for
     on_path: bool = False  # of the path taken
 
@@ -74,19 +69,16 @@ def branches(
         height: px, at most; what is higher is scrolled. None: about nine branches.
         name: for screen readers.
         path: what the nodes that are `on_path` are together.
-
-    Raises:
-        ValueError: the nodes are not a tree, or the selected one or an end is not among them.
     """
-    _check(nodes, at, ends)
     drawn = _folded(nodes)
     known = {node.id for node in drawn}
     inner = {node.parent for node in drawn}
-    alternatives = {result: place for place, result in enumerate(dict.fromkeys(node.alternatives for node in drawn))}
+    shared = dict.fromkeys(node.token.alternatives for node in drawn)
+    alternatives = {one: place for place, one in enumerate(shared)}  # those that nodes share are sent once
     data = {
         "name": say(name),
         "path": say(path),
-        "nodes": [_sent(node, alternatives[node.alternatives]) for node in drawn],
+        "nodes": [_sent(node, alternatives[node.token.alternatives]) for node in drawn],
         "alternatives": [*alternatives],
         "at": at if at in known else drawn[0].id,
         "ends": [asdict(end) | {"total": _finite(end.total)} for end in ends if end.id in known - inner],
@@ -107,44 +99,29 @@ def sent_node(key: str) -> int | None:
     return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= _LARGEST else None
 
 
-def _check(nodes: Sequence[Node], at: int, ends: Sequence[BranchEnd]) -> None:
-    known: set[int] = set()
-    for node in nodes:
-        if node.id in known or not 0 <= node.id <= _LARGEST:
-            raise ValueError(f"Node {node.id} is there twice, or not from 0 to 2^53 - 1; give each a different number.")
-        if (node.parent is None) != (not known) or (node.parent is not None and node.parent not in known):
-            raise ValueError(
-                f"Node {node.id} comes after {node.parent}, which is not among the nodes before it; give one first "
-                "node without a parent, and each other one after its parent."
-            )
-        known.add(node.id)
-    if unknown := {at, *(end.id for end in ends)} - known:
-        raise ValueError(f"Of {sorted(unknown)} there is no node; look at one of the tree's, and end branches there.")
-
-
 def _folded(nodes: Sequence[Node]) -> list[Node]:
     """Return the nodes with the first ones of a long prompt as one."""
-    n_given = next((place for place, node in enumerate(nodes) if node.kind != "given"), len(nodes))
+    n_given = next((place for place, node in enumerate(nodes) if node.token.kind != "given"), len(nodes))
     n_folded = n_given - GIVEN_SHOWN
     if n_folded < 2:
         return [*nodes]
-    last = nodes[n_folded - 1]
-    whole = replace(last, parent=None, label=say("… {n} tokens", n=n_folded), log_prob=None, rank=None, alternatives=())
-    return [whole, *nodes[n_folded:]]
+    folded = Token(label=say("… {n} tokens", n=n_folded), kind="given")
+    return [replace(nodes[n_folded - 1], parent=None, token=folded), *nodes[n_folded:]]
 
 
 def _sent(node: Node, alternatives: int) -> dict[str, Any]:
     """Return a node as the component reads it."""
+    log_prob = node.token.log_prob
     return {
         "id": node.id,
         "parent": node.parent,
         "position": node.position,
-        "label": node.label,
-        "log": None if node.log_prob is None else _finite(node.log_prob),
-        "p": None if node.log_prob is None else min(1.0, math.exp(node.log_prob)),
-        "rank": node.rank,
+        "label": node.token.label,
+        "log": None if log_prob is None else _finite(log_prob),
+        "p": None if log_prob is None else min(1.0, math.exp(log_prob)),
+        "rank": node.token.rank,
         "alternatives": alternatives,
-        "kind": node.kind,
+        "kind": node.token.kind,
         "score": node.score,
         "taken": node.on_path,
     }

@@ -1,127 +1,121 @@
-"""Writing, token by token: the source, what was given and written after it, where the model looks, and a player.
+"""The text as it is written: source and output as tokens, where the model looks at this step, and the player.
 
-What a person asks for comes back as a trigger of the component's key, for one run; `sent_at` checks it like any input.
+What a person asks for comes back as a trigger of the component's key, for one run, and is checked like any input.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from headlight.figures import DARK, LIGHT, Theme, isolate, sequential_scale
-from headlight.figures.theme import KEY
+from headlight.figures.theme import KEY as HUE
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.data import DecodingData, Token
 from pages.shared.view.shared_value import SharedValue
 
-Kind = Literal["given", "written", "forced"]
-Weights = Float[np.ndarray, " token"] | None
-Looked = tuple[Weights, Weights]
-"""The attention of one step: weights over the source and over the output; None: nothing is drawn."""
+if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
 
-_KINDS: tuple[Kind, ...] = ("given", "written", "forced")
+KEY = "decoding-writing"
+MOST_AT_ONCE = 64  # tokens that are written in one step
+N_NEARBY = 4  # steps before and after this one that a step shows at once
+AT = SharedValue(KEY, "at")  # how many tokens were written at the step that is shown
+KINDS = ("given", "written", "forced")
+Weights = Float[np.ndarray, " token"] | None
 _SHADES = 33  # grounds of chips, for probabilities from 0 to 1
 _BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
 
-
-@dataclass(frozen=True, kw_only=True)
-class Token:
-    """A token of the output, and how it came to stand there."""
-
-    label: str  # with what cannot be seen made visible
-    kind: Kind = "written"  # by the model; "forced": chosen by a person; "given": <bos>, or of the prompt
-    log_prob: float | None = None  # nats; None, and the next three, where it was not for the model to say
-    rank: int | None = None  # 0: the most probable
-    entropy: float | None = None  # nats, of the decision
-    alternatives: tuple[tuple[str, float], ...] = ()  # the best of that place: label and probability in [0, 1]
+_TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
+"""The data of a step, which stay the same except for labels and who chose it, are cached."""
 
 
-def writing(
-    *,
-    source: Sequence[str],
-    output: Sequence[Token],
-    n_given: int,
-    at: int,
-    looked: Mapping[int, Looked],
-    aims: tuple[str, str],
-    ended: str | None,
-    key: str,
-    on_at: Callable[[], None],
-) -> None:
-    """Two lines of tokens, the source and the output, and the player that steps along the output or continues it.
+def show(data: DecodingData) -> None:
+    """Draw two lines of tokens, the source and the output, and the player that steps along the output or continues it.
 
     Chips are colored by their probability; the last one of this step is outlined, and tokens after it are faint. A bar
-    over each token shows how much the next token attends to it.
+    over each token shows how much the next token attends to it, at this step and at those nearby, which are shown at
+    once when a person steps to them.
+    """
+    has_encoder, n = data.card.config.has_encoder, data.n_written
+    steps = {n: data.at} | data.around(N_NEARBY)
+    looked = {
+        n: (data.weights("cross", step) if has_encoder else None, data.weights("decoder", step))
+        for n, step in steps.items()
+    }
+    header, numbers = payload(data.source_labels, _tokens(data), looked)
+    header |= {
+        "nGiven": len(data.given),
+        "at": AT.payload(n),
+        "aims": {"source": data.who("cross") if has_encoder else "", "output": data.who("decoder")},
+        "ended": replace(data, at=data.branch[-1]).ended if data.branch else data.ended,
+        "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
+        "hue": HUE,
+    }
+    component(__file__, "writing", isolated=True)(key=KEY, data=packed(header, numbers), on_at_change=_on_at)
+
+
+def payload(
+    source: Sequence[str], output: Sequence[Token], looked: Mapping[int, tuple[Weights, Weights]]
+) -> tuple[dict[str, Any], bytes]:
+    """Return tokens and attention as the component reads them.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
-        output: all tokens of the branch, the given ones first, and those after the selected step last.
-        n_given: how many of them are given; one at least.
-        at: how many were written at the selected step; 0: none yet.
-        looked: the attention by how many tokens were written, in [0, 1], over the given tokens and those written by
-            then: at the selected step, and at others that are shown at once when a person steps to them.
-        aims: whose weights they are, over the source and over the output: "cross-attention L1.H3".
-        ended: why nothing can be written after the last token of `output`, in a sentence; None where it can.
-        key: the component's key.
-        on_at: called before the run in which `sent_at` gives a step, which may not have been written yet.
+        output: all tokens of the branch, the given ones first.
+        looked: weights over the source and over the output by how many tokens were written, this step first; None:
+            nothing is drawn.
 
-    Raises:
-        ValueError: counts, labels and weights do not fit together.
+    Returns:
+        a header, and its numbers (float32): a row for each token of the output, then the weights.
     """
-    if not 1 <= n_given <= len(output) or not 0 <= at <= len(output) - n_given:
-        raise ValueError(
-            f"There are {len(output)} tokens, {n_given} of them given and {at} written at this step; "
-            "give at least one given token, and no step beyond the last token."
-        )
-    steps = {at: looked[at], **looked}
-    rows = [_sides(sides, len(source), n_given + n) for n, sides in steps.items()]
+    rows = [[np.empty(0) if weights is None else weights for weights in sides] for sides in looked.values()]
     labels, table = _table(output)
     header = {
         "labels": [isolate(label) for label in labels],
-        "kinds": _KINDS,
+        "kinds": KINDS,
         "source": [isolate(label) for label in source],
         "nOutput": len(output),
-        "nGiven": n_given,
-        "at": _step(key).payload(at),
         "steps": [
             {"n": n, "source": len(of_source), "output": len(of_output)}
-            for n, (of_source, of_output) in zip(steps, rows, strict=True)
+            for n, (of_source, of_output) in zip(looked, rows, strict=True)
         ],
-        "aims": dict(zip(("source", "output"), aims, strict=True)),
-        "ended": ended,
-        "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
-        "hue": KEY,
     }
-    numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)]).astype("<f4")
-    component(__file__, "writing", isolated=True)(key=key, data=packed(header, numbers.tobytes()), on_at_change=on_at)
+    numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)])
+    return header, numbers.astype("<f4").tobytes()
 
 
-def sent_at(key: str) -> int | None:
-    """Return how many tokens were written at the step that a person wants to see; None where nothing was sent."""
-    n = _step(key).heard()
-    return n if type(n) is int and n >= 0 else None
+def _on_at() -> None:
+    """A person, or the player, wants to see another step of this branch, be it written or not."""
+    n = AT.heard()
+    if type(n) is not int or n < 0:
+        return
+    if n > len(view_fields.path()):
+        view_fields.go_on(min(n - (view_fields.STEP.value or 0), MOST_AT_ONCE))
+    else:
+        view_fields.go_to(n)
 
 
-def _step(key: str) -> SharedValue:
-    return SharedValue(key, "at")
-
-
-def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
-    """Return the weights over the source and over the output at one step; none where nothing is drawn.
-
-    Raises:
-        ValueError: there is not one weight a token.
-    """
-    for side, weights, n in zip(("source", "output"), given, n_tokens, strict=True):
-        if weights is not None and weights.shape != (n,):
-            raise ValueError(
-                f"There are {n} tokens of the {side} to look at, but weights of shape {weights.shape}; "
-                "give one weight a token."
-            )
-    return [np.empty(0) if weights is None else weights for weights in given]
+def _tokens(data: DecodingData) -> list[Token]:
+    """Return the given tokens, and those of the branch."""
+    steps = (*data.given, *data.branch)
+    n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
+    fresh = steps[n_known:]
+    _TOKENS.update(zip(fresh, data.tokens(fresh), strict=True))
+    forced = {len(data.given) + place for place in view_fields.BRANCHES.value[view_fields.BRANCH.value].forced}
+    tokens = []
+    for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
+        token = _TOKENS[step]
+        if token.label != label:  # letters are put together from neighbours, and those after a token may be others
+            token = replace(token, label=label)
+        tokens.append(replace(token, kind="forced") if place in forced else token)
+    return tokens
 
 
 def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:
@@ -137,7 +131,7 @@ def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos
     for token in output:
         lacking = [np.nan] * (n - len(token.alternatives))
         names = [places.setdefault(label, len(places)) for label, _ in token.alternatives]
-        label, kind = places.setdefault(token.label, len(places)), _KINDS.index(token.kind)
+        label, kind = places.setdefault(token.label, len(places)), KINDS.index(token.kind)
         facts = (np.nan if number is None else number for number in (token.log_prob, token.rank, token.entropy))
         rows.append([label, kind, *facts, *names, *lacking, *(prob for _, prob in token.alternatives), *lacking])
     return [*places], np.array(rows, dtype=np.float32)

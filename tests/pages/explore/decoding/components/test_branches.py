@@ -9,7 +9,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
+from pages.explore.decoding.components.branches import BranchEnd, Node, sent_node
+from pages.explore.decoding.data import Token
 from tests.pages.conftest import component
 
 
@@ -18,9 +19,9 @@ def chain(n: int, *, n_given: int) -> list[Node]:
     messages = (("a", 0.5), ("b", 0.25))
     nodes = []
     for i in range(n):
-        node = Node(id=10 + i, parent=9 + i if i else None, position=i, label=f"t{i}", kind="given")
-        written = {"kind": "written", "log_prob": math.log(0.5), "rank": 0, "alternatives": messages}
-        nodes.append(node if i < n_given else replace(node, **written))  # type: ignore[arg-type]
+        token = Token(label=f"t{i}", log_prob=math.log(0.5), rank=0, alternatives=messages)
+        token = Token(label=f"t{i}", kind="given") if i < n_given else token
+        nodes.append(Node(id=10 + i, parent=9 + i if i else None, position=i, token=token))
     return nodes
 
 
@@ -44,7 +45,8 @@ def data_of(**given: Any) -> dict[str, Any]:
 
 def test_a_node_says_its_probability_rank_and_place():
     nodes = chain(3, n_given=1)
-    nodes.append(replace(nodes[2], id=5, label="שלום", rank=1, alternatives=(), kind="dropped", score=-2.5))
+    dropped = replace(nodes[2].token, label="שלום", rank=1, alternatives=(), kind="dropped")
+    nodes.append(replace(nodes[2], id=5, token=dropped, score=-2.5))
     data = data_of(nodes=nodes, at=11)
     root, first, _, other = data["nodes"]
     assert (root["parent"], root["p"], root["log"], root["kind"]) == (None, None, None, "given")
@@ -58,7 +60,7 @@ def test_a_node_says_its_probability_rank_and_place():
 
 def test_what_is_never_written_has_probability_zero_and_no_number_that_json_lacks():
     nodes = chain(2, n_given=1)
-    nodes[1] = replace(nodes[1], log_prob=-math.inf, kind="forced")
+    nodes[1] = replace(nodes[1], token=replace(nodes[1].token, log_prob=-math.inf, kind="forced"))
     ends = [BranchEnd(id=11, text="no", total=-math.inf, n_tokens=1)]
     data = data_of(nodes=nodes, at=11, ends=ends)
     assert (data["nodes"][1]["p"], data["nodes"][1]["log"], data["ends"][0]["total"]) == (0.0, None, None)
@@ -96,15 +98,3 @@ def test_only_the_number_of_a_node_comes_back(sent: Any, chosen: int | None, mon
     for session in sessions:
         monkeypatch.setattr(st, "session_state", session)
         assert sent_node("tree") is None
-
-
-def test_what_is_no_tree_is_refused():
-    nodes = chain(3, n_given=1)
-    refused: list[tuple[list[Node], int, list[BranchEnd], str]] = [
-        ([*nodes, nodes[1]], 10, [], "Node 11 is there twice"),
-        (nodes[1:], 11, [], "Node 11 comes after 10"),
-        (nodes, 99, [], "Of \\[99\\] there is no node"),
-    ]
-    for given, at, ends, message in refused:
-        with pytest.raises(ValueError, match=message):
-            branches(nodes=given, at=at, ends=ends, key="tree", on_node=lambda: None)

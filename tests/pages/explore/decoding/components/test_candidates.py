@@ -1,8 +1,10 @@
-"""Candidates: what is sent to the browser says the same as the scores, and what comes back is checked."""
+"""The next-token distribution on the Decoding page: which steps are sent, and what a person types."""
 
 import json
-import math
 import struct
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,152 +12,115 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.sampling import NextTokenDistribution, distribution_payload, sent_sampling
-from pages.explore.decoding.components.candidates import sent_token
-from tests.pages.conftest import component
-from transformer_core.decoding.settings import Sampling
+import transformer_core as tc
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.components import candidates
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.explore.decoding import decoding_parts
 
-HELD = Sampling(temperature=0.5, repetition_penalty=1.2, seed=7)
-
-
-def distribution(n: int = 100, **changed: Any) -> NextTokenDistribution:
-    """Scores that disagree with the log-probabilities on some tokens, as a repetition penalty makes them."""
-    logits = np.random.default_rng(1).normal(0, 2, n).astype(np.float32)
-    log_probs = logits - np.log(np.exp(logits.astype(np.float64)).sum())
-    scores = logits.copy()
-    scores[:n:3] -= 3
-    logits[n // 2] = scores[n // 2] = log_probs[n // 2] = -np.inf
-    given = {"scores": scores, "log_probs": log_probs.astype(np.float32), "entropy": 2.5, "next_token": 3}
-    return NextTokenDistribution(**{"n_written": 2, "version": "12", "name": "after “once”", **given, **changed})
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
+opened = partial(decoding_parts.opened, "components.candidates")
+OWN = "decoding-own-line"
 
 
-def label(token: int) -> str:
-    return {0: "שלום", 1: "<b>"}.get(token, f"t{token}")
-
-
-def payload(n: int = 100, **changed: Any) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the header of a distribution, and its scores as the browser reads them."""
-    header, scores = distribution_payload(distribution(n, **changed), label, 40)
-    return header, np.frombuffer(scores, dtype="<f4")
-
-
-def show() -> None:
-    """The page of these tests: a distribution, and the one after it."""
-    from pages.explore.decoding.components.candidates import candidates
-    from tests.pages.explore.decoding.components.test_candidates import HELD, distribution, label
-
-    candidates(
-        distribution(),
-        nearby=[distribution(n_written=3, entropy=1.5)],
-        label=label,
-        sampling=HELD,
-        key="candidates",
-        on_token=lambda: None,
-        on_sampling=lambda: None,
-    )
-
-
-def test_a_distribution_is_sent_with_those_nearby_and_the_settings_that_hold():
-    app = AppTest.from_function(show).run()
-    assert not app.exception
+def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the header of this step and of all, and its scores."""
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
     header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
-    expected, of_one = payload()
-    assert header["distributions"] == [expected, expected | {"nWritten": 3, "entropy": 1.5}]
-    np.testing.assert_array_equal(scores, [*of_one, *of_one])
-    assert header["nTokens"] == 100
+    return header | header["distributions"][0], scores[: header["nTokens"]]
+
+
+def test_the_distributions_before_and_after_this_step_are_sent_as_well():
+    before, here, after = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"] for step in "123")
+    assert [step["nWritten"] for step in here] == [2, 1, 3]
+    assert here[1:] == [before[0], after[0]]
+    header, scores = sent(opened(text=EXAMPLES[0], step="2", temperature="0.5"))
     assert header["sampling"]["value"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+    assert header["nTokens"] == len(scores) and (np.diff(scores) <= 0).all()
 
 
-def test_all_scores_are_sent_and_the_rows_are_the_first_of_them():
-    header, scores = payload()
-    given = distribution()
-    np.testing.assert_array_equal(scores, sorted(given.scores, reverse=True))
-    assert (len(scores), scores[-1], header["n"]) == (100, -math.inf, 40)
-    assert [row["place"] for row in header["rows"][:40]] == list(range(40))
-    by_own = sorted(range(100), key=lambda token: -given.log_probs[token])
-    for row in header["rows"]:
-        assert given.scores[row["token"]] == scores[row["place"]]
-        assert row["log_prob"] == pytest.approx(given.log_probs[row["token"]])
-        assert by_own[row["rank"]] == row["token"]
-    assert any(row["rank"] != row["place"] for row in header["rows"]), "the penalty changes the order"
-    facts = {"nWritten": 2, "entropy": 2.5, "next": 3, "version": "12", "name": "after “once”"}
-    assert header.items() >= facts.items()
+def test_numbers_without_a_slider_have_boxes():
+    app = opened(text=EXAMPLES[0], step="1")
+    repetition, seed = app.number_input
+    assert (repetition.value, seed.value, seed.disabled) == (1.0, 0, True)  # greedy: nothing is drawn
+    repetition.set_value(1.3).run()
+    assert url_of(app)["repetition"] == "1.3"
+    app = opened(text=EXAMPLES[0], step="1", temperature="1")
+    seed = app.number_input[1]
+    assert not seed.disabled
+    seed.set_value(11).run()
+    assert url_of(app)["seed"] == "11"
 
 
-def test_the_next_token_has_a_row_wherever_it_stands():
-    order = np.argsort(-distribution().scores, kind="stable")
-    for place, n_rows in ((90, 41), (39, 40), (40, 41)):
-        header, scores = payload(next_token=int(order[place]))
-        assert len(header["rows"]) == n_rows
-        row = next(row for row in header["rows"] if row["token"] == order[place])
-        assert row["place"] == place and scores[place] == distribution().scores[order[place]]
+def test_own_words_lead_the_model_along_from_this_moment_on(three_kinds: Path):
+    _, tokenizer = tc.load(three_kinds / "en-fr")
+    app = opened(text=EXAMPLES[0], step="2")
+    before = written(app, 2)
+    app.text_input(key=OWN).set_value("le chien").run()
+    ids = tokenizer.target.encode("le chien")
+    branch = ".".join([*map(str, before), *(f"!{token}" for token in ids)])
+    assert url_of(app)["branches"].split("~")[1] == branch
+    assert (url_of(app)["branch"], url_of(app)["step"]) == ("1", str(2 + len(ids)))
+    assert app.text_input(key=OWN).value == ""
 
 
-def test_a_small_vocabulary_has_fewer_rows_and_none_for_what_is_never_written():
-    header, scores = payload(5)
-    assert (len(scores), header["n"]) == (5, 4)
-    labels = {row["token"]: row["label"] for row in header["rows"]}
-    assert labels == {0: "\u2068שלום\u2069", 1: "<b>", 3: "t3", 4: "t4"}
-    even = np.zeros(6, dtype=np.float32)
-    header, _ = payload(scores=even, log_probs=even - math.log(6))
-    assert [row["token"] for row in header["rows"]] == [5, 4, 3, 2, 1, 0], "of equal scores the higher token first"
-    assert {row["rank"] for row in header["rows"]} == {0}
+def test_words_that_are_not_known_or_have_no_room_are_told():
+    app = opened(text=EXAMPLES[0], step="1")
+    app.text_input(key=OWN).set_value("xyzzy").run()
+    assert "is replaced by the unknown token" in words_of(app)
+    app = opened(text=EXAMPLES[0], step="1")
+    app.text_input(key=OWN).set_value("le chien " * 40).run()
+    assert "This text has 80 tokens, but only" in words_of(app)
+    assert "branches" not in url_of(app)
+    app.text_input(key=OWN).set_value("   ").run()
+    assert "branches" not in url_of(app) and "but only" not in words_of(app)
 
 
-@pytest.mark.parametrize(
-    ("sent", "token"),
-    [
-        ({"token": 4, "version": "12"}, 4),
-        ({"token": 4, "version": "11"}, None),  # of a distribution before
-        ({"token": -1, "version": "12"}, None),
-        ({"token": True, "version": "12"}, None),
-        ([4, "12"], None),
-        (None, None),
-    ],
-)
-def test_a_sent_token_is_checked(sent: object, token: int | None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(st, "session_state", {"candidates": {"token": sent}})
-    assert sent_token("candidates", version="12") == token
+def test_a_space_counts_where_tokens_have_one():
+    app = opened(model="tales", text=PROMPTS[0], step="0")
+    assert app.text_input(key=OWN).placeholder == "… a space starts a new word"
+    assert opened(text=EXAMPLES[0], step="0").text_input(key=OWN).placeholder == "Type text, then press Enter"
 
 
-RIGHT = {"temperature": 1.5, "top_k": 40, "top_p": 0.9, "min_p": 0}
+def data_at(text: str = "a b", source: str = "one", *tokens: int, room: bool = True) -> Any:
+    """A step of a text that is being written; what it was read with plays no part."""
+    steps = [SimpleNamespace(token=token) for token in tokens]
+    at = SimpleNamespace(path=lambda: steps)
+    tree = SimpleNamespace(has_room=lambda _: room)
+    config = SimpleNamespace(vocab_size=9)
+    view, card = SimpleNamespace(text=text), SimpleNamespace(config=config)
+    return SimpleNamespace(source=source, view=view, card=card, tree=tree, at=at)
 
 
-def chosen(settings: object, monkeypatch: pytest.MonkeyPatch) -> Sampling | None:
-    """What is taken where the browser sends these settings."""
-    monkeypatch.setattr(st, "session_state", {"candidates": {"sampling": {"revision": 1, "value": settings}}})
-    return sent_sampling("candidates", HELD)
-
-
-def test_sent_settings_take_the_place_of_those_that_hold(monkeypatch: pytest.MonkeyPatch):
-    sampling = chosen(RIGHT, monkeypatch)
-    kept: dict[str, Any] = {"repetition_penalty": HELD.repetition_penalty, "seed": HELD.seed}
-    assert sampling == Sampling(temperature=1.5, top_k=40, top_p=0.9, min_p=0.0, **kept)
-    assert type(sampling.min_p) is float
-    large = chosen(RIGHT | {"top_k": 999_999, "temperature": 0}, monkeypatch)
-    assert large is not None and (large.top_k, large.temperature) == (999_999, 0)
+def test_each_step_of_each_text_and_model_has_a_version_of_its_own():
+    """Else a late click would force a token into another text."""
+    steps = [data_at(), data_at("a c"), data_at("a b", "two"), data_at("a b", "one", 5), data_at("a b", "one", 5, 6)]
+    versions = [candidates._version(data, data.at) for data in steps]
+    assert len({*versions}) == len(versions)
+    assert candidates._version(data_at(), data_at().at) == versions[0]
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("sent", "room", "taken"),
     [
-        *({"temperature": value} for value in (-0.1, math.nan, 10**400, "1", None)),
-        *({"top_k": value} for value in (-1, 2.0, 1_000_000, True)),
-        *({"top_p": 0}, {"top_p": 1.01}, {"min_p": -0.5}, {"min_p": 2}),
+        *(({"token": token, "version": "12"}, True, [token]) for token in (0, 8)),
+        *(({"token": token, "version": "12"}, True, None) for token in (9, -1, True, None)),
+        ({"token": 4, "version": "11"}, True, None),  # of a distribution before
+        ({"token": 3, "version": "12"}, False, None),
+        *((nonsense, True, None) for nonsense in ([4, "12"], None)),
     ],
 )
-def test_settings_that_cannot_be_are_not_taken(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    assert chosen(RIGHT | wrong, monkeypatch) is None
+def test_only_a_token_of_the_vocabulary_is_taken_and_only_at_its_step(
+    sent: object, room: bool, taken: list[int] | None, monkeypatch: pytest.MonkeyPatch
+):
+    forks: list[list[int]] = []
+    monkeypatch.setattr(view_fields, "fork", forks.append)
+    monkeypatch.setattr(st, "session_state", {candidates.KEY: {"token": sent}})
+    candidates._take(data_at(room=room), "12")
+    assert forks == ([] if taken is None else [taken])
 
 
-def test_what_does_not_fit_together_is_refused(monkeypatch: pytest.MonkeyPatch):
-    no_settings: tuple[Any, ...] = (None, [], "greedy", {}, {"temperature": 1})
-    assert all(chosen(sent, monkeypatch) is None for sent in no_settings)
-    with pytest.raises(ValueError, match="100 scores and 99 log-probabilities"):
-        payload(log_probs=distribution().log_probs[:99])
-    for value, message in ((np.nan, "must be numbers"), (-np.inf, "one token at least")):
-        none = np.full(4, value, dtype=np.float32)
-        with pytest.raises(ValueError, match=message):
-            payload(scores=none, log_probs=none)
+def written(app: AppTest, n: int) -> list[int]:
+    """The first tokens of the selected branch."""
+    return list(app.session_state["decoding-paths"][0][:n])

@@ -1,60 +1,115 @@
-"""The writing of a text: what is sent to the browser says what is known of it, and what comes back is checked."""
+"""The text as it is written, on the page: against a plain forward over all of it, and what the player asks for."""
 
 import json
 import struct
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
+import torch
 from plotly.colors import hex_to_rgb
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from headlight.figures import DARK, LIGHT, sequential_scale
-from pages.explore.decoding.components.writing import Token, sent_at, writing
-from tests.pages.conftest import component
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.components import writing
+from pages.explore.decoding.data import AHEAD, Token
+from tests.pages.conftest import EXAMPLES, PROMPTS, component
+from tests.pages.explore.decoding import decoding_parts
+from tests.pages.explore.decoding.decoding_parts import loaded
 from tests.test_config import contrast
 
-
-def three_tokens() -> dict[str, Any]:
-    """A given, a written and a forced token; the forced one could not have been written."""
-    return {
-        "source": ["The", "<b>", "שלום"],
-        "output": [
-            Token(label="<bos>", kind="given"),
-            Token(label="il", log_prob=-0.25, rank=0, entropy=0.75, alternatives=(("il", 0.7788), ("elle", 0.125))),
-            Token(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
-        ],
-        "n_given": 1,
-        "at": 1,
-        "looked": {1: (np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.875], dtype=np.float32))},
-        "aims": ("cross-attention L1.H3", "decoder self-attention L1.H3"),
-        "ended": None,
-        "key": "writing",
-        "on_at": lambda: None,
-    }
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
+opened = partial(decoding_parts.opened, "components.writing")
+N_ALTERNATIVES = 5
 
 
-def show() -> None:
-    """The page of these tests: also where the model looked one step earlier."""
-    from pages.explore.decoding.components.writing import writing
-    from tests.pages.explore.decoding.components.test_writing import three_tokens
-
-    given = three_tokens()
-    source, output = given["looked"][1]
-    writing(**given | {"looked": {0: (source[::-1], output[:1]), 1: (source, output)}})
-
-
-def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """The header, and the numbers as the browser reads them."""
-    assert not app.exception
+def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]:
+    """The header, a row of numbers for each token, and the weights over the source and over the output."""
     data = component(app, "writing").bytes
     (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    header, numbers = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    n_src, n_out = (header["steps"][0][side] for side in ("source", "output"))
+    end = len(numbers) - sum(step["source"] + step["output"] for step in header["steps"])
+    rows, looked = numbers[:end].reshape(header["nOutput"], -1), numbers[end:]
+    return header, rows, looked[:n_src], looked[n_src : n_src + n_out]
+
+
+@torch.inference_mode()
+def test_a_token_has_the_numbers_of_a_plain_forward(three_kinds: Path):
+    model, tokenizer, src = loaded(three_kinds)
+    written = tc.greedy_decode(model, src, max_new_tokens=2 + AHEAD).tokens
+    header, rows, weights_source, weights_output = sent(opened(model="en-fr", text=EXAMPLES[0], length="4", step="2"))
+    assert [header["labels"][int(place)] for place in rows[:, 0]] == tokenizer.target.labels(written[0].tolist())
+    log_probs = model(src, written)[0, 1].log_softmax(-1)
+    log_probs[model.config.suppressed_token_id] = -torch.inf
+    entropy = float(-(log_probs.exp() * log_probs).nansum())
+    np.testing.assert_allclose(rows[2, 2:5], [float(log_probs.max()), 0, entropy], atol=1e-3)
+    best = log_probs.exp().topk(N_ALTERNATIVES)
+    np.testing.assert_allclose(rows[2, 5 + N_ALTERNATIVES :], best.values, atol=1e-5)
+    assert (header["nGiven"], header["at"]["value"]) == (1, 2)
+    assert (len(weights_source), len(weights_output)) == (src.shape[1], 3)
+    assert weights_source.sum() == pytest.approx(1, abs=1e-5) == weights_output.sum()
+
+
+def test_a_prompt_is_given(three_kinds: Path):
+    n_given = loaded(three_kinds, "tales", PROMPTS[0])[2].shape[1]
+    header, rows, _, weights_output = sent(opened(model="tales", text=PROMPTS[0], length="6", step="6"))
+    assert (header["source"], header["nGiven"], len(weights_output)) == ([], n_given, n_given + 6)
+    kinds = [header["kinds"][int(kind)] for kind in rows[:, 1]]
+    assert kinds == ["given"] * n_given + ["written"] * (header["nOutput"] - n_given)
+
+
+def test_what_a_person_chose_is_marked_on_that_branch_only():
+    branches = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "length": "4", "step": "1"}
+    for branch, forced in {"0": [], "1": [2]}.items():
+        header, rows, *_ = sent(opened(**branches, branch=branch))
+        kinds = [header["kinds"][int(kind)] for kind in rows[:, 1]]
+        assert [place for place, kind in enumerate(kinds) if kind == "forced"] == forced
+        assert kinds[0] == "given"
+
+
+def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Path):
+    eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
+    address = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}"}
+    at_end, before = (sent(opened(**address, step=step))[0] for step in ("2", "1"))
+    assert "ended the text here" in at_end["ended"] == before["ended"]
+    assert [at_end["steps"][0][side] for side in ("source", "output")] == [0, 0]  # nothing comes next
+    assert before["steps"][0]["output"] == 2
+    assert sent(opened(model="en-fr", text=EXAMPLES[0], branches="5.6", length="2", step="2"))[0]["ended"] is None
+
+
+@pytest.mark.parametrize(
+    ("n", "at", "length"),
+    [
+        *((n, n, None) for n in (1, 0, 3)),
+        *((5, 5, 5), (10**6, 2 + writing.MOST_AT_ONCE, 66)),
+        *((nonsense, 2, None) for nonsense in (-4, True, 1.5, "3", None, [3])),
+    ],
+)
+def test_the_player_moves_the_step(monkeypatch: pytest.MonkeyPatch, n: Any, at: int, length: int | None):
+    wish = {"at": {"revision": 1, "value": n}}
+    session = {writing.KEY: wish, "decoding-step": 2, "decoding-paths": ((5, 6, 7),)}
+    monkeypatch.setattr(st, "session_state", session)
+    writing._on_at()
+    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (at, length)
 
 
 def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow():
-    header, numbers = sent(AppTest.from_function(show).run())
+    """A given, a written and a forced token; the forced one could not have been written."""
+    output = [
+        Token(label="<bos>", kind="given"),
+        Token(label="il", log_prob=-0.25, rank=0, entropy=0.75, alternatives=(("il", 0.7788), ("elle", 0.125))),
+        Token(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
+    ]
+    over_source, over_output = np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.875])
+    looked = {1: (over_source, over_output), 0: (over_source[::-1], over_output[:1]), 2: (None, None)}
+    header, sent_numbers = writing.payload(["The", "<b>", "שלום"], output, looked)
+    numbers = np.frombuffer(sent_numbers, dtype="<f4")
     rows = numbers[: 3 * 9].reshape(3, 9)  # label, kind, three facts, and two alternatives
     labels = [*header["labels"], None]
     assert [labels[int(label)] for label in rows[:, 0]] == ["<bos>", "il", "elle"]
@@ -67,16 +122,14 @@ def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow()
     np.testing.assert_allclose(rows[:, 7:], [[np.nan, np.nan], [0.7788, 0.125], [1, np.nan]])
     assert len(header["labels"]) == len({*header["labels"]}) == 4
     np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
-    assert header["steps"] == [{"n": 1, "source": 3, "output": 2}, {"n": 0, "source": 3, "output": 1}]
-    assert (header["nGiven"], header["at"]["value"], header["nOutput"]) == (1, 1, 3)
-    assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
-    assert header["ended"] is None
+    steps = [(step["n"], step["source"], step["output"]) for step in header["steps"]]
+    assert steps == [(1, 3, 2), (0, 3, 1), (2, 0, 0)]
+    assert header["nOutput"] == 3 and header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
-    header, _ = sent(AppTest.from_function(show).run())
-    shades = header["shades"][theme.name]
+    shades = writing._shades(theme)
     assert all(contrast(ground, ink) >= 4.5 for ground, ink in shades)
     values, colors = zip(*sequential_scale(theme), strict=True)
     for place, (ground, _) in enumerate(shades):
@@ -84,27 +137,3 @@ def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
         channels = zip(*map(hex_to_rgb, colors), strict=True)
         expected = [np.interp(at, values, channel) for channel in channels]
         np.testing.assert_allclose(hex_to_rgb(ground), expected, atol=0.51)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_given": 0}, "3 tokens, 0 of them given and 1 written"),
-        ({"at": 3}, "3 tokens, 1 of them given and 3 written"),
-        ({"looked": {1: (np.ones(2), None)}}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
-        ({"looked": {1: (None, np.ones(3))}}, r"2 tokens of the output to look at, but weights of shape \(3,\)"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], message: str):
-    with pytest.raises(ValueError, match=message):
-        writing(**three_tokens() | changes)
-
-
-@pytest.mark.parametrize(
-    ("value", "at"),
-    [(7, 7), (0, 0), (10**9, 10**9), (-1, None), (True, None), (1.5, None), ("3", None), (None, None), ([3], None)],
-)
-def test_what_comes_from_the_browser_is_checked(monkeypatch, value, at):
-    monkeypatch.setattr(st, "session_state", {"writing": {"at": {"revision": 2, "value": value}}})
-    assert sent_at("writing") == at
-    assert sent_at("another") is None
