@@ -110,7 +110,6 @@ class ModelConfig:
     more_eos_ids: tuple[int, ...] = ()  # further tokens that end a text
 
     def __post_init__(self) -> None:
-        """Check every field, and the fields against each other."""
         check_fields(self)
         if not self.d_head:
             check_together(self, [EVEN_HEADS])

@@ -16,6 +16,7 @@ needs becomes an option of `ModelConfig`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,6 +26,19 @@ from transformer_core.checkpoints.generation import not_taken_over
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
+
+# What the families of a kind have in common.
+encoder_only = partial(
+    ModelConfig,
+    architecture="encoder_only",
+    n_decoder_layers=0,
+    embedding_norm=True,
+    scale_embeddings=False,
+    unembed_transform=True,
+)
+decoder_only = partial(
+    ModelConfig, architecture="decoder_only", n_encoder_layers=0, norm_position="pre", scale_embeddings=False
+)
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
 """Splits a tensor of the foreign file into the parameters that it fills."""

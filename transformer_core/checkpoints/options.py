@@ -5,7 +5,7 @@ they are off (null, false, 0, empty) or unrelated to the computation (labels, ve
 training). Any other one whose name suggests an effect (`residual_multiplier`, `attention_sinks`) is refused.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from transformer_core.checked_fields import is_number
@@ -102,7 +102,7 @@ class Options:
         return choices[value]
 
     def token(self, name: str, default: int | None = None) -> int | None:
-        """Return a special token, the first if there are several; None if the vocabulary has none."""
+        """Return a special token, the first if there are several; None if there is none, which is also written -1."""
         return next(iter(self.tokens(name, default)), None)
 
     def tokens(self, name: str, default: int | None = None) -> list[int]:
@@ -124,16 +124,22 @@ class Options:
         self.beyond |= {f"{name} = {token}": None for token in tokens if token >= vocab_size}
         return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 
-    def padding(self, default: int | None = None, *, unless: Iterable[int | None] = ()) -> int | None:
-        """Return the padding token; None if there is none, which is also written as -1.
+    def tokens_of_decoder(self, bos: int | None, eos: int | None) -> dict[str, Any]:
+        """Return the special tokens of a decoder, by fields of `ModelConfig`.
+
+        A padding token that also begins or ends a text cannot be recognized, so the model is read as one without.
 
         Args:
-            default: if the option is missing; null means none.
-            unless: tokens with another role; if the padding is one of them, padding cannot be recognized, and the model
-                is read as one without.
+            bos: the default of its beginning-of-sequence token.
+            eos: that of its end-of-sequence token.
         """
-        token = self.token("pad_token_id", default)
-        return None if token in unless else token
+        begin, ends = self.token("bos_token_id", bos), self.tokens("eos_token_id", eos)
+        pad = self.token("pad_token_id")
+        return {
+            "pad_id": None if pad in (begin, *ends) else pad,
+            "bos_id": begin,
+            "eos_id": next(iter(ends), None),
+        }
 
     def inside(self, name: str) -> "Options":
         """Return the options of an object in the file; none if it is missing."""

@@ -55,7 +55,6 @@ class Pair:
         return (self.source, self.target)
 
     def __eq__(self, other: object) -> bool:
-        """Return True if both texts are the same."""
         return isinstance(other, Pair) and (self.source, self.target) == (other.source, other.target)
 
 

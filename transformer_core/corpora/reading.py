@@ -37,7 +37,6 @@ class CorpusReading:
     header: Header = "auto"  # of CSV and TSV: the first line names the columns; auto: if it seems to
 
     def __post_init__(self) -> None:
-        """Check every field."""
         if self.tokens not in get_args(MadeHere) and "/" not in str(self.tokens):
             raise CorpusError(
                 "tokens must be one of {choices}, the folder of a tokenizer (./folder), or a Hugging "

@@ -16,7 +16,6 @@ class GrowingStore:
     complete = None  # more may always follow
 
     def __init__(self) -> None:
-        """Start empty."""
         self.n_positions = 0
         self.k_v: Tensor | None = None  # [batch, head of keys, then head of values, room, d_head]
 
@@ -60,7 +59,6 @@ class FixedStore:
     """Keys and values of cross-attention: the memory does not change, so they are projected once."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.complete: tuple[Tensor, Tensor] | None = None
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,7 +85,6 @@ class KeyValueCache:
     """The stores of every block of a decoder."""
 
     def __init__(self, n_layers: int) -> None:
-        """Start empty."""
         self.blocks = tuple(BlockCache() for _ in range(n_layers))
 
     @property

@@ -23,7 +23,6 @@ class Sampling:
     seed: int = 0  # of the draws
 
     def __post_init__(self) -> None:
-        """Check every number."""
         for field in fields(self):
             check_kind(field.name, getattr(self, field.name), Real, NUMBER)
         checks = (

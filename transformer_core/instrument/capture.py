@@ -56,11 +56,9 @@ class ByName(Mapping[str, Kept]):
         return iter(self._values)
 
     def __len__(self) -> int:
-        """Return the number of captured sites."""
         return len(self._values)
 
     def __contains__(self, site: object) -> bool:
-        """Return whether the site has been captured."""
         return site in self._values
 
 

@@ -28,7 +28,6 @@ class Block(nn.Module):
     """
 
     def __init__(self, config: ModelConfig, *, has_cross_attention: bool, is_first: bool = False) -> None:
-        """Build the sub-layers."""
         super().__init__()
         self.is_pre_norm, self.is_parallel = config.norm_position == "pre", config.parallel_residual
         self.has_cross_attention, self.has_feed_forward = has_cross_attention, config.d_ff > 0

@@ -95,7 +95,6 @@ class AlibiBias(nn.Module):
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Fix the slopes."""
         super().__init__()
         self.slopes = alibi_slopes(config.n_heads)
 
@@ -111,7 +110,6 @@ class RelativeBuckets(nn.Module):
     """
 
     def __init__(self, config: ModelConfig, *, is_causal: bool) -> None:
-        """Create the table."""
         super().__init__()
         self.max_distance, self.is_causal = config.relative_max_distance, is_causal
         self.weight = nn.Parameter(torch.empty(config.n_relative_buckets, config.n_heads))

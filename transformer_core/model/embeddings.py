@@ -52,7 +52,6 @@ class TokenEmbedding(nn.Module):
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Create one vector per token of the vocabulary."""
         super().__init__()
         self.scale = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
@@ -79,7 +78,6 @@ class SegmentEmbedding(nn.Module):
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Create one vector per segment type."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(config.n_segments, config.d_model))
 

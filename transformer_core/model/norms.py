@@ -50,7 +50,6 @@ class NoNorm(nn.Module):
     """The identity, in models without normalization."""
 
     def __init__(self) -> None:
-        """Have no parameters."""
         super().__init__()
         self.hook_normalized = HookPoint()
 

@@ -50,7 +50,6 @@ class SinusoidalPositions(nn.Module):
     table: Tensor
 
     def __init__(self, config: ModelConfig, layout: Literal["interleaved", "halves"]) -> None:
-        """Compute the table for `max_seq_len` positions."""
         super().__init__()
         with torch.device("cpu"):  # also if the model is assembled on "meta"
             table = sinusoidal_table(config.max_seq_len, config.d_model, layout)
@@ -68,7 +67,6 @@ class LearnedPositions(nn.Module):
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Create one vector per position."""
         super().__init__()
         self.table = nn.Parameter(torch.empty(config.max_seq_len, config.d_model))
 

@@ -1,6 +1,17 @@
 """Named configurations: numbers only."""
 
+from functools import partial
+
 from transformer_core.config import ModelConfig
+
+_decoder = partial(
+    ModelConfig,
+    architecture="decoder_only",
+    n_encoder_layers=0,
+    norm_position="pre",
+    scale_embeddings=False,
+    tie_embeddings="target",
+)
 
 
 def transformer_base(vocab_size: int = 37000) -> ModelConfig:
@@ -24,20 +35,15 @@ def gpt2(vocab_size: int = 50257) -> ModelConfig:
 
     Source: Radford et al. 2019, table 2, first row; the released model's configuration.
     """
-    return ModelConfig(
+    return _decoder(
         vocab_size=vocab_size,
-        architecture="decoder_only",
         d_model=768,
         d_ff=3072,
         n_heads=12,
-        n_encoder_layers=0,
         n_decoder_layers=12,
         max_seq_len=1024,
         positions="learned",
-        norm_position="pre",
         activation="gelu_tanh",
-        scale_embeddings=False,
-        tie_embeddings="target",
         dropout_pattern=0.1,
         pad_id=None,
         bos_id=vocab_size - 1,
@@ -98,25 +104,20 @@ def llama_like(vocab_size: int = 49152) -> ModelConfig:
 
     Source: Touvron et al. 2023, sec. 2.2, for the parts; Allal et al. 2024 for the sizes.
     """
-    return ModelConfig(
+    return _decoder(
         vocab_size=vocab_size,
-        architecture="decoder_only",
         d_model=576,
         d_ff=1536,
         n_heads=9,
         n_kv_heads=3,
-        n_encoder_layers=0,
         n_decoder_layers=30,
         max_seq_len=2048,
         positions="rotary_halves",
         norm="rms",
-        norm_position="pre",
         activation="silu",
         gated=True,
         feed_forward_bias=False,
         attention_bias="none",
-        scale_embeddings=False,
-        tie_embeddings="target",
         dropout=0.0,
         pad_id=None,
         bos_id=0,
@@ -176,20 +177,15 @@ def translation(vocab_size: int) -> ModelConfig:
 
 def tiny_decoder(vocab_size: int) -> ModelConfig:
     """Return a decoder-only model that two CPU cores train in minutes."""
-    return ModelConfig(
+    return _decoder(
         vocab_size=vocab_size,
-        architecture="decoder_only",
         d_model=128,
         d_ff=512,
         n_heads=4,
-        n_encoder_layers=0,
         n_decoder_layers=4,
         max_seq_len=160,
         positions="learned",
-        norm_position="pre",
         activation="gelu_tanh",
-        scale_embeddings=False,
-        tie_embeddings="target",
         dropout=0.0,
     )
 

@@ -34,7 +34,6 @@ class UnembedTransform(nn.Module):
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Build the layer and its normalization."""
         super().__init__()
         self.linear = nn.Linear(config.d_model, config.d_model)
         self.activation = ACTIVATIONS[config.activation]

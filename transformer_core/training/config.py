@@ -114,7 +114,6 @@ class TrainingConfig:
     evaluate_pairs: Count = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:
-        """Check every field."""
         check_fields(self)
         check_together(self, _REFUSALS)
         self._check_rate_changes()

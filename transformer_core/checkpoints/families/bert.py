@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, encoder_only, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -28,30 +28,25 @@ def read_kin(
         pad_id: the default padding token.
         n_unused_positions: number of unused rows of the position table, by the padding token.
     """
-    pad = options.padding(pad_id)
+    pad = options.token("pad_token_id", pad_id)
     options.must_be("position_embedding_type", "absolute", Message("only BERT's absolute positions are supported"))
     options.must_be(
         "is_decoder", False, Message("BERT decoders are not supported; choose a model that fills in masked tokens")
     )
     options.must_be("add_cross_attention", False, Message("cross-attention is only supported in decoders"))
     options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
-    return ModelConfig(
-        architecture="encoder_only",
+    return encoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
         d_ff=options.whole("intermediate_size"),
         n_heads=options.whole("num_attention_heads"),
         n_encoder_layers=options.whole("num_hidden_layers"),
-        n_decoder_layers=0,
         max_seq_len=options.whole("max_position_embeddings", 512) - n_unused_positions(pad),
         positions="learned",
         layer_norm_eps=options.number("layer_norm_eps", 1e-12),
-        embedding_norm=True,
         activation=options.choice("hidden_act", ACTIVATIONS, "gelu"),
-        scale_embeddings=False,
         n_segments=options.whole("type_vocab_size", 2),
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
-        unembed_transform=True,
         unembed_bias=True,
         dropout=options.number("hidden_dropout_prob", 0.1),
         dropout_pattern=options.number("attention_probs_dropout_prob", 0.1),
@@ -106,11 +101,6 @@ FAMILIES = (
         prefix="bert.",
         needs_head=False,
         renamed={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
-        ignored=(
-            Ignored(
-                r"cls\.seq_relationship\.(weight|bias)",
-                Message("only used for next-sentence prediction"),
-            ),
-        ),
+        ignored=(Ignored(r"cls\.seq_relationship\.(weight|bias)", Message("only used for next-sentence prediction")),),
     ),
 )

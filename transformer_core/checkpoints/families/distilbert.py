@@ -1,6 +1,6 @@
 """DistilBERT, with or without its masked-token head: a BERT with half the layers, without segments."""
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, encoder_only, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 
@@ -13,26 +13,21 @@ def read(options: Options) -> ModelConfig:
 
     Source: Sanh et al. 2019, sec. 3, and the library's class.
     """
-    return ModelConfig(
-        architecture="encoder_only",
+    return encoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("dim"),
         d_ff=options.whole("hidden_dim"),
         n_heads=options.whole("n_heads"),
         n_encoder_layers=options.whole("n_layers"),
-        n_decoder_layers=0,
         max_seq_len=options.whole("max_position_embeddings", 512),
         positions="learned",  # sinusoidal ones are stored in the file, too
         layer_norm_eps=EPS,
-        embedding_norm=True,
         activation=options.choice("activation", ACTIVATIONS, "gelu"),
-        scale_embeddings=False,
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
-        unembed_transform=True,
         unembed_bias=True,
         dropout=options.number("dropout", 0.1),
         dropout_pattern=options.number("attention_dropout", 0.1),
-        pad_id=options.padding(0),
+        pad_id=options.token("pad_token_id", 0),
         bos_id=options.token("bos_token_id", 0),  # no encoder reads these two; its tokenizer knows [CLS] and [SEP]
         eos_id=options.token("eos_token_id", 0),
     )
@@ -63,13 +58,4 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-FAMILIES = (
-    Family(
-        model_type="distilbert",
-        read=read,
-        keys=keys,
-        head=HEAD,
-        needs_head=False,
-        prefix="distilbert.",
-    ),
-)
+FAMILIES = (Family(model_type="distilbert", read=read, keys=keys, head=HEAD, needs_head=False, prefix="distilbert."),)

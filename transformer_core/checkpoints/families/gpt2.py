@@ -1,6 +1,6 @@
 """GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -20,28 +20,21 @@ def read(options: Options) -> ModelConfig:
     options.must_be("add_cross_attention", False, Message("cross-attention is only supported together with an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")
     vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
-    bos, *eos = options.token("bos_token_id", GPT2_END), *options.tokens("eos_token_id", GPT2_END)
-    return ModelConfig(
-        architecture="decoder_only",
+    return decoder_only(
         vocab_size=vocab_size,
         d_model=d_model,
         d_ff=options.whole("n_inner", 4 * d_model),
         n_heads=options.whole("n_head"),
-        n_encoder_layers=0,
         n_decoder_layers=options.whole("n_layer"),
         max_seq_len=options.whole("n_positions", 1024),
         positions="learned",
-        norm_position="pre",
         layer_norm_eps=options.number("layer_norm_epsilon", 1e-5),
         activation=options.choice("activation_function", ACTIVATIONS, "gelu_new"),
         scale_scores=options.switch("scale_attn_weights", True),
-        scale_embeddings=False,
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
         dropout=options.number("resid_pdrop", 0.1),
         dropout_pattern=options.number("attn_pdrop", 0.1),
-        pad_id=options.padding(unless=(bos, *eos)),
-        bos_id=bos,
-        eos_id=next(iter(eos), None),
+        **options.tokens_of_decoder(bos=GPT2_END, eos=GPT2_END),
     )
 
 
@@ -74,12 +67,4 @@ def conv1d(theirs: str, *ours: str) -> tuple[Entry, Entry]:
     )
 
 
-FAMILIES = (
-    Family(
-        model_type="gpt2",
-        read=read,
-        keys=keys,
-        head=HEAD,
-        prefix="transformer.",
-    ),
-)
+FAMILIES = (Family(model_type="gpt2", read=read, keys=keys, head=HEAD, prefix="transformer."),)

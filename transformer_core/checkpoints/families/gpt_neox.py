@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from transformer_core.checkpoints.families.llama import read_rotary
-from transformer_core.checkpoints.family import Cut, Entry, Family, embeddings, fused, module
+from transformer_core.checkpoints.family import Cut, Entry, Family, decoder_only, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -17,28 +17,21 @@ def read(options: Options) -> ModelConfig:
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
     options.must_be("attention_bias", True, Message("this family requires attention biases"))
-    bos, eos = options.token("bos_token_id", 0), options.tokens("eos_token_id", 2)
-    return ModelConfig(
-        architecture="decoder_only",
+    return decoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
         d_ff=options.whole("intermediate_size"),
         n_heads=options.whole("num_attention_heads"),
-        n_encoder_layers=0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings", 2048),
         **read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base"),
-        norm_position="pre",
         parallel_residual=options.switch("use_parallel_residual", True),
         layer_norm_eps=options.number("layer_norm_eps", 1e-5),
         activation=options.choice("hidden_act", ACTIVATIONS, "gelu"),
-        scale_embeddings=False,
         tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
         dropout=options.number("hidden_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=options.padding(unless=(bos, *eos)),
-        bos_id=bos,
-        eos_id=next(iter(eos), None),
+        **options.tokens_of_decoder(bos=0, eos=2),
     )
 
 
@@ -71,12 +64,4 @@ def head_by_head(n_heads: int) -> Cut:
     return cut
 
 
-FAMILIES = (
-    Family(
-        model_type="gpt_neox",
-        read=read,
-        keys=keys,
-        head=HEAD,
-        prefix="gpt_neox.",
-    ),
-)
+FAMILIES = (Family(model_type="gpt_neox", read=read, keys=keys, head=HEAD, prefix="gpt_neox."),)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
 from transformer_core.errors import Message
@@ -65,21 +65,17 @@ def read(
 ) -> ModelConfig:
     """Return the configuration of these models, by their differences."""
     options.idle("pretraining_tp")
-    bos, eos = options.token("bos_token_id", bos_and_eos[0]), options.tokens("eos_token_id", bos_and_eos[1])
-    return ModelConfig(
-        architecture="decoder_only",
+    return decoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
         d_ff=options.whole("intermediate_size"),
         n_heads=options.whole("num_attention_heads"),
         d_head=d_head or options.whole_or_null("head_dim") or 0,
         n_kv_heads=options.whole_or_null("num_key_value_heads", usual_kv_heads) or 0,
-        n_encoder_layers=0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),
         **read_rotary(options),
         norm="rms",
-        norm_position="pre",
         layer_norm_eps=options.number("rms_norm_eps", 1e-6),
         activation=options.choice("hidden_act", ACTIVATIONS, "silu"),
         gated=True,
@@ -87,13 +83,10 @@ def read(
         attention_bias=attention_bias,
         qk_norm=qk_norm,
         sliding_window=sliding_window,
-        scale_embeddings=False,
         tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
         dropout=0.0,
         dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=options.padding(unless=(bos, *eos)),
-        bos_id=bos,
-        eos_id=next(iter(eos), None),
+        **options.tokens_of_decoder(*bos_and_eos),
     )
 
 

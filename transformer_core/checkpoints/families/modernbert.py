@@ -2,7 +2,7 @@
 
 from torch import Tensor, zeros
 
-from transformer_core.checkpoints.family import JUDGES, Entry, Family, Ignored, embeddings, fused, module
+from transformer_core.checkpoints.family import JUDGES, Entry, Family, Ignored, embeddings, encoder_only, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -29,14 +29,12 @@ def read(options: Options) -> ModelConfig:
             "layer_types", Message("full attention is only supported in every n-th layer, starting with the first")
         )
     has_bias = options.switch("mlp_bias", False)
-    return ModelConfig(
-        architecture="encoder_only",
+    return encoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
         d_ff=options.whole("intermediate_size"),
         n_heads=options.whole("num_attention_heads"),
         n_encoder_layers=n_layers,
-        n_decoder_layers=0,
         max_seq_len=options.whole("max_position_embeddings", 8192),
         positions="rotary_halves",
         rotary_base=_base(options, FULL, "global_rope_theta", 160_000.0),
@@ -45,20 +43,17 @@ def read(options: Options) -> ModelConfig:
         norm_position="pre",
         first_norm=False,
         layer_norm_eps=options.number("norm_eps", 1e-5),
-        embedding_norm=True,
         activation=activation,
         gated=True,
         feed_forward_bias=has_bias,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
         sliding_window=options.whole("local_attention", 128) // 2 + 1,  # the middle and half of them on either side
         full_attention_every=every,
-        scale_embeddings=False,
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
-        unembed_transform=True,
         unembed_bias=options.switch("decoder_bias", True),
         dropout=options.number("mlp_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=options.padding(50283),
+        pad_id=options.token("pad_token_id", 50283),
         bos_id=options.token("bos_token_id", 50281),
         eos_id=options.token("eos_token_id", 50282),
     )

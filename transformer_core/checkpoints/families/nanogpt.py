@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.family import Entry, Family, embeddings, fused, module
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import NO_MESSAGE, Message
@@ -31,22 +31,18 @@ def read(options: Options) -> ModelConfig:
     vocab_size, d_model, bias = options.whole("vocab_size"), options.whole("n_embd"), options.switch("bias", True)
     end = GPT2_END if vocab_size > GPT2_END else None
     dropout = options.number("dropout", 0.0)
-    return ModelConfig(
-        architecture="decoder_only",
+    return decoder_only(
         vocab_size=vocab_size,
         d_model=d_model,
         d_ff=4 * d_model,
         n_heads=options.whole("n_head"),
-        n_encoder_layers=0,
         n_decoder_layers=options.whole("n_layer"),
         max_seq_len=options.whole("block_size"),
         positions="learned",
         norm="layer" if bias else "layer_without_bias",
-        norm_position="pre",
         activation=options.choice("activation", ACTIVATIONS, "gelu" if "bias" in options else "gelu_new"),
         feed_forward_bias=bias,
         attention_bias="all" if bias else "none",
-        scale_embeddings=False,
         tie_embeddings="target",
         dropout=dropout,
         dropout_pattern=dropout,
@@ -125,12 +121,4 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-FAMILIES = (
-    Family(
-        model_type=MODEL_TYPE,
-        read=read,
-        keys=keys,
-        head=HEAD,
-        prefix="transformer.",
-    ),
-)
+FAMILIES = (Family(model_type=MODEL_TYPE, read=read, keys=keys, head=HEAD, prefix="transformer."),)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.families.nanogpt import GPT2_END
-from transformer_core.checkpoints.family import Entry, Family, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 
@@ -30,19 +30,15 @@ def read(options: Options) -> ModelConfig:
     end = GPT2_END if vocab_size > GPT2_END else vocab_size - 1
     dropout = options.number("drop_rate", 0.0)
     options.idle("qkv_bias")
-    return ModelConfig(
-        architecture="decoder_only",
+    return decoder_only(
         vocab_size=vocab_size,
         d_model=d_model,
         d_ff=4 * d_model,
         n_heads=options.whole("n_heads"),
-        n_encoder_layers=0,
         n_decoder_layers=options.whole("n_layers"),
         max_seq_len=options.whole("context_length"),
         positions="learned",
-        norm_position="pre",
         activation="gelu_tanh",
-        scale_embeddings=False,
         tie_embeddings="none",
         dropout=dropout,
         dropout_pattern=dropout,

@@ -46,7 +46,6 @@ class Pieces:
             raise CorpusError("the corpus is empty; it must contain at least one non-empty text")
 
     def __len__(self) -> int:
-        """Return the number of pieces."""
         return int(self.ends[-1]) if len(self.ends) else 0
 
     def move(self, random: np.random.Generator) -> None:

@@ -41,7 +41,6 @@ class TokenStore:
         self.starts = starts
 
     def __len__(self) -> int:
-        """Return the number of texts."""
         return len(self.starts) - 1
 
     def lengths(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:

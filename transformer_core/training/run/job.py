@@ -32,7 +32,6 @@ class Job:
     metrics: Mapping[str, float] = field(default_factory=dict, init=False)  # of the last measurement
 
     def __post_init__(self) -> None:
-        """Make the optimizer and the batches."""
         request, model = self.directory.request, self.model
         self.optimizer = Adam(model, request.training)
         self.batches = batches_for(

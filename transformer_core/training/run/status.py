@@ -61,7 +61,6 @@ class RunStatus:
     reason: Message = NO_MESSAGE  # why it waits, stopped or failed
 
     def __post_init__(self) -> None:
-        """Check every field."""
         if self.state not in get_args(RunState):
             raise ValueError(f"state must be one of {', '.join(get_args(RunState))}; got {self.state!r}")
         for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str)):
