@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from headlight.analysis.training.experiment_reading import ExperimentReading
 
 
+_STEPS_OF_A_CLICK = 20
 TICK = 1.0  # seconds between two looks at an experiment that is at work
 NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run
 TASK_NAMES = {
@@ -59,7 +60,7 @@ class Laboratory:
         return {variant: say(self.variants[variant]) for variant in request.variants}
 
 
-def watch(laboratory: Laboratory, experiment: Experiment) -> None:
+def _watch(laboratory: Laboratory, experiment: Experiment) -> None:
     """Draw how an experiment stands now; while it is at work, each second again."""
     from headlight.analysis.training.experiment_reading import read_experiment
 
@@ -108,13 +109,8 @@ def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: b
     far = mark("{task}, seed {seed}: step {step:,} of {steps:,} each")
     if not is_chosen:
         far = mark("Latest on this machine: {task}, seed {seed}, step {step:,} of {steps:,} each")
-    return say(
-        far,
-        task=say(TASK_NAMES[request.task]),
-        seed=request.seed,
-        step=experiment.step,
-        steps=request.steps,
-    )
+    task = say(TASK_NAMES[request.task])
+    return say(far, task=task, seed=request.seed, step=experiment.step, steps=request.steps)
 
 
 def _what_happens(experiment: Experiment) -> str:
@@ -134,11 +130,9 @@ def _what_happens(experiment: Experiment) -> str:
         case "running" if not experiment.step:
             return say("Generating the task and building the models. The first points appear in a few seconds.")
         case "stopped":
-            return (
-                say("Stopped early; results so far are below.")
-                if experiment.step
-                else say("Stopped before it started.")
-            )
+            if experiment.step:
+                return say("Stopped early; results so far are below.")
+            return say("Stopped before it started.")
         case "failed":
             return say("This experiment failed: {reason}.", reason=say_message(experiment.reason).removesuffix("."))
     return ""
@@ -161,10 +155,8 @@ def _draw(
     with right:
         laboratory.draw(experiment, reading)
     for variant, reason in reading.ended.items():
-        ended = say("{variant} stopped: {reason}.", variant=say(laboratory.variants[variant]), reason=reason)
-        prose.note(ended)
-    look = laboratory.look_for(request)
-    prose.look_for(look)
+        prose.note(say("{variant} stopped: {reason}.", variant=say(laboratory.variants[variant]), reason=reason))
+    prose.look_for(laboratory.look_for(request))
     prose.small(laboratory.remarks(request))
     text = say("Run in a shell at the project root; gives the same numbers.")
     code_expander.command(say("Show the command"), lambda: request.command, text)
@@ -202,9 +194,6 @@ def _curves(
     )
 
 
-_STEPS_OF_A_CLICK = 20
-
-
 def show(laboratory: Laboratory) -> None:
     """Draw what is to be tried, and the experiment of the address, or the last one that is here."""
     runs.launcher().warm_up()
@@ -216,10 +205,9 @@ def show(laboratory: Laboratory) -> None:
         if note := NOTE.pop():
             prose.info(note)
         if experiment is None and wanted:
-            text = say("The experiment “{name}” no longer exists; start your own.", name=wanted)
-            prose.note(text)
+            prose.note(say("The experiment “{name}” no longer exists; start your own.", name=wanted))
     if experiment is not None:
-        watch(laboratory, experiment)
+        _watch(laboratory, experiment)
 
 
 def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
@@ -234,43 +222,36 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
     keys = {name: Kept(f"{kind}-experiment-{name}", value) for name, value in usual.items()}
     for choice in keys.values():
         choice.set(choice.value)
-    kept: dict[str, Any] = {"persist_state": "session"}
+    kept: dict[str, Any] = {name: {"key": choice.key, "persist_state": "session"} for name, choice in keys.items()}
     with st.container(key=f"hl-experiment-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="top"):
         task = st.segmented_control(
             say("Task"),
             TASKS[kind],
             format_func=lambda name: say(TASK_NAMES[name]),
             required=True,
-            key=keys["task"].key,
             width="content",
-            **kept,
+            **kept["task"],
         )
         steps = st.number_input(
-            say("Steps per run"),
-            FEWEST_STEPS,
-            MOST_STEPS,
-            step=_STEPS_OF_A_CLICK,
-            key=keys["steps"].key,
-            width=130,
-            **kept,
+            say("Steps per run"), FEWEST_STEPS, MOST_STEPS, step=_STEPS_OF_A_CLICK, width=130, **kept["steps"]
         )
-        seed = st.number_input(say("Seed"), 0, MOST_SEED, key=keys["seed"].key, width=130, **kept)
+        seed = st.number_input(say("Seed"), 0, MOST_SEED, width=130, **kept["seed"])
     variants = st.pills(
         prose.plain(say(laboratory.variants_title)),
         [*laboratory.variants],
         selection_mode="multi",
         format_func=lambda variant: prose.plain(say(laboratory.variants[variant])),
-        key=keys["variants"].key,
-        **kept,
+        **kept["variants"],
     )
     in_order = tuple(variant for variant in laboratory.variants if variant in variants)
     try:
         return ExperimentRequest(kind=kind, task=cast(str, task), variants=in_order, seed=int(seed), steps=int(steps))
     except HeadlightError:
-        text = say("Choose at most {most}: they train in turn, and more would take too long.", most=MOST_VARIANTS)
-        if not in_order:
-            text = say("Choose at least one to train.")
-        prose.note(text)
+        prose.note(
+            say("Choose at most {most}: they train in turn, and more would take too long.", most=MOST_VARIANTS)
+            if in_order
+            else say("Choose at least one to train.")
+        )
         return None
 
 

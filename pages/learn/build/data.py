@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import transformer_core as tc
 from pages.learn.build import view_fields
 from pages.learn.build.engine.judging import Verdict, judge
-from pages.learn.build.engine.step import Step
+from pages.learn.build.engine.one_head import BuildStep
 from pages.learn.build.engine.workbench import Workbench
 from pages.learn.steps import data as steps_data
 from pages.shared.code_lines import enclosed
@@ -62,7 +62,7 @@ class BuildData:
         source = view.source(card, is_changed=False)  # one writes the model's own formula
         recipe = steps_data.recipe(source, card.config, view.text, view.target)
         walk_recipe = steps_data.walk_of(recipe, source, view.head_name)
-        inputs_recipe = named("inputs", call(attention_inputs, source.recipe()[0], walk_recipe))
+        inputs_recipe = named("inputs", call(attention_inputs, walk_recipe))
         model_run, walk, inputs = value_of((recipe, walk_recipe, inputs_recipe))
         return cls(
             card=card,
@@ -87,7 +87,7 @@ class BuildData:
         return int(view_fields.STEP.value) - 1
 
     @property
-    def step(self) -> Step:
+    def step(self) -> BuildStep:
         """The open step."""
         return self.bench.steps[self.place]
 

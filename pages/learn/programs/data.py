@@ -134,7 +134,7 @@ def current_program(n_tokens: int) -> Program:
 def input_tokens() -> tuple[str, ...]:
     """Return the input, as a person typed it or as the example has it."""
     typed = str(view_fields.INPUT.value).split()
-    return tuple(typed or EXAMPLES[view_fields.PROGRAM.value].tokens.split())
+    return tuple(typed or EXAMPLES[view_fields.PROGRAM.value].inputs[0].split())
 
 
 def _with_mistake(as_written: CompiledProgram, number: int, mistake: str) -> CompiledProgram:

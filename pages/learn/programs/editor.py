@@ -152,7 +152,7 @@ def _inputs(program: Program, tokens: Sequence[str]) -> list[str]:
     """Return a few different inputs of a program, the one that is shown first."""
     example, draw = EXAMPLES[view_fields.PROGRAM.value], Random(0)
     drawn = [draw.choices(program.vocab, k=len(tokens)) for _ in range(N_INPUTS)]
-    inputs = [tokens, *(each.split() for each in (example.tokens, *example.more)), *drawn]
+    inputs = [tokens, *(each.split() for each in example.inputs), *drawn]
     fitting = [each for each in inputs if {*each} <= {*program.vocab} and len(each) <= program.max_len]
     return [*dict.fromkeys(map(" ".join, fitting))][:N_INPUTS]
 

@@ -12,118 +12,99 @@ class Example:
 
     title: str  # marked
     about: str  # marked: what its output is at each token
-    tokens: str  # an input
-    more: tuple[str, ...]  # other inputs, the first of as many tokens
+    inputs: tuple[str, ...]  # the second has as many tokens as the first
 
 
 EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
     "reverse": Example(
         title=mark("Reverse"),
         about=mark("Each token is replaced by the one at the opposite position."),
-        tokens="a b c d e",
-        more=("e a c b d", "d d a", "b c e a"),
+        inputs=("a b c d e", "e a c b d", "d d a", "b c e a"),
     ),
     "sort": Example(
         title=mark("Sort"),
         about=mark("The tokens in alphabetical order; equal tokens keep their order."),
-        tokens="d a c a b",
-        more=("b c a d c", "e d c b a", "c a b"),
+        inputs=("d a c a b", "b c a d c", "e d c b a", "c a b"),
     ),
     "sort_unique": Example(
         title=mark("Sort distinct tokens"),
         about=mark("The tokens in alphabetical order, where no token occurs twice."),
-        tokens="e a h c b",
-        more=("h b d a g", "c b a", "f g h e d c"),
+        inputs=("e a h c b", "h b d a g", "c b a", "f g h e d c"),
     ),
     "histogram": Example(
         title=mark("Histogram"),
         about=mark("How often each token occurs in the input."),
-        tokens="a b a c a b",
-        more=("b b c a c c", "a a a", "d a d c"),
+        inputs=("a b a c a b", "b b c a c c", "a a a", "d a d c"),
     ),
     "double_histogram": Example(
         title=mark("Double histogram"),
         about=mark("How many different tokens occur as often as this one."),
-        tokens="a b a c b d d e",
-        more=("c c a a d e b b", "a b c", "d d a"),
+        inputs=("a b a c b d d e", "c c a a d e b b", "a b c", "d d a"),
     ),
     "most_frequent": Example(
         title=mark("Most frequent token"),
         about=mark("The token that occurs most often; ties go to the last in alphabetical order."),
-        tokens="b a c b a b",
-        more=("c c a b c a", "d e d", "a b b a"),
+        inputs=("b a c b a b", "c c a b c a", "d e d", "a b b a"),
     ),
     "shift": Example(
         title=mark("Shift by one"),
         about=mark("The previous token."),
-        tokens="a b c d e",
-        more=("d b e a c", "c c a", "e d c b"),
+        inputs=("a b c d e", "d b e a c", "c c a", "e d c b"),
     ),
     "rotate": Example(
         title=mark("Rotate"),
         about=mark("The next token; at the last one, the first."),
-        tokens="a b c d e",
-        more=("d b e a c", "c c a", "e d c b"),
+        inputs=("a b c d e", "d b e a c", "c c a", "e d c b"),
     ),
     "fraction_previous": Example(
         title=mark("Fraction so far"),
         about=mark("The fraction of “a” among the tokens up to here."),
-        tokens="a b a a c b",
-        more=("b b a c a a", "a a a", "c a b a"),
+        inputs=("a b a a c b", "b b a c a a", "a a a", "c a b a"),
     ),
     "majority": Example(
         title=mark("Majority"),
         about=mark("Whether more than half of the tokens are “a”."),
-        tokens="a b a a b",
-        more=("b b a b a", "a a b", "b a b b a a"),
+        inputs=("a b a a b", "b b a b a", "a a b", "b a b b a a"),
     ),
     "induction": Example(
         title=mark("Induction"),
         about=mark("The token that followed the same token before; “?” where it is new."),
-        tokens="c a d b c a d b",
-        more=("b e a c b e a c", "a b a b a b", "d c e d c"),
+        inputs=("c a d b c a d b", "b e a c b e a c", "a b a b a b", "d c e d c"),
     ),
     "first_occurrence": Example(
         title=mark("First occurrence"),
         about=mark("Whether the token is new or was seen before."),
-        tokens="a b a c b a",
-        more=("c c a b b d", "a a a", "e d e d"),
+        inputs=("a b a c b a", "c c a b b d", "a a a", "e d e d"),
     ),
     "distinct": Example(
         title=mark("Distinct tokens"),
         about=mark("How many different tokens there are up to here."),
-        tokens="a b a c b d",
-        more=("c c a b b e", "a a a", "e d c b"),
+        inputs=("a b a c b d", "c c a b b e", "a a a", "e d c b"),
     ),
     "parity": Example(
         title=mark("Parity"),
         about=mark("Whether the number of ones up to here is even (0) or odd (1)."),
-        tokens="1 0 1 1 0 1",
-        more=("0 1 1 0 0 1", "1 1 1", "0 0 1 0"),
+        inputs=("1 0 1 1 0 1", "0 1 1 0 0 1", "1 1 1", "0 0 1 0"),
     ),
     "dyck_1": Example(
         title=mark("Balanced brackets"),
         about=mark("Whether the brackets up to here are balanced, still open, or cannot be balanced any more."),
-        tokens="( ( ) ) ) (",
-        more=("( ) ( ( ) )", "( ) ) (", "( ( ( ) ) )"),
+        inputs=("( ( ) ) ) (", "( ) ( ( ) )", "( ) ) (", "( ( ( ) ) )"),
     ),
     "shuffle_dyck_2": Example(
         title=mark("Two kinds of brackets"),
         about=mark("The same for two kinds of brackets that need not be nested."),
-        tokens="( [ ) ] ] (",
-        more=("[ ( ] ) ( [", "( [ ) ]", "[ ] ] ("),
+        inputs=("( [ ) ] ] (", "[ ( ] ) ( [", "( [ ) ]", "[ ] ] ("),
     ),
     "palindrome": Example(
         title=mark("Palindrome"),
         about=mark("Whether the input reads the same from both ends."),
-        tokens="a b c b a",
-        more=("a b c a b", "d e e d", "c a d c"),
+        inputs=("a b c b a", "a b c a b", "d e e d", "c a d c"),
     ),
     "addition": Example(
         title=mark("Addition"),
         about=mark("The sum of two numbers of equal length, lowest digit first: 25 + 17 is written 5 2 + 7 1."),
-        tokens="5 2 + 7 1",
-        more=("3 4 + 4 8", "9 + 8", "1 2 0 + 9 9 1"),
+        inputs=("5 2 + 7 1", "3 4 + 4 8", "9 + 8", "1 2 0 + 9 9 1"),
     ),
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.language import localized
 from pages.learn.build.engine.interpreter import Given, run
-from pages.learn.build.engine.step import Step
+from pages.learn.build.engine.one_head import BuildStep
 from pages.learn.build.engine.values import LineError, shape_in_words
 from pages.learn.build.engine.workbench import Workbench
 from transformer_core.errors import Message, mark
@@ -90,7 +90,7 @@ def _probed(bench: Workbench, place: int, line: str, result: np.ndarray) -> Verd
     )
 
 
-def _numbers(line: str, step: Step, given: Given) -> np.ndarray:
+def _numbers(line: str, step: BuildStep, given: Given) -> np.ndarray:
     """Return the result of a line as an array of float64.
 
     Raises:
@@ -117,7 +117,7 @@ def _differences(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(apart), np.inf, apart)
 
 
-def _known(step: Step, given: Given, result: np.ndarray, others: Mapping[str, np.ndarray]) -> tuple[Message, ...]:
+def _known(step: BuildStep, given: Given, result: np.ndarray, others: Mapping[str, np.ndarray]) -> tuple[Message, ...]:
     """Return the message if a line is a known mistake, or another variable."""
     for line, why in step.mistakes:
         if not line:
@@ -135,7 +135,9 @@ def _known(step: Step, given: Given, result: np.ndarray, others: Mapping[str, np
     return ()
 
 
-def _of_shape(step: Step, result: np.ndarray, expected: np.ndarray, known: tuple[Message, ...]) -> tuple[Message, ...]:
+def _of_shape(
+    step: BuildStep, result: np.ndarray, expected: np.ndarray, known: tuple[Message, ...]
+) -> tuple[Message, ...]:
     """Return the message about a wrong shape."""
     wanted = shape_in_words(expected)
     if not result.ndim:

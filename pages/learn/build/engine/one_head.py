@@ -1,29 +1,65 @@
-"""Lines 1 to 9: one head, from queries, keys and values to its pattern and the weighted sum of the values."""
+"""Lines 1 to 9, one head from queries, keys and values to the weighted sum of the values; and what such a step is.
+
+A solution and a mistake are lines of the learner's language, so that both run in the interpreter.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pages.learn.build.engine.step import (
-    COLUMNS,
-    INVERTED,
-    KEEPDIM,
-    KEYS_FOR_VALUES,
-    NO_BIAS,
-    NO_POSITIONS,
-    NOT_MEMORY,
-    NOT_X,
-    OTHERS,
-    ROTATED,
-    UNMASKED,
-    UNROTATED,
-    UNSCALED,
-    Step,
-    Variant,
-)
 from transformer_core.errors import Message, mark
 
+NO_BIAS = mark("The bias is missing: add {bias} to the product.")
+OTHERS = mark("These are the {others}: use {weight} and {bias} in this line.")
+NOT_MEMORY = mark("Queries come from x, the decoder’s tokens, not from memory.")
+NOT_X = mark("In cross-attention, keys and values come from memory, the encoder’s output, not from x.")
+UNROTATED = mark("The rotary embedding is missing: this model applies rotate(…) to queries and keys.")
+ROTATED = mark("Values are not rotated: only queries and keys are.")
+COLUMNS = mark("This works along the columns (dim=0). Each row belongs to one query: use dim=-1.")
+KEEPDIM = mark(
+    "Without keepdim=True the results of the rows form a single row, so each column uses the value of a different "
+    "query."
+)
+UNSCALED = mark("The scaling is missing: all scores are too large by the factor √d_k.")
+UNMASKED = mark("The mask is missing: queries attend to keys that they must not see.")
+INVERTED = mark("The mask is inverted: this fills the cells that are allowed. Use ~mask.")
+KEYS_FOR_VALUES = mark("This sums the keys: the pattern weights the values, v.")
+NO_POSITIONS = mark("The position bias is missing: this model adds it to the scaled scores.")
 
-def projections(variant: Variant) -> Iterator[Step]:
-    """Yield the steps 1 to 3: queries, keys and values."""
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """What differs between the attentions of the models."""
+
+    is_cross: bool = False  # keys and values come from the encoder's output, `memory`
+    is_rotated: bool = False  # queries and keys have rotary embeddings: `rotate`
+    has_bias: bool = False  # positions add to the scores: `bias` of the head, `biases` of all heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildStep:
+    """One of the twelve lines."""
+
+    name: str  # of the variable that it assigns
+    title: str  # marked, as are `task` and `hint`
+    task: str
+    hint: str
+    line: str  # the solution, without the name
+    shapes: str  # how the shapes of the solution fit: {q} stands for q, a line as well, and its shape
+    axes: tuple[str, ...]  # of the result
+    mistakes: tuple[tuple[str, str | Message], ...]  # wrong lines and why; "": not of this attention
+
+    @property
+    def solution(self) -> str:
+        """The line with the name that it assigns."""
+        return f"{self.name} = {self.line}"
+
+
+def steps(variant: Variant) -> Iterator[BuildStep]:
+    """Yield the steps 1 to 9: queries, keys and values; scores, scaling and mask; softmax and weighted sum."""
+    yield from (*_projections(variant), *_scores(variant), *_softmax(variant))
+
+
+def _projections(variant: Variant) -> Iterator[BuildStep]:
     others = {"Q": mark("queries"), "K": mark("keys"), "V": mark("values")}
     texts = {
         "Q": (
@@ -61,7 +97,7 @@ def projections(variant: Variant) -> Iterator[Step]:
             return f"rotate({product})" if is_rotated else product
 
         swapped = [one for one in others if one != letter]
-        yield Step(
+        yield BuildStep(
             name=name,
             title=title,
             task=task,
@@ -86,9 +122,8 @@ def projections(variant: Variant) -> Iterator[Step]:
         )
 
 
-def scores(variant: Variant) -> Iterator[Step]:
-    """Yield the steps 4 to 6: dot products, scaling and mask."""
-    yield Step(
+def _scores(variant: Variant) -> Iterator[BuildStep]:
+    yield BuildStep(
         name="scores",
         title=mark("Dot products"),
         task=mark("Compare each query with each key: the dot product of every row of q with every row of k."),
@@ -112,7 +147,7 @@ def scores(variant: Variant) -> Iterator[Step]:
         ("scores / sqrt(d_k) - bias", mark("The position bias is subtracted: add it.")),
         ("scores", mark("The scaling and the position bias are missing.")),
     )
-    yield Step(
+    yield BuildStep(
         name="scaled",
         title=mark("Scaling"),
         task=mark(
@@ -135,7 +170,7 @@ def scores(variant: Variant) -> Iterator[Step]:
             *(with_bias if variant.has_bias else ()),
         ),
     )
-    yield Step(
+    yield BuildStep(
         name="masked",
         title=mark("Mask"),
         task=mark("Set the score to −∞ wherever mask is False: such a key gets no weight. True means “may attend”."),
@@ -155,10 +190,9 @@ def scores(variant: Variant) -> Iterator[Step]:
     )
 
 
-def softmax(variant: Variant) -> Iterator[Step]:
-    """Yield the steps 7 to 9: the softmax in two halves, and the weighted sum."""
+def _softmax(variant: Variant) -> Iterator[BuildStep]:
     is_self = not variant.is_cross
-    yield Step(
+    yield BuildStep(
         name="weights",
         title=mark("Exponentials"),
         task=mark(
@@ -190,7 +224,7 @@ def softmax(variant: Variant) -> Iterator[Step]:
             ("masked.softmax(dim=-1)", mark("This is the whole softmax: this step is only its first half.")),
         ),
     )
-    yield Step(
+    yield BuildStep(
         name="pattern",
         title=mark("Normalization"),
         task=mark(
@@ -213,7 +247,7 @@ def softmax(variant: Variant) -> Iterator[Step]:
             ("scaled.softmax(dim=-1)", UNMASKED),
         ),
     )
-    yield Step(
+    yield BuildStep(
         name="z",
         title=mark("Weighted values"),
         task=mark("Sum the values of all keys for each query, each weighted by its cell of the pattern."),

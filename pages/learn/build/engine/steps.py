@@ -9,30 +9,20 @@ Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1), and sec. 3.2.2.
 from collections.abc import Iterator
 from functools import cache
 
-from pages.learn.build.engine.one_head import projections, scores, softmax
-from pages.learn.build.engine.step import (
-    COLUMNS,
-    INVERTED,
-    KEYS_FOR_VALUES,
-    NO_BIAS,
-    NO_POSITIONS,
-    UNMASKED,
-    UNSCALED,
-    Step,
-    Variant,
-)
+from pages.learn.build.engine import one_head
+from pages.learn.build.engine.one_head import BuildStep, Variant
 from transformer_core.errors import Message, mark
 
 N_OF_ONE_HEAD = 9  # lines that compute one head
 
 
 @cache
-def steps_of(variant: Variant) -> tuple[Step, ...]:
+def steps_of(variant: Variant) -> tuple[BuildStep, ...]:
     """Return the twelve steps of an attention."""
-    return (*projections(variant), *scores(variant), *softmax(variant), *all_heads(variant))
+    return (*one_head.steps(variant), *all_heads(variant))
 
 
-def all_heads(variant: Variant) -> Iterator[Step]:
+def all_heads(variant: Variant) -> Iterator[BuildStep]:
     """Yield the steps 10 to 12: all heads at once, their concatenation, and the output projection."""
 
     def attention(
@@ -46,7 +36,7 @@ def all_heads(variant: Variant) -> Iterator[Step]:
         return f"softmax({filled}, dim={dim}) @ {values}"
 
     unscaled = "Q @ K.transpose(-2, -1)"
-    yield Step(
+    yield BuildStep(
         name="Z",
         title=mark("All heads"),
         task=mark(
@@ -65,16 +55,16 @@ def all_heads(variant: Variant) -> Iterator[Step]:
         shapes="{Q} @ {K.transpose(-2, -1)} → {Q @ K.transpose(-2, -1)}; {Q @ K.transpose(-2, -1)} @ {V} → {Z}",
         axes=("head", "query", "d_head"),
         mistakes=(
-            (attention(unscaled), UNSCALED),
-            (attention(mask=""), UNMASKED),
-            (attention(mask="mask"), INVERTED),
-            (attention(values="K"), KEYS_FOR_VALUES),
-            (attention(dim=-2), COLUMNS),
+            (attention(unscaled), one_head.UNSCALED),
+            (attention(mask=""), one_head.UNMASKED),
+            (attention(mask="mask"), one_head.INVERTED),
+            (attention(values="K"), one_head.KEYS_FOR_VALUES),
+            (attention(dim=-2), one_head.COLUMNS),
             (attention(dim=0), mark("This softmax runs over the heads (dim=0): it must run over the keys, dim=-1.")),
             (attention(unscaled, mask=""), mark("The scaling and the mask are missing.")),
             *(
                 (
-                    (attention(biases=""), NO_POSITIONS),
+                    (attention(biases=""), one_head.NO_POSITIONS),
                     (attention(biases=" + bias"), mark("This adds the bias of one head to all heads: use biases.")),
                 )
                 if variant.has_bias
@@ -82,7 +72,7 @@ def all_heads(variant: Variant) -> Iterator[Step]:
             ),
         ),
     )
-    yield Step(
+    yield BuildStep(
         name="concat",
         title=mark("Concatenation"),
         task=mark("Put the outputs of all heads side by side: one row per token, and in it one head after another."),
@@ -108,7 +98,7 @@ def all_heads(variant: Variant) -> Iterator[Step]:
             ),
         ),
     )
-    yield Step(
+    yield BuildStep(
         name="attn_out",
         title=mark("Output projection"),
         task=mark(
@@ -119,7 +109,7 @@ def all_heads(variant: Variant) -> Iterator[Step]:
         shapes="{concat} @ {W_O} + {b_O} → {attn_out}",
         axes=("query", "d_model"),
         mistakes=(
-            ("concat @ W_O", Message(NO_BIAS, bias="b_O")),
+            ("concat @ W_O", Message(one_head.NO_BIAS, bias="b_O")),
             ("concat @ W_O - b_O", mark("The bias is subtracted: add it.")),
             ("concat @ W_O.T + b_O", mark("W_O is transposed: its rows belong to the columns of concat.")),
             ("concat @ W_O + b_O + x", mark("The residual is added after attention: leave out x.")),

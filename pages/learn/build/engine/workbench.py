@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pages.learn.build.engine.interpreter import Given, run
-from pages.learn.build.engine.step import Step, Variant
+from pages.learn.build.engine.one_head import BuildStep, Variant
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
 from pages.learn.build.engine.values import Budget, LineError, shape_in_words
 from transformer_core.cached_property import cached_property
@@ -68,7 +68,7 @@ class Workbench:
         )
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[BuildStep, ...]:
         """The twelve steps of this attention."""
         return steps_of(self.variant)
 
@@ -105,7 +105,7 @@ class Workbench:
             return f"{name}(…)"
         return f"{name} {shape_in_words(value)}" if isinstance(value, np.ndarray) else f"{name} = {value}"
 
-    def shapes(self, step: Step) -> str:
+    def shapes(self, step: BuildStep) -> str:
         """Return how the shapes of a step's solution fit, with this text's numbers."""
         known = {**self.given(self.steps.index(step)), step.name: self.expected[step.name]}
 
@@ -157,14 +157,16 @@ class Workbench:
     def _of_head(self, head: int) -> dict[str, Any]:
         """Return the variables that line 1 begins with, for one head."""
         inputs = self.inputs
-        results: dict[str, Any] = {"x": inputs.x}
-        results |= {} if inputs.memory is None else {"memory": inputs.memory}
+        results: dict[str, Any] = {"x": inputs.x, "memory": inputs.memory}
         for letter in "QKV":
             results[f"W_{letter}"] = getattr(inputs, f"W_{letter}")[head]
             results[f"b_{letter}"] = getattr(inputs, f"b_{letter}")[head]
-        results |= {} if inputs.rotate is None else {"rotate": self._rotate}
-        results |= {"mask": inputs.mask, "d_k": inputs.d_head, "n_heads": inputs.n_heads, "n_queries": len(inputs.x)}
-        return results | ({} if inputs.bias is None else {"bias": inputs.bias[head]})
+        results |= {
+            "rotate": None if inputs.rotate is None else self._rotate,
+            **{"mask": inputs.mask, "d_k": inputs.d_head, "n_heads": inputs.n_heads, "n_queries": len(inputs.x)},
+            "bias": None if inputs.bias is None else inputs.bias[head],
+        }
+        return {name: value for name, value in results.items() if value is not None}
 
     def _rotate(self, x: np.ndarray) -> np.ndarray:
         """Turn the rows of queries or keys by their positions.

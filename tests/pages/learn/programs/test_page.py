@@ -65,7 +65,7 @@ def test_a_mistake_changes_pattern_and_output_beside_those_as_written(open_app: 
     actual = pictures(app)
     assert actual["L0.H0 as written"][5].argmax() == 4 and actual["L0.H0 with the mistake"][5].argmax() == 3
     changed = hl.programs.Program(source=hl.programs.EXAMPLES["induction"].source.replace("- 1", "- 2"), is_causal=True)
-    tokens = EXAMPLES["induction"].tokens.split()
+    tokens = EXAMPLES["induction"].inputs[0].split()
     assert outputs(app)["output of program and model"] == hl.programs.run(changed, tokens)
     assert outputs(app)["output without the mistake"] == hl.programs.run(hl.programs.EXAMPLES["induction"], tokens)
     assert [row["isMistaken"] for row in table(app)["rows"]] == [True, False]

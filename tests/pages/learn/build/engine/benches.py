@@ -27,7 +27,7 @@ def walked(name: str, attention: str, layer: int, head: int) -> tuple[Workbench,
     """The workbench of a head, and the walk that it was made of."""
     model, model_run = model_of(name)
     actual = walk(model, model_run.inputs, attention=attention, layer=layer, head=head)
-    return Workbench.of(attention_inputs(model, actual), actual), actual
+    return Workbench.of(attention_inputs(actual), actual), actual
 
 
 def bench_of(name: str, attention: str, layer: int = 0, head: int = 1) -> Workbench:

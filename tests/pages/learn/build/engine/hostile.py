@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 
-from pages.learn.build.engine.step import Variant
+from pages.learn.build.engine.one_head import Variant
 from pages.learn.build.engine.steps import steps_of
 
 VARIABLES = ("x", "q", "k", "v", "Z", "mask", "scores", "W_Q", "d_k", "n_heads", "rotate")

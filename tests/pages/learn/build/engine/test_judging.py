@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pages.learn.build.engine.judging import ALL_ALLOWED, is_close, judge
-from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED
+from pages.learn.build.engine.one_head import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED
 from tests.pages.learn.build.engine.benches import LAST, bench_of, each_kind
 from transformer_core.errors import Message
 
