@@ -15,9 +15,9 @@ from transformer_core.errors import HeadlightError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pages.learn.tour.lesson_engine.catalogue import Slider
     from pages.learn.tour.lesson_engine.drawn import Plot, Strip, Table
     from pages.learn.tour.lesson_engine.evidence import Evidence
+    from pages.learn.tour.lesson_engine.figure_kind import Slider
     from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
 
 TOLD_EVERY = 8  # steps of a training

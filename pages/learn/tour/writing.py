@@ -65,7 +65,7 @@ def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     from pages.learn.tour.lesson_engine.evidence import OF_SIX_WORDS
     from pages.learn.tour.lesson_engine.functions import NAMES
     from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-    from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+    from pages.learn.tour.lesson_engine.quantity import QUANTITIES
 
     yield (
         say("Figures"),

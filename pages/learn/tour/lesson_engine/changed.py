@@ -1,6 +1,7 @@
 """Outputs, probabilities and losses with heads changed: ablated, patched, or attending to one key only."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -11,79 +12,99 @@ from torch import Tensor
 from headlight.analysis.trace.attentions import attentions_of
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts
-from pages.learn.tour.lesson_engine.getters import attention_site, name_of, probabilities
+from pages.learn.tour.lesson_engine.quantities import probabilities
+from pages.learn.tour.lesson_engine.quantity import Part, attention_site, name_of, quantity
 from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, Run
 from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.inputs import tensor_of
-from transformer_core.errors import TextError
+from transformer_core.errors import TextError, mark
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import patch, set_cells, zero_heads
 
-Change = Callable[[Run, Parts], Mapping[str, Any]]
-"""Returns the interventions, by site, for the parts in a quantity's brackets."""
+Change = Callable[..., Mapping[str, Any]]
+"""Returns the interventions, by site, for a run and the parts in a quantity's brackets."""
 
 
-def switched_off(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return the ablation of heads of one layer: attention, layer, heads."""
-    attention, layer, *heads = parts
+def switched_off(run: Run, attention: Part, layer: Part, *heads: Part) -> Mapping[str, Any]:
+    """Return the ablation of heads of one layer."""
     return {attention_site(run, attention, layer, "hook_z"): zero_heads([_head(run, head) for head in heads])}
 
 
-def looking(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return the intervention by which a query attends to one key only: attention, layer, head, query, key."""
-    attention, layer, head, *places = parts
-    site = attention_site(run, attention, layer, "hook_pattern")
-    sides = run.sides[str(attention)]
-    query, key = (
-        run.axis(name, side).place(name, place)
-        for name, side, place in zip(("query", "key"), sides, places, strict=True)
-    )
-    head = _head(run, head)
-    return {site: set_cells({(head, query, None): 0.0, (head, query, key): 1.0})}
+def _changing(name: str, output_means: str, probs_mean: str, *, is_patched: bool = False) -> Callable[[Change], Change]:
+    """Register the output of a changed model, and its probabilities on the correct model's output [pos, vocab]."""
+
+    def register(change: Change) -> Change:
+        @quantity(f"output_{name}", output_means, is_patched=is_patched)
+        @wraps(change)
+        def output(run: Run, *parts: Part) -> Result:
+            key = ("output", name, parts, run.source and run.source.model_run.inputs)
+            text: str = run.once(key, lambda: _generate(run, change(run, *parts)))
+            return text
+
+        @quantity(f"probs_{name}", probs_mean, is_patched=is_patched)
+        @wraps(change)
+        def probs(run: Run, *parts: Part) -> Result:
+            key = ("logits", name, parts, run.source and run.source.model_run.inputs)
+            return probabilities(run, run.once(key, lambda: _logits(run, change(run, *parts))).numpy())
+
+        return change
+
+    return register
 
 
-def patched(run: Run, parts: Parts) -> Mapping[str, Any]:
-    """Return the patch of a head with its output on the lesson's other text: attention, layer, head, query.
+@_changing(
+    "without",
+    mark("output with a head ablated"),
+    mark("probabilities of all tokens with a head ablated [pos, vocab]"),
+)
+def _without(run: Run, attention: Part, layer: Part, head: Part) -> Mapping[str, Any]:
+    return switched_off(run, attention, layer, head)
 
-    Without a query, at all positions; texts of the same number of tokens are paired by position.
-    """
-    attention, layer, head, *place = parts
+
+@_changing(
+    "patched",
+    mark("output with a head patched from the other text, at one query or at all"),
+    mark("probabilities of all tokens with a head patched from the other text, at one query or at all [pos, vocab]"),
+    is_patched=True,
+)
+def _patched(run: Run, attention: Part, layer: Part, head: Part, query: Part | None = None) -> Mapping[str, Any]:
     site = attention_site(run, attention, layer, "hook_z")
     if run.source is None or run.source.sites[site].shape != run.sites[site].shape:
         raise ExpressionError("patching needs another text with the same number of tokens; change other: …")
     side, _ = run.sides[str(attention)]
-    positions = [run.axis("query", side).place("query", one) for one in place] or None
+    positions = None if query is None else [run.axis("query", side).place("query", query)]
     activations = {site: torch.from_numpy(run.source.sites[site])[None]}
     return {site: patch(activations, heads=[_head(run, head)], positions=positions)}
 
 
-def output(change: Change, run: Run, parts: Parts) -> Result:
-    """Return the text that the changed model generates."""
-    text: str = run.once(("output", change, parts, _source(run)), lambda: _generate(run, change(run, parts)))
-    return text
+@_changing(
+    "looking",
+    mark("output when a query of a head attends to one key only"),
+    mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
+)
+def _looking(run: Run, attention: Part, layer: Part, head: Part, query: Part, key: Part) -> Mapping[str, Any]:
+    site = attention_site(run, attention, layer, "hook_pattern")
+    queries, keys = run.sides[str(attention)]
+    row, column = run.axis("query", queries).place("query", query), run.axis("key", keys).place("key", key)
+    return {site: set_cells({(_head(run, head), row, None): 0.0, (_head(run, head), row, column): 1.0})}
 
 
-def probs(change: Change, run: Run, parts: Parts) -> Result:
-    """Return the changed model's probabilities on the correct model's output [pos, vocab]."""
-    logits = run.once(("logits", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
-    return probabilities(run, logits.numpy())
+@quantity("text_loss", mark("loss on the correct model’s output, nats per token"))
+def _text_loss(run: Run) -> Result:
+    _check_decoder(run)
+    return number(float(_losses(run, torch.from_numpy(run.logits).double()).mean()))
 
 
-def loss_rise(run: Run, parts: Parts) -> Result:
-    """Return the increase of the loss on the text with heads ablated: attention, layer, heads.
-
-    Returns:
-        nats per token, the mean over all targets but the end of the sequence; negative where the loss is lower.
-
-    Raises:
-        TextError: a masked model, which generates nothing.
-    """
-    return number(_rise(run, parts))
+@quantity("loss_rise", mark("increase of the loss, in nats per token, with one or several heads ablated"))
+def _loss_rise(run: Run, attention: Part, layer: Part, head: Part, *more: Part) -> Result:
+    return number(_rise(run, (attention, layer, head, *more)))
 
 
 def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
-    """Return the `loss_rise` of each head on its own, by attention.
+    """Return the increase of the loss with each head ablated on its own, by attention, nats per token.
+
+    The mean is over all targets but the end of the sequence; it is negative where the loss is lower.
 
     Raises:
         TextError: a masked model, which generates nothing.
@@ -94,16 +115,6 @@ def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
         name: np.array([_rise(run, (name, *place)) for place in np.ndindex(shape)]).reshape(shape)
         for name, shape in shapes.items()
     }
-
-
-def text_loss(run: Run, parts: Parts) -> Result:
-    """Return the loss with teacher forcing on the correct model's output, nats per token.
-
-    Raises:
-        TextError: a masked model, which generates nothing.
-    """
-    _check_decoder(run)
-    return number(float(_losses(run, torch.from_numpy(run.logits).double()).mean()))
 
 
 def next_tokens(run: Run) -> list[int]:
@@ -122,7 +133,7 @@ def _rise(run: Run, ablated: Parts) -> float:
         return float(losses[is_word if is_word.any() else ...].mean())
 
     before: float = run.once("loss", lambda: loss({}))
-    after: float = run.once(("loss", ablated), lambda: loss(switched_off(run, ablated)))
+    after: float = run.once(("loss", ablated), lambda: loss(switched_off(run, *ablated)))
     return after - before
 
 
@@ -149,17 +160,12 @@ def _logits(run: Run, interventions: Mapping[str, Any]) -> Tensor:
     return logits
 
 
-def _source(run: Run) -> Hashable:
-    """Return the tokens of the run that a patch takes its activations from."""
-    return run.source and run.source.model_run.inputs
-
-
 def _check_decoder(run: Run) -> None:
     if run.model.decoder is None:
         raise TextError("this model predicts no tokens, so it has no loss on this text")
 
 
-def _head(run: Run, head: str | float) -> int:
+def _head(run: Run, head: Part) -> int:
     n_heads = run.model.config.n_heads
     if isinstance(head, str) or head not in range(n_heads):
         raise ExpressionError("this model has no head “{head}”, only 0 to {last}", head=name_of(head), last=n_heads - 1)

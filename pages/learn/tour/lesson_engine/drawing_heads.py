@@ -1,6 +1,7 @@
 """The figures of lessons that show heads."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,13 @@ from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
 from headlight.language import say
+from pages.learn.tour.lesson_engine import figure_kind as read
+from pages.learn.tour.lesson_engine.changed import loss_rises
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.figure_kind import OF_RUN, ROW, TITLE, Slider, figure
 from pages.learn.tour.lesson_engine.value import Values, plain_number
+from transformer_core.errors import mark
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
 
@@ -29,26 +34,27 @@ def who(data: FigureData) -> str:
     )
 
 
-def draw_head(data: FigureData) -> Plot:
-    """Draw a pattern, or scores."""
+@figure(
+    "head",
+    mark("a head's attention pattern, or its scores, as a heatmap"),
+    ROW | {"key": read.place, "quantity": read.one_of("pattern", "scores"), "prompt": read.yes},
+)
+def _draw_head(data: FigureData) -> Plot:
     quantity = data.given.get("quantity", "pattern")
     values = data.of_head(quantity)
     if data.given.get("prompt"):
         values = _given_only(values, data)
-    rows, columns = (values.axes[place].shown for place in (0, 1))
     mask = _mask(data, values)
     named = say("Attention pattern: {head}", head=who(data))
     if quantity == "scores":
         named = say("Scores before the softmax: {head}", head=who(data))
     figure = attention_heatmap(
         values.array,
-        TokenGrid(
-            rows,
-            columns,
-            query_name=_name("query", data, 0),
-            key_name=_name("key", data, 1),
+        _grid(
+            data,
+            values,
             marked=(data.query, _key(data, values)),
-            height=min(_AROUND + _ROW * len(rows), HEIGHT),
+            height=min(_AROUND + _ROW * len(values.array), HEIGHT),
         ),
         quantity=quantity,
         title=data.titled(named),
@@ -68,8 +74,12 @@ def _given_only(values: Values, data: FigureData) -> Values:
     return Values(array=values.array[:n_rows, :n_columns], axes=axes)
 
 
-def draw_heads(data: FigureData) -> Plot:
-    """Draw the patterns of a layer's heads, or of all."""
+@figure(
+    "heads",
+    mark("the attention patterns of all heads, or of one layer"),
+    {"attention": read.attention, "layer": read.whole(0, 200)} | OF_RUN,
+)
+def _draw_heads(data: FigureData) -> Plot:
     run = data.run
     attention = ATTENTIONS[data.attention]
     layer = data.given.get("layer")
@@ -93,8 +103,8 @@ def draw_heads(data: FigureData) -> Plot:
     return Plot.of(figure, ("layer", "head", "query", "key", "weight"), rows)
 
 
-def draw_row(data: FigureData) -> Plot:
-    """Draw where one query looks."""
+@figure("row", mark("attention of one query, one bar per key"), ROW)
+def _draw_row(data: FigureData) -> Plot:
     values = data.of_head("pattern")
     query = data.query or 0
     labels = values.axes[1].shown
@@ -112,21 +122,19 @@ def draw_row(data: FigureData) -> Plot:
     return Plot.of(figure, ("key", "token", "weight"), _numbered(labels, values.array[query]))
 
 
-def draw_lines(data: FigureData) -> Plot:
-    """Draw a pattern as lines."""
+@figure("lines", mark("a head's pattern as lines from queries to keys"), ROW)
+def _draw_lines(data: FigureData) -> Plot:
     values = data.of_head("pattern")
-    rows, columns = (values.axes[place].shown for place in (0, 1))
-    names = _name("query", data, 0), _name("key", data, 1)
     figure = bipartite_lines(
         [values.array.astype(np.float32)],
-        TokenGrid(rows, columns, query_name=names[0], key_name=names[1], marked=(data.query, None)),
+        _grid(data, values, marked=(data.query, None)),
         title=data.titled(say("Attention pattern: {head}", head=who(data))),
     )
     return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
 
 
-def draw_mask(data: FigureData) -> Plot:
-    """Draw a mask: 1 where a query may attend."""
+@figure("mask", mark("an attention mask"), {"attention": read.attention} | OF_RUN)
+def _draw_mask(data: FigureData) -> Plot:
     values = data.quantity("mask", data.attention, parameter="attention")
     rows, columns = (values.axes[place].shown for place in (0, 1))
     title = say("Mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
@@ -141,8 +149,13 @@ def draw_mask(data: FigureData) -> Plot:
     return Plot(figure=figure, csv=_csv(values, np.ones(values.array.shape, dtype=bool)))
 
 
-def draw_softmax(data: FigureData) -> Plot:
-    """Draw a query's scores, times a factor, as weights."""
+@figure(
+    "softmax",
+    mark("the softmax of a query's scores, with a slider for the score multiplier"),
+    ROW | {"scale": read.number(0, 20)},
+    Slider("scale", mark("Score multiplier (inverse temperature)"), 0.0, 12.0, step=0.1, start=1.0),
+)
+def _draw_softmax(data: FigureData) -> Plot:
     values = data.of_head("scores")
     query = data.query or 0
     scale = data.moved.get("scale", 1.0)
@@ -170,8 +183,8 @@ def draw_softmax(data: FigureData) -> Plot:
     return Plot.of(figure, ("key", "token", "weight"), _numbered(labels, weights))
 
 
-def draw_steps(data: FigureData) -> Table:
-    """Tell one query's way to its weights: q · k, scaled and masked, and the softmax of it."""
+@figure("steps", mark("from q · k to attention weights for one query, in numbers for each key"), ROW)
+def _draw_steps(data: FigureData) -> Table:
     scores, pattern = data.of_head("scores"), data.of_head("pattern")
     query = data.query or 0
     q, k = data.of_head("q").array[query].astype(np.float64), data.of_head("k").array.astype(np.float64)
@@ -193,10 +206,8 @@ def draw_steps(data: FigureData) -> Table:
     )
 
 
-def draw_effects(data: FigureData) -> Plot:
-    """Draw how much the loss on this text rises where a head is switched off."""
-    from pages.learn.tour.lesson_engine.changed import loss_rises
-
+@figure("effects", mark("increase of the loss when each head is ablated"), TITLE)
+def _draw_effects(data: FigureData) -> Plot:
     rises = loss_rises(data.run)
     figure = head_grid(
         {say(ATTENTIONS[name].title): values for name, values in rises.items()},
@@ -219,6 +230,11 @@ def _csv(values: Values, mask: np.ndarray) -> str:
     rows, columns = (values.axes[place].shown for place in (0, 1))
     array = values.array.astype(np.float64)
     return pattern_csv(array, mask=mask, query_tokens=list(rows), key_tokens=list(columns))
+
+
+def _grid(data: FigureData, values: Values, **options: Any) -> TokenGrid:
+    rows, columns = (axis.shown for axis in values.axes)
+    return TokenGrid(rows, columns, query_name=_name("query", data, 0), key_name=_name("key", data, 1), **options)
 
 
 def _name(kind: str, data: FigureData, place: int) -> str:

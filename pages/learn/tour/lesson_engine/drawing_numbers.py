@@ -8,13 +8,15 @@ from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.language import localized, say, say_number
+from pages.learn.tour.lesson_engine import figure_kind as read
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
-from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+from pages.learn.tour.lesson_engine.figure_kind import TITLE, Slider, figure
+from pages.learn.tour.lesson_engine.quantity import QUANTITIES
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values, plain_number
-from transformer_core.errors import Message
+from transformer_core.errors import Message, mark
 from transformer_core.model.positions import sinusoidal_table
 
 _MOST_CELLS = 20_000  # of a table of numbers
@@ -36,8 +38,13 @@ _SHAPES = (  # what passes through a model of each kind, in the order in which i
 )
 
 
-def draw_tokens(data: FigureData) -> Strip:
-    """Draw the tokens of a text in a row."""
+@figure(
+    "tokens",
+    mark("the tokens with their ids, or with values"),
+    {"side": read.one_of("source", "target"), "values": read.expression, "numbers": read.yes, "other": read.yes}
+    | TITLE,
+)
+def _draw_tokens(data: FigureData) -> Strip:
     side = data.given.get("side", "source")
     run = data.run
     if not getattr(run.model_run, side):
@@ -46,15 +53,7 @@ def draw_tokens(data: FigureData) -> Strip:
     notes: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
     if "values" in data.given:
-        values = _with_axes(data, "values", 1)
-        if len(values.array) != len(labels):
-            raise LessonError(
-                "there are {n} tokens, but {m} values",
-                n=len(labels),
-                m=len(values.array),
-                line=data.spec.lines["values"],
-            )
-        numbers = values.array.astype(np.float64)
+        numbers = _numbers_of(data, "values", len(labels))
         top = float(np.abs(numbers).max(initial=0)) or 1.0
         weights = tuple((np.abs(numbers) / (1.0 if top <= 1 else top)).tolist())
         notes = tuple(plain_number(number, 2) for number in numbers.tolist())
@@ -66,8 +65,13 @@ def draw_tokens(data: FigureData) -> Strip:
     return Strip(title=data.titled(title), labels=tuple(labels), notes=notes, weights=weights)
 
 
-def draw_matrix(data: FigureData) -> Plot:
-    """Draw numbers with two axes."""
+@figure(
+    "matrix",
+    mark("any values with two axes as a heatmap"),
+    {"values": read.expression, "numbers": read.yes, "signed": read.yes, "decimals": read.whole(0, 6)} | TITLE,
+    needs="values",
+)
+def _draw_matrix(data: FigureData) -> Plot:
     values = _with_axes(data, "values", 2)
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
@@ -97,22 +101,21 @@ def draw_matrix(data: FigureData) -> Plot:
     return Plot.of(figure, (rows.name, *columns.shown), named)
 
 
-def draw_bars(data: FigureData) -> Plot:
-    """Draw numbers with one axis, and others beside them."""
+@figure(
+    "bars",
+    mark("any values with one axis as bars, optionally compared with others"),
+    {"values": read.expression, "beside": read.expression, "names": read.words, "decimals": read.whole(0, 6)}
+    | {"from": read.number(-1e6, 1e6), "to": read.number(-1e6, 1e6)}
+    | TITLE,
+    needs="values",
+)
+def _draw_bars(data: FigureData) -> Plot:
     values = _with_axes(data, "values", 1)
     axis = values.axes[0]
     names = [name.strip() for name in data.given.get("names", "").split(",")]
     bars = {names[0]: values.array.astype(np.float64)}
     if "beside" in data.given:
-        beside = _with_axes(data, "beside", 1)
-        if len(beside.array) != len(values.array):
-            raise LessonError(
-                "there are {n} tokens, but {m} values",
-                n=axis.size,
-                m=len(beside.array),
-                line=data.spec.lines["beside"],
-            )
-        bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
+        bars[names[1] if len(names) > 1 else "2"] = _numbers_of(data, "beside", axis.size)
     limits = _ends(data, bars)
     figure = label_bars(
         bars,
@@ -150,8 +153,14 @@ def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, floa
     return low, high
 
 
-def draw_positions(data: FigureData) -> Plot:
-    """Draw the paper's table of positions."""
+@figure(
+    "positions",
+    mark("sinusoidal positional encoding"),
+    {"n": read.whole(1, 512), "width": read.whole(2, 1024), "layout": read.one_of("interleaved", "halves")}
+    | {"numbers": read.yes}
+    | TITLE,
+)
+def _draw_positions(data: FigureData) -> Plot:
     n, width = data.given.get("n", 20), data.given.get("width", 512)
     if width % 2:
         raise LessonError("sines and cosines come in pairs: the width must be even", line=data.spec.lines["width"])
@@ -180,8 +189,8 @@ def draw_positions(data: FigureData) -> Plot:
     return Plot.of(figure, ("position", *map(str, range(width))), rows)
 
 
-def draw_shapes(data: FigureData) -> Table:
-    """Tell the shapes of what passes through the model."""
+@figure("shapes", mark("the shapes of the model's activations on this text"), TITLE | {"values": read.expressions})
+def _draw_shapes(data: FigureData) -> Table:
     sources = data.given.get("values", ())
     is_own = bool(sources)
     rows, codes = [], []
@@ -205,12 +214,16 @@ def draw_shapes(data: FigureData) -> Table:
 def _meaning(source: str) -> str:
     """Return the name of a quantity; the expression itself if it has several."""
     name, *_ = quantity_of(parse(source)) or ("",)
-    meaning = QUANTITIES[name].meaning if name in QUANTITIES else ""
-    return say(meaning).partition(" [")[0] if meaning else source
+    return say(QUANTITIES[name].meaning).partition(" [")[0] if name in QUANTITIES else source
 
 
-def draw_beams(data: FigureData) -> Table:
-    """Tell what a beam search considers after this many tokens."""
+@figure(
+    "beams",
+    mark("the hypotheses of beam search, step by step"),
+    {"beams": read.whole(1, 8), "tokens": read.whole(1, 64)} | TITLE,
+    Slider("written", mark("Tokens generated"), 1, 16, step=1, start=1),
+)
+def _draw_beams(data: FigureData) -> Table:
     n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
     with data.at(""):
         result = searched(data.run, n_beams, n_tokens)
@@ -230,6 +243,19 @@ def draw_beams(data: FigureData) -> Table:
         rows=tuple((f"… {one.words}", plain_number(one.log_prob, 2), fates[one.fate]) for one in level),
         marked=next((place for place, one in enumerate(level) if result.words.startswith(one.words)), None),
     )
+
+
+def _numbers_of(data: FigureData, parameter: str, n_tokens: int) -> np.ndarray:
+    """Return a parameter's numbers, one for each token.
+
+    Raises:
+        LessonError: they are not as many.
+    """
+    numbers = _with_axes(data, parameter, 1).array.astype(np.float64)
+    if len(numbers) != n_tokens:
+        line = data.spec.lines[parameter]
+        raise LessonError("there are {n} tokens, but {m} values", n=n_tokens, m=len(numbers), line=line)
+    return numbers
 
 
 def _with_axes(data: FigureData, parameter: str, n_axes: int) -> Values:

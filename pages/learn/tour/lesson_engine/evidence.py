@@ -5,10 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from headlight.language import say_message
+from pages.learn.tour.lesson_engine import changed, pronoun_experiment, quantities, searching  # noqa: F401, registered
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-from pages.learn.tour.lesson_engine.quantities import QUANTITIES, quantity
+from pages.learn.tour.lesson_engine.quantity import QUANTITIES, quantity_of_run
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.tour.lesson_engine.value import WRITING, Axis, Result, Values, in_words, plain_number
@@ -75,7 +76,7 @@ class Evidence:
         run = self.run_of(of)
         if name in QUANTITIES and QUANTITIES[name].is_patched:
             run = replace(run, source=self.run_of("" if of == "other" else "other"))
-        return quantity(run, name, parts)
+        return quantity_of_run(run, name, parts)
 
     def ask(self, source: str) -> Result:
         """Return the value of an expression; raises as `parse` and `answer` do."""

@@ -4,15 +4,15 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from pages.learn.tour.lesson_engine.getters import attention_site
 
 from headlight.analysis.pronouns.patching import Agreement, agreement
 from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.quantity import Part, attention_site, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.errors import mark
 from transformer_core.model.transformer import Transformer
 
 N_PAIRS = 80  # half of them to search a set, the other half to measure it: some seconds
@@ -29,37 +29,27 @@ class Experiment(NamedTuple):
 _FOUND: WeakKeyDictionary[Transformer, Experiment] = WeakKeyDictionary()  # by model
 
 
-def flips(run: Run, parts: Parts) -> Result:
-    """Return the share of held-out pairs whose pronoun a head flips, in the worse direction [layer, head].
-
-    Raises:
-        HeadlightError: a model that does not translate such pairs.
-    """
-    attention, *place = parts
+@quantity("flips", mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"))
+def _flips(run: Run, attention: Part, layer: Part | None = None, head: Part | None = None) -> Result:
+    """Return it in the worse direction."""
     attention_site(run, attention, 0.0, "hook_z")  # raises where there is no such attention
     n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
     array = np.zeros((n_layers, run.model.config.n_heads))
     for effect in _experiment(run).heads.single:
-        head = effect.heads[0]
-        if head.attention == attention:
-            array[head.layer, head.head] = effect.rates.lower
+        (of_head,) = effect.heads
+        if of_head.attention == attention:
+            array[of_head.layer, of_head.head] = effect.rates.lower
     axes = tuple(
         Axis(name=name, size=n, labels=tuple(f"{name[0].upper()}{i}" for i in range(n)))
         for name, n in zip(("layer", "head"), array.shape, strict=True)
     )
     values = Values(array=array, axes=axes)
-    for axis, index in zip(axes, place, strict=False):
-        values = values.at(axis.name, index)
-    return values
+    values = values if layer is None else values.at("layer", layer)
+    return values if head is None else values.at("head", head)
 
 
-def pronouns(run: Run, parts: Parts) -> Result:
-    """Return a number of the experiment, by its name.
-
-    Raises:
-        ExpressionError: there is none of this name.
-        HeadlightError: a model that does not translate such pairs.
-    """
+@quantity("pronouns", mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"))
+def _pronouns(run: Run, name: Part) -> Result:
     heads, agreement = _experiment(run)
     results = {
         "pairs": heads.n_measured,
@@ -73,7 +63,6 @@ def pronouns(run: Run, parts: Parts) -> Result:
         "agreement": agreement.agreeing,
         "exact": agreement.exact,
     }
-    (name,) = parts
     if name not in results:
         raise ExpressionError(
             "the experiment has no number “{name}”, only {there}", name=f"{name}", there=", ".join(results)

@@ -1,202 +1,227 @@
-"""The quantities of a model's run that lessons can name: pattern[cross, 1, 3], embed[encoder], d_head."""
+"""The quantities of a model's run that lessons can name: pattern[cross, 1, 3], embed[encoder], d_head.
 
-import re
+Those that change the model, decode, or patch pronouns are in `changed`, `searching` and `pronoun_experiment`.
+"""
+
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
 
-from pages.learn.tour.lesson_engine import changed, getters, pronoun_experiment, searching
+import numpy as np
+import torch
+
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.expressions import Parts
-from pages.learn.tour.lesson_engine.getters import Get, number_of, of_head, of_stack
+from pages.learn.tour.lesson_engine.quantity import Part, attention_site, name_of, quantity
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.value import Result
+from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import mark
-
-MOST_PARTS = 18  # of a quantity that takes any number of heads
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A quantity of a run."""
-
-    parts: str  # in its brackets, optional ones in brackets again; "…": more may follow
-    meaning: str  # marked, for authors of lessons
-    get: Get
-    is_patched: bool = False  # it needs the run on the lesson's other text, too
-
-    def takes(self, n: int) -> bool:
-        """Return whether a number of parts is allowed."""
-        least, most = (len(re.findall(r"\w+", text)) for text in (self.parts.partition("[")[0], self.parts))
-        return least <= n <= (MOST_PARTS if "…" in self.parts else most)
+from transformer_core.model.positions import sinusoidal_table
 
 
-def quantity(run: Run, name: str, parts: Parts) -> Result:
-    """Return a quantity of a run.
+def _of_head(name: str, stem: str, rows: str, columns: str, meaning: str) -> None:
+    """Register an attention's site: of a layer [head, row, column], of a head [row, column]."""
+
+    @quantity(name, meaning)
+    def get(run: Run, attention: Part, layer: Part, head: Part | None = None) -> Result:
+        array = run.sites[attention_site(run, attention, layer, stem)]
+        sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
+        columns_axis = (
+            run.axis(columns, sides[columns]) if columns in sides else Axis(name=columns, size=array.shape[-1])
+        )
+        axes = (Axis(name="head", size=len(array)), run.axis(rows, sides[rows]), columns_axis)
+        values = Values(array=array, axes=axes)
+        return values if head is None else values.at("head", head)
+
+
+def _of_stack(name: str, stem: str, meaning: str) -> None:
+    """Register a site of a stack [pos, d_model]."""
+
+    @quantity(name, meaning)
+    def get(run: Run, stack: Part) -> Result:
+        side = _side(run, stack)
+        return _on_stream(run, _captured(run, f"{stack}.{stem}"), side)
+
+
+def _of_layer(name: str, stem: str, meaning: str) -> None:
+    """Register a site of the layers of a stack [pos, d_model], or [pos, d_ff]."""
+
+    @quantity(name, meaning)
+    def get(run: Run, stack: Part, layer: Part) -> Result:
+        side = _side(run, stack)
+        width = "d_ff" if stem.startswith("mlp.") else "d_model"
+        return _on_stream(run, _captured(run, f"{stack}.blocks.{name_of(layer)}.{stem}"), side, width)
+
+
+def _of_config(name: str, meaning: str) -> None:
+    """Register a number of the configuration."""
+
+    @quantity(name, meaning)
+    def get(run: Run) -> Result:
+        return number(getattr(run.model.config, name))
+
+
+_of_head("pattern", "hook_pattern", "query", "key", mark("attention weights [query, key]"))
+_of_head(
+    *("scores", "hook_attn_scores", "query", "key"),
+    mark("scaled scores before the softmax [query, key], −∞ where masked"),
+)
+
+
+@quantity("mask", mark("attention mask [query, key]: 1 = may attend, 0 = masked"))
+def _mask(run: Run, attention: Part) -> Result:
+    array = run.sites[attention_site(run, attention, 0.0, "hook_mask")]
+    queries, keys = run.sides[str(attention)]
+    return Values(array=array[0], axes=(run.axis("query", queries), run.axis("key", keys)))
+
+
+_of_head("q", "hook_q", "query", "d_head", mark("queries [query, d_head]"))
+_of_head("k", "hook_k", "key", "d_head", mark("keys [key, d_head]"))
+_of_head("v", "hook_v", "key", "d_head", mark("values [key, d_head]"))
+_of_head("z", "hook_z", "query", "d_head", mark("weighted sums of values [query, d_head]"))
+_of_head(
+    *("result", "hook_result", "query", "d_model"),
+    mark("output of a head, added to the residual stream [query, d_model]"),
+)
+
+
+@quantity("attn_out", mark("attention output, added to the residual stream [pos, d_model]"))
+def _attn_out(run: Run, attention: Part, layer: Part) -> Result:
+    site = attention_site(run, attention, layer, "hook_attn_out")
+    return _on_stream(run, run.sites[site], run.sides[str(attention)][0])
+
+
+@quantity("embedding", mark("token embeddings before scaling [pos, d_model]"))
+def _embedding(run: Run, stack: Part) -> Result:
+    side = _side(run, stack)
+    table = run.model.get_parameter(f"{stack}.embed.weight").detach().numpy()
+    place = 0 if side == "source" or len(run.model_run.inputs) == 1 else 1
+    return _on_stream(run, table[list(run.model_run.inputs[place])], side)
+
+
+_of_stack("embed", "hook_embed", mark("token embeddings, scaled [pos, d_model]"))
+_of_stack("pos_embed", "hook_pos_embed", mark("positional encoding [pos, d_model]"))
+
+
+@quantity("positions", mark("the paper's sinusoidal positional encoding [pos, d_model]"))
+def _positions(run: Run, n: Part, width: Part) -> Result:
+    if isinstance(n, str) or isinstance(width, str) or not (1 <= n <= 512 and 2 <= width <= 1024) or width % 2:
+        raise ExpressionError("positions takes 1 to 512 positions and an even width up to 1024: positions[10, 6]")
+    table = sinusoidal_table(int(n), int(width)).numpy()
+    return Values(array=table, axes=(Axis(name="pos", size=int(n)), Axis(name="d_model", size=int(width))))
+
+
+_of_layer("resid_pre", "hook_resid_pre", mark("residual stream before a layer [pos, d_model]"))
+_of_layer("resid_mid", "hook_resid_mid", mark("residual stream after the self-attention [pos, d_model]"))
+_of_layer("resid_mid_cross", "hook_resid_mid_cross", mark("residual stream after the cross-attention [pos, d_model]"))
+_of_layer("resid_post", "hook_resid_post", mark("residual stream after a layer [pos, d_model]"))
+_of_layer("mlp_out", "hook_mlp_out", mark("feed-forward output, added to the residual stream [pos, d_model]"))
+_of_layer("mlp_pre", "mlp.hook_pre", mark("hidden units of the feed-forward network before the activation [pos, d_ff]"))
+_of_layer(
+    "mlp_post", "mlp.hook_post", mark("hidden units of the feed-forward network after the activation [pos, d_ff]")
+)
+
+
+@quantity("normalized", mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"))
+def _normalized(run: Run, stack: Part, layer: Part, norm: Part) -> Result:
+    side = _side(run, stack)
+    return _on_stream(run, _captured(run, f"{stack}.blocks.{name_of(layer)}.{norm}.hook_normalized"), side)
+
+
+@quantity("standardized", mark("output of a normalization before scale and shift [pos, d_model]"))
+def _standardized(run: Run, stack: Part, layer: Part, norm: Part) -> Result:
+    side, name = _side(run, stack), f"{stack}.blocks.{name_of(layer)}.{norm}"
+    array = _captured(run, f"{name}.hook_normalized")
+    weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
+    return _on_stream(run, (array - weights.get("bias", 0)) / weights["weight"], side)
+
+
+@quantity("logits", mark("logits of all tokens [pos, vocab]"))
+def _logits(run: Run) -> Result:
+    return _of_vocabulary(run, run.logits)
+
+
+@quantity("probs", mark("probabilities of all tokens [pos, vocab]"))
+def _probs(run: Run) -> Result:
+    return probabilities(run, run.logits)
+
+
+@quantity("probs_after", mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"))
+@torch.inference_mode()
+def _probs_after(run: Run, n: Part) -> Result:
+    if run.model.decoder is None:
+        raise ExpressionError("a masked model does not generate text")
+    *source, target = run.model_run.inputs
+    if n not in range(1, len(target) + 1):
+        raise ExpressionError("the decoder reads 1 to {n} tokens here", n=len(target))
+    logits = run.model(*(tensor_of(ids, run.model) for ids in (*source, target[: int(n)])))[0, -1]
+    array = logits.double().softmax(dim=-1).numpy()
+    return Values(array=array, axes=(_vocabulary(run, len(array)),))
+
+
+@quantity("output", mark("output of the model"))
+def _output(run: Run) -> Result:
+    return run.model_run.output
+
+
+@quantity("card", mark("a number from the model's card, such as card[metrics, exact_match]"))
+def _card(run: Run, group: Part, name: Part) -> Result:
+    facts = run.card.get(str(group))
+    result = facts.get(str(name)) if isinstance(facts, Mapping) else None
+    if not isinstance(result, int | float):
+        raise ExpressionError("the card of this model has no number “{name}” in “{group}”", name=name, group=group)
+    return number(result)
+
+
+@quantity("n_tokens", mark("number of tokens of the source or the target"))
+def _n_tokens(run: Run, side: Part) -> Result:
+    if side not in ("source", "target"):
+        raise ExpressionError("n_tokens must be source or target")
+    return number(len(getattr(run.model_run, str(side))))
+
+
+_of_config("d_head", mark("width of a head"))
+_of_config("d_model", mark("width of the residual stream"))
+_of_config("d_ff", mark("width of the feed-forward network"))
+_of_config("n_heads", mark("heads per layer"))
+_of_config("n_encoder_layers", mark("number of encoder layers"))
+_of_config("n_decoder_layers", mark("number of decoder layers"))
+_of_config("vocab_size", mark("vocabulary size"))
+
+
+def probabilities(run: Run, logits: np.ndarray) -> Values:
+    """Return the softmax of logits of a run, its own or those of a changed model [pos, vocab]."""
+    array = logits.astype(np.float64)
+    array = np.exp(array - array.max(axis=-1, keepdims=True))
+    return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))
+
+
+def _of_vocabulary(run: Run, array: np.ndarray) -> Values:
+    side = "target" if run.model.decoder is not None else "source"
+    axes = (run.axis("pos", side), _vocabulary(run, array.shape[-1]))
+    return Values(array=array.astype(np.float64), axes=axes)
+
+
+def _vocabulary(run: Run, n: int) -> Axis:
+    return Axis(name="vocab", size=n, labels=tuple(run.tokenizer.target.tokens(range(n))))
+
+
+def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -> Values:
+    return Values(array=array, axes=(run.axis("pos", side), Axis(name=width, size=array.shape[-1])))
+
+
+def _side(run: Run, stack: str | float) -> str:
+    """Return which text a stack reads.
 
     Raises:
-        ExpressionError: there is none of this name, or these are not its parts.
+        ExpressionError: the model has no such stack.
     """
-    if name not in QUANTITIES:
-        raise ExpressionError(
-            "there is no quantity “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
-        )
-    result = QUANTITIES[name]
-    if not result.takes(len(parts)):
-        raise ExpressionError("write {wanted}", wanted=f"{name}[{result.parts}]" if result.parts else name)
-    return result.get(run, parts)
+    stacks = {"encoder": run.model.encoder, "decoder": run.model.decoder}
+    if stacks.get(str(stack)) is None:
+        there = ", ".join(name for name, result in stacks.items() if result is not None)
+        raise ExpressionError("this model has no stack “{name}”, only {there}", name=stack, there=there)
+    return "source" if stack == "encoder" else "target"
 
 
-_HEAD, _HEADS, _LAYER = "attention, layer, head", "attention, layer[, head]", "stack, layer"
-QUANTITIES: Mapping[str, Quantity] = {
-    "pattern": Quantity(
-        _HEADS, mark("attention weights [query, key]"), partial(of_head, "hook_pattern", "query", "key")
-    ),
-    "scores": Quantity(
-        _HEADS,
-        mark("scaled scores before the softmax [query, key], −∞ where masked"),
-        partial(of_head, "hook_attn_scores", "query", "key"),
-    ),
-    "mask": Quantity("attention", mark("attention mask [query, key]: 1 = may attend, 0 = masked"), getters.mask),
-    "q": Quantity(_HEADS, mark("queries [query, d_head]"), partial(of_head, "hook_q", "query", "d_head")),
-    "k": Quantity(_HEADS, mark("keys [key, d_head]"), partial(of_head, "hook_k", "key", "d_head")),
-    "v": Quantity(_HEADS, mark("values [key, d_head]"), partial(of_head, "hook_v", "key", "d_head")),
-    "z": Quantity(
-        _HEADS, mark("weighted sums of values [query, d_head]"), partial(of_head, "hook_z", "query", "d_head")
-    ),
-    "result": Quantity(
-        _HEADS,
-        mark("output of a head, added to the residual stream [query, d_model]"),
-        partial(of_head, "hook_result", "query", "d_model"),
-    ),
-    "attn_out": Quantity(
-        "attention, layer",
-        mark("attention output, added to the residual stream [pos, d_model]"),
-        partial(getters.of_attention, "hook_attn_out"),
-    ),
-    "embedding": Quantity("stack", mark("token embeddings before scaling [pos, d_model]"), getters.embedding),
-    "embed": Quantity("stack", mark("token embeddings, scaled [pos, d_model]"), partial(of_stack, "hook_embed")),
-    "pos_embed": Quantity("stack", mark("positional encoding [pos, d_model]"), partial(of_stack, "hook_pos_embed")),
-    "positions": Quantity(
-        "n, width", mark("the paper's sinusoidal positional encoding [pos, d_model]"), getters.positions
-    ),
-    "resid_pre": Quantity(
-        _LAYER, mark("residual stream before a layer [pos, d_model]"), partial(of_stack, "hook_resid_pre")
-    ),
-    "resid_mid": Quantity(
-        _LAYER, mark("residual stream after the self-attention [pos, d_model]"), partial(of_stack, "hook_resid_mid")
-    ),
-    "resid_mid_cross": Quantity(
-        _LAYER,
-        mark("residual stream after the cross-attention [pos, d_model]"),
-        partial(of_stack, "hook_resid_mid_cross"),
-    ),
-    "resid_post": Quantity(
-        _LAYER, mark("residual stream after a layer [pos, d_model]"), partial(of_stack, "hook_resid_post")
-    ),
-    "mlp_out": Quantity(
-        _LAYER,
-        mark("feed-forward output, added to the residual stream [pos, d_model]"),
-        partial(of_stack, "hook_mlp_out"),
-    ),
-    "mlp_pre": Quantity(
-        _LAYER,
-        mark("hidden units of the feed-forward network before the activation [pos, d_ff]"),
-        partial(of_stack, "mlp.hook_pre"),
-    ),
-    "mlp_post": Quantity(
-        _LAYER,
-        mark("hidden units of the feed-forward network after the activation [pos, d_ff]"),
-        partial(of_stack, "mlp.hook_post"),
-    ),
-    "normalized": Quantity(
-        "stack, layer, norm",
-        mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"),
-        partial(getters.normalized, False),
-    ),
-    "standardized": Quantity(
-        "stack, layer, norm",
-        mark("output of a normalization before scale and shift [pos, d_model]"),
-        partial(getters.normalized, True),
-    ),
-    "logits": Quantity("", mark("logits of all tokens [pos, vocab]"), getters.logits),
-    "probs": Quantity("", mark("probabilities of all tokens [pos, vocab]"), getters.probs),
-    "probs_after": Quantity(
-        "n",
-        mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"),
-        getters.probs_after,
-    ),
-    "output": Quantity("", mark("output of the model"), lambda run, parts: run.model_run.output),
-    "output_without": Quantity(
-        _HEAD, mark("output with a head ablated"), partial(changed.output, changed.switched_off)
-    ),
-    "probs_without": Quantity(
-        _HEAD,
-        mark("probabilities of all tokens with a head ablated [pos, vocab]"),
-        partial(changed.probs, changed.switched_off),
-    ),
-    "output_patched": Quantity(
-        "attention, layer, head[, query]",
-        mark("output with a head patched from the other text, at one query or at all"),
-        partial(changed.output, changed.patched),
-        is_patched=True,
-    ),
-    "probs_patched": Quantity(
-        "attention, layer, head[, query]",
-        mark(
-            "probabilities of all tokens with a head patched from the other text, at one query or at all [pos, vocab]"
-        ),
-        partial(changed.probs, changed.patched),
-        is_patched=True,
-    ),
-    "output_looking": Quantity(
-        "attention, layer, head, query, key",
-        mark("output when a query of a head attends to one key only"),
-        partial(changed.output, changed.looking),
-    ),
-    "probs_looking": Quantity(
-        "attention, layer, head, query, key",
-        mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
-        partial(changed.probs, changed.looking),
-    ),
-    "card": Quantity(
-        "group, name", mark("a number from the model's card, such as card[metrics, exact_match]"), getters.of_card
-    ),
-    "text_loss": Quantity("", mark("loss on the correct model’s output, nats per token"), changed.text_loss),
-    "loss_rise": Quantity(
-        "attention, layer, head, …",
-        mark("increase of the loss, in nats per token, with one or several heads ablated"),
-        changed.loss_rise,
-    ),
-    "flips": Quantity(
-        "attention[, layer, head]",
-        mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"),
-        pronoun_experiment.flips,
-    ),
-    "pronouns": Quantity(
-        "name",
-        mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"),
-        pronoun_experiment.pronouns,
-    ),
-    "n_tokens": Quantity("side", mark("number of tokens of the source or the target"), getters.n_tokens),
-    "greedy_text": Quantity("n", mark("n tokens generated by greedy decoding"), searching.text),
-    "beam_text": Quantity("beams, n", mark("n tokens found by beam search"), searching.text),
-    "greedy_log_prob": Quantity(
-        "n",
-        mark("log-probability of n tokens generated by greedy decoding, nats"),
-        searching.log_prob,
-    ),
-    "beam_log_prob": Quantity(
-        "beams, n",
-        mark("log-probability of the text found by beam search, nats"),
-        searching.log_prob,
-    ),
-    "d_head": Quantity("", mark("width of a head"), partial(number_of, "d_head")),
-    "d_model": Quantity("", mark("width of the residual stream"), partial(number_of, "d_model")),
-    "d_ff": Quantity("", mark("width of the feed-forward network"), partial(number_of, "d_ff")),
-    "n_heads": Quantity("", mark("heads per layer"), partial(number_of, "n_heads")),
-    "n_encoder_layers": Quantity("", mark("number of encoder layers"), partial(number_of, "n_encoder_layers")),
-    "n_decoder_layers": Quantity("", mark("number of decoder layers"), partial(number_of, "n_decoder_layers")),
-    "vocab_size": Quantity("", mark("vocabulary size"), partial(number_of, "vocab_size")),
-}
-"""All quantities of a model's run; those of the six words are `evidence.OF_SIX_WORDS`."""
+def _captured(run: Run, site: str) -> np.ndarray:
+    if site not in run.sites:
+        raise ExpressionError("this model has no site “{site}”", site=site)
+    return run.sites[site]

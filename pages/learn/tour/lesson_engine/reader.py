@@ -24,6 +24,7 @@ from headlight.language import localized
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError, at_line
 from pages.learn.tour.lesson_engine.expressions import parse
+from pages.learn.tour.lesson_engine.figure_kind import Read, attention, number, one_of, whole
 from pages.learn.tour.lesson_engine.lesson import (
     Asked,
     Check,
@@ -36,7 +37,6 @@ from pages.learn.tour.lesson_engine.lesson import (
     Question,
 )
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-from pages.learn.tour.lesson_engine.parameters import Read, attention, number, one_of, whole
 from transformer_core.errors import Message
 
 BLOCKS = ("figure", "question", "check", "link")
@@ -167,9 +167,8 @@ def _prose(block: Block) -> Prose:
 def _figure(block: Block) -> FigureSpec:
     kind = _named(block, "kind", KINDS)
     known = _values(block, {"kind": str, **KINDS[kind].parameters})
-    for name in KINDS[kind].needs:
-        if name not in known:
-            raise LessonError("the figure {kind} needs {name}: …", kind=kind, name=name, line=block.line)
+    if (name := KINDS[kind].needs) and name not in known:
+        raise LessonError("the figure {kind} needs {name}: …", kind=kind, name=name, line=block.line)
     lines = {entry.key: entry.line for entry in block.entries}
     return FigureSpec(kind=known.pop("kind"), parameters=known, lines=lines, line=block.line)
 

@@ -11,13 +11,14 @@ import torch
 import transformer_core as tc
 from pages.learn.tour import chapter, checks, figure, lessons, question, view_fields, writing
 from pages.learn.tour.lesson_engine import judging
-from pages.learn.tour.lesson_engine.catalogue import KINDS, Slider
+from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Table
 from pages.learn.tour.lesson_engine.expressions import parse
+from pages.learn.tour.lesson_engine.figure_kind import Slider
 from pages.learn.tour.lesson_engine.judging import Verdict
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Link, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+from pages.learn.tour.lesson_engine.quantity import QUANTITIES
 from pages.shared import models
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.tour.conftest import MakeLesson
