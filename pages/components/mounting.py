@@ -1,6 +1,8 @@
-"""How Streamlit comes to know a component."""
+"""How Streamlit comes to know a component, and how arrays reach it."""
 
-from collections.abc import Callable
+import json
+import struct
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +33,20 @@ def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
         js=_LOADER.format(address=address),
         isolate_styles=isolated,
     )
+
+
+def packed(header: Mapping[str, Any], values: bytes) -> bytes:
+    """Return a header and the values that it describes as one block, which packing.js takes apart.
+
+    It is the header's length (uint32, little endian), the header as JSON, then the values. Streamlit hands bytes over
+    as they are only where they are the whole of a component's data.
+
+    Args:
+        header: what JSON can say; no NaN, which a browser refuses.
+        values: as the component reads them.
+
+    Raises:
+        ValueError: a number of the header is not finite.
+    """
+    text = json.dumps(header, allow_nan=False).encode()
+    return struct.pack("<I", len(text)) + text + values

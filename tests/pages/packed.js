@@ -1,4 +1,4 @@
-// What packing.py packs for a component, made here.
+// What mounting.py packs for a component, made here.
 
 /** A header and the numbers after it, each array in its own kind; they begin at any place, as in what Streamlit hands over. */
 export function packed(header, ...arrays) {

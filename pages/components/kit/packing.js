@@ -1,4 +1,4 @@
-// Takes apart what packing.py packs: a header's length (uint32, little endian), the header as JSON, then the bytes.
+// Takes apart what mounting.py packs: a header's length (uint32, little endian), the header as JSON, then the bytes.
 
 /** @param {Uint8Array} data */
 export function unpack(data) {

@@ -1,6 +1,6 @@
 // All heads at once: one canvas under a grid of buttons, one button a head.
 //
-// data: as packing.py packs it; after the header one byte a cell of every picture, as thumbnails.js paints it. Where
+// data: as mounting.py packs it; after the header one byte a cell of every picture, as thumbnails.js paints it. Where
 // the header has a film, the bytes of all its snapshots come through film.js, and player.js draws what chooses among
 // them.
 

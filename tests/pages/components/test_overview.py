@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headlight.language import add_catalogues, speaking
+from pages.components.mounting import packed
 from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
-from pages.components.packing import packed
 from pages.languages import CATALOGUES
 from pages.shared.measures import MEASURE_TEXTS
 from tests.pages.learn.bare import drawn_bare

@@ -8,8 +8,7 @@ import streamlit as st
 
 from headlight.figures import isolate
 from headlight.language import say
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.components.sampling import (
     SLIDERS,
     NextTokenDistribution,

@@ -1,7 +1,7 @@
 // The next-token distribution: the most probable tokens, each with its raw probability (an outline) and what the sliders
 // make of that (a filled bar). Moving a slider draws again here; letting it go tells the server.
 //
-// data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
+// data: as mounting.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 

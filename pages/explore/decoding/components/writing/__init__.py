@@ -14,8 +14,7 @@ from jaxtyping import Float, Float32
 
 from headlight.figures import DARK, LIGHT, Theme, isolate, sequential_scale
 from headlight.figures.theme import KEY as HUE
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData, Token
 from pages.shared.view.shared_value import SharedValue

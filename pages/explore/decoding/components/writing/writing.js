@@ -1,6 +1,6 @@
 // Writing, token by token: the source and the output as chips, and a player that goes along the output.
 //
-// data: as packing.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
+// data: as mounting.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
 // as _table in __init__.py says, then for each of the header's steps the weights over the source and over the output. A
 // step is identified by the number of tokens written at it; the header's `at`, the first of them, is the one that the rest of
 // the page shows. Other components that show steps hear of every step by an event: see candidates.js.

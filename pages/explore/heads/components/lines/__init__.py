@@ -10,8 +10,7 @@ from headlight.figures.heatmaps.overview import fine_levels
 from headlight.figures.hues import category_hues
 from headlight.figures.theme import KEY, QUERY
 from headlight.language import say
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.text.labels import border_in
 

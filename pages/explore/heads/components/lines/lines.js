@@ -1,6 +1,6 @@
 // Lines from every query to the keys that it attends to: queries on the left, keys on the right, one color a head.
 //
-// data: as packing.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
+// data: as mounting.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
 // curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so: `chosen` in
 // the header, shared.
 

@@ -14,8 +14,7 @@ from jaxtyping import Bool, Float
 from headlight.figures import isolate
 from headlight.figures.hues import CELL, mask_colors
 from headlight.figures.theme import KEY, QUERY
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.learn.masks.view_fields import MOST_CELLS
 from pages.shared.view.fields import sent
 from pages.shared.view.shared_value import SharedValue

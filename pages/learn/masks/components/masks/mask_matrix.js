@@ -1,6 +1,6 @@
 // A mask that is edited, and what becomes of it: as -inf in the scores, as zeros in the pattern, and in the output.
 //
-// data: as packing.py packs it; after the header, for every query and key, the head's scores without the mask, its
+// data: as mounting.py packs it; after the header, for every query and key, the head's scores without the mask, its
 // pattern, its pattern under the model's own masks (float32, little endian), then the preset and the mask that the
 // model ran with (a byte each, 1 = may attend). What a hand does is seen at once; the model answers when it has run.
 

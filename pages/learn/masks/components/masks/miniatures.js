@@ -1,6 +1,6 @@
 // Masks in small, each on a button that chooses it: what both galleries share.
 //
-// data: as packing.py packs it; header.items, each with name, title, rows and columns; then their cells, one byte each.
+// data: as mounting.py packs it; header.items, each with name, title, rows and columns; then their cells, one byte each.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";

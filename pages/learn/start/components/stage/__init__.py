@@ -16,8 +16,7 @@ from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.theme import KEY, QUERY, VALUE
 from headlight.language import say
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.components.sampling import NextTokenDistribution, distribution_payload
 from transformer_core.errors import mark
 from transformer_core.text.labels import border_in

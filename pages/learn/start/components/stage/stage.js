@@ -1,6 +1,6 @@
 // The stage: a text on its way through a model, at one zoom level, with the next-token distribution at its end.
 //
-// data: as packing.py packs it; after the header (as __init__.py makes it) the values of all panels and the scores of
+// data: as mounting.py packs it; after the header (as __init__.py makes it) the values of all panels and the scores of
 // the distributions (float32, little endian). A step, a slider and what is pointed at are shown at once and sent to the
 // server. Zooming in asks the server for the values of that level.
 

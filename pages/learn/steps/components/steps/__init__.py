@@ -18,8 +18,7 @@ from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.hues import NOT_FINITE
 from headlight.figures.theme import KEY, QUERY, VALUE
 from headlight.language import say
-from pages.components.mounting import component
-from pages.components.packing import packed
+from pages.components.mounting import component, packed
 from pages.learn.steps.step_texts import NOTES, NOTICES, PLACES, QUANTITIES, SYMBOLS, TITLES
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.errors import mark

@@ -1,6 +1,6 @@
 // What the steps are made of: every quantity of one head on one text with its numbers, and each number in words.
 //
-// data: as packing.py packs it; after the header the numbers of each quantity (float32, little endian), row by row.
+// data: as mounting.py packs it; after the header the numbers of each quantity (float32, little endian), row by row.
 // What belongs to one query and all keys (weighted values, the products of q and k) is made here, in single precision.
 
 import { fixed, scientific } from "../../../../components/kit/numbers.js";
