@@ -6,13 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
 
-from headlight.analysis.walkthrough.recomputing import attention_of, distance_bias
 from headlight.analysis.walkthrough.walkthrough import Walkthrough
 from transformer_core.errors import SiteError, mark
-from transformer_core.model.stack import Stack
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.rotary import RotaryPositions
 
 NORMALIZED = mark("this model normalizes queries and keys, which the paper does not; choose a model without that")
 UNSCALED = mark("this model does not divide its scores by √d_k, as the paper does; choose a model that does")
@@ -51,77 +48,41 @@ class AttentionInputs:
 
 
 @torch.inference_mode()
-def attention_inputs(model: Transformer, walk: Walkthrough) -> AttentionInputs:
-    """Return the inputs of the attention of a walk.
-
-    Args:
-        model: that was walked through.
-        walk: through any head of the attention.
+def attention_inputs(walk: Walkthrough) -> AttentionInputs:
+    """Return the inputs of the attention of a walk through any of its heads.
 
     Raises:
         SiteError: the model's attention has a part that the paper's formula has no place for.
     """
-    outline = walk.outline
-    if outline.config.qk_norm:
+    outline, weights, config = walk.outline, walk.weights, walk.outline.config
+    if config.qk_norm:
         raise SiteError(NORMALIZED)
-    if not outline.config.scale_scores:
+    if not config.scale_scores:
         raise SiteError(UNSCALED)
-    of_walk = walk.recomputed
-    mask = of_walk["mask"] > 0
+    mask = walk.recomputed["mask"] > 0
     if not mask.any(axis=-1).all():
         raise SiteError(SEES_NOTHING)
-    attention = attention_of(model.get_submodule(outline.block), outline)
-    n_heads, n_queries = attention.n_heads, len(mask)
-    W_Q, b_Q = _of_heads(attention.q, n_heads, attention.d_head)
-    W_K, b_K = _of_heads(attention.k, n_heads, attention.d_head)
-    W_V, b_V = _of_heads(attention.v, n_heads, attention.d_head)
-    bias = distance_bias(model, outline, n_queries)
+    (W_Q, b_Q), (W_K, b_K), (W_V, b_V) = (weights.of_heads(f"{outline.module}.{name}", config) for name in "qkv")
+    b_O = weights.bias(f"{outline.module}.out")
+    rotate: Rotate | None = None
+    if outline.is_rotated:
+        rotation = RotaryPositions(config)(0, len(mask), torch.device("cpu"))
+
+        def rotate(x: Float[np.ndarray, "pos d_head"]) -> Float[np.ndarray, "pos d_head"]:
+            return rotation.rotate(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
+
     return AttentionInputs(
-        x=of_walk["x_normalized" if outline.is_pre_norm else "x"],
-        memory=of_walk["memory"] if outline.is_cross else None,
-        W_Q=W_Q,
+        x=walk.recomputed["x_normalized" if outline.is_pre_norm else "x"],
+        memory=walk.recomputed["memory"] if outline.is_cross else None,
+        W_Q=W_Q.swapaxes(1, 2),
         b_Q=b_Q,
-        W_K=W_K,
+        W_K=W_K.swapaxes(1, 2),
         b_K=b_K,
-        W_V=W_V,
+        W_V=W_V.swapaxes(1, 2),
         b_V=b_V,
-        W_O=_array(attention.out.weight.T),
-        b_O=_bias_of(attention.out),
+        W_O=weights[f"{outline.module}.out.weight"].T,
+        b_O=np.zeros(config.d_model) if b_O is None else b_O,
         mask=mask,
-        bias=None if bias is None else _array(bias),
-        rotate=_rotation(model, walk, n_queries),
+        bias=walk.float64.bias,
+        rotate=rotate,
     )
-
-
-def _of_heads(
-    projection: nn.Linear, n_heads: int, d_head: int
-) -> tuple[Float[np.ndarray, "head d_model d_head"], Float[np.ndarray, "head d_head"]]:
-    """Return the weight and the bias of a projection for each head of queries, as the paper writes them."""
-    weight = _array(projection.weight).reshape(-1, d_head, projection.in_features)  # [head or kv_head, ...]
-    bias = _bias_of(projection).reshape(-1, d_head)
-    group = n_heads // len(weight)
-    return weight.swapaxes(1, 2).repeat(group, axis=0), bias.repeat(group, axis=0)
-
-
-def _bias_of(projection: nn.Linear) -> Float[np.ndarray, " width"]:
-    return np.zeros(projection.out_features) if projection.bias is None else _array(projection.bias)
-
-
-def _rotation(model: Transformer, walk: Walkthrough, n_positions: int) -> Rotate | None:
-    """Return the rotary positions of queries and keys in float64; None if there are none."""
-    if not walk.outline.is_rotated:
-        return None
-    stack = model.get_submodule(walk.outline.stack)
-    assert isinstance(stack, Stack), "a block is part of a stack"
-    rotary = stack.rotary_in(walk.outline.layer)
-    assert rotary is not None, "the outline says that this layer has rotary positions"
-    rotation = rotary(0, n_positions, torch.device("cpu"))
-
-    def rotate(x: Float[np.ndarray, "pos d_head"]) -> Float[np.ndarray, "pos d_head"]:
-        return rotation.rotate(torch.from_numpy(np.array(x))[None, None])[0, 0].numpy()
-
-    return rotate
-
-
-def _array(tensor: Tensor) -> Float[np.ndarray, "..."]:
-    return tensor.detach().double().cpu().numpy()

@@ -7,6 +7,7 @@ notation, or, within the sum, in each of the `terms`.
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from headlight.analysis.walkthrough.outline import Formula, Note, Term
@@ -27,9 +28,8 @@ class Weights:
         """Return the parameters of some modules, by the modules' paths; those on the CPU are not copied."""
         prefixes = tuple(f"{module}." for module in modules)
         parameters = model.named_parameters()
-        return cls(
-            {name: value.detach().float().cpu().numpy() for name, value in parameters if name.startswith(prefixes)}
-        )
+        of_modules = {name: value.detach().cpu() for name, value in parameters if name.startswith(prefixes)}
+        return cls({name: (x if x.dtype == torch.float64 else x.float()).numpy() for name, x in of_modules.items()})
 
     def __getitem__(self, name: str) -> Float[np.ndarray, "..."]:
         """Return a parameter in float64."""
@@ -46,6 +46,17 @@ class Weights:
     def columns(self, name: str, first: int, n: int) -> Float[np.ndarray, "row column"]:
         """Return neighbouring columns of a parameter in float64."""
         return self._arrays[name][:, first : first + n].astype(np.float64)
+
+    def of_heads(
+        self, projection: str, config: ModelConfig
+    ) -> tuple[Float[np.ndarray, "head d_head d_model"], Float[np.ndarray, "head d_head"]]:
+        """Return the weight and the bias of a projection for each head of queries; a bias that is not there is 0."""
+        weight = self[f"{projection}.weight"]
+        bias = self.bias(projection)
+        bias = np.zeros(len(weight)) if bias is None else bias
+        weight, bias = weight.reshape(-1, config.d_head, weight.shape[1]), bias.reshape(-1, config.d_head)
+        group = config.n_heads // len(weight)  # heads that share keys and values
+        return weight.repeat(group, axis=0), bias.repeat(group, axis=0)
 
     def bias(self, module: str) -> Float[np.ndarray, " width"] | None:
         """Return the bias of a projection or a normalization; None where it has none."""

@@ -78,25 +78,13 @@ def _why_not(outline: Outline) -> TorchReason | None:
 
 def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias) -> dict[str, Tensor]:
     """Return pattern, z, concat and attn_out."""
-    config, module = outline.config, outline.module
-    group = config.n_heads // config.n_kv_heads
-    d_head, d_model = config.d_head, config.d_model
-    stretch = 1.0 if config.scale_scores else math.sqrt(d_head)  # torch always divides
-
-    def of_all_heads(name: str, parameter: np.ndarray) -> Tensor:
-        each = _tensor(parameter).unflatten(0, (-1, d_head))
-        repeated = each if name == "q" else each.repeat_interleave(group, dim=0)  # what a group of heads shares
-        return repeated.flatten(0, 1) * (stretch if name == "q" else 1.0)
-
-    def bias_of(name: str) -> Tensor:
-        bias = weights.bias(f"{module}.{name}")
-        return torch.zeros(d_model) if bias is None else of_all_heads(name, bias)
-
+    config, module, d_model = outline.config, outline.module, outline.config.d_model
     attention = nn.MultiheadAttention(d_model, config.n_heads, batch_first=True).eval()
-    projections = ("q", "k", "v")
-    matrices = [of_all_heads(name, weights[f"{module}.{name}.weight"]) for name in projections]
-    attention.in_proj_weight.copy_(torch.cat(matrices))
-    attention.in_proj_bias.copy_(torch.cat([bias_of(name) for name in projections]))
+    for i, name in enumerate("qkv"):
+        own, of_heads = slice(i * d_model, (i + 1) * d_model), weights.of_heads(f"{module}.{name}", config)
+        stretch = math.sqrt(config.d_head) if name == "q" and not config.scale_scores else 1.0  # torch always divides
+        for stacked, parameter in zip((attention.in_proj_weight, attention.in_proj_bias), of_heads, strict=True):
+            stacked[own] = _tensor(parameter).flatten(0, 1) * stretch
 
     read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
     looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
@@ -110,7 +98,7 @@ def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias)
 
     concat, pattern = run(torch.eye(d_model), None)
     out, _ = run(_tensor(weights[f"{module}.out.weight"]), weights.bias(f"{module}.out"))
-    z = concat.unflatten(-1, (config.n_heads, d_head))[:, outline.head]
+    z = concat.unflatten(-1, (config.n_heads, config.d_head))[:, outline.head]
     return {"pattern": pattern[outline.head], "z": z, "concat": concat, "attn_out": out}
 
 

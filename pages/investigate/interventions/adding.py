@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.analysis.interventions.record import MAX_TEXT_CHARS
 from headlight.analysis.interventions.records import OF_HEADS, Ablation, Component, Entry, Patch
 from headlight.language import say, say_number
-from pages.explore.compare import corpus_texts
+from pages.explore.compare import samples
 from pages.investigate.interventions import edits, stack, view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.learn import head_choice
@@ -248,8 +248,8 @@ def _mean(data: InterventionsData, component: Component, usual: Given) -> Ablati
         return Ablation(component=component, method="mean", texts=tuple(map(read, lines)))
     from headlight.analysis.interventions.constants import corpus_mean
 
-    drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
-    texts = corpus_texts.held_out(corpus, *drawn, card.config.architecture)
+    drawn = samples.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
+    texts = samples.held_out(corpus, *drawn, card.config.architecture)
     model, tokenizer = data.model()
     with forwards.one_of_few(), models.on(data.source.device):
         return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
@@ -271,4 +271,4 @@ def _in_words(corpus: str) -> str:
     if corpus == TYPED:
         return say("Typed texts")
     name = say(MADE_HERE[corpus][0]) if corpus in MADE_HERE else Path(corpus).name
-    return say("{corpus}, up to {n} held-out texts", n=corpus_texts.N_SAMPLED, corpus=name)
+    return say("{corpus}, up to {n} held-out texts", n=samples.N_SAMPLED, corpus=name)

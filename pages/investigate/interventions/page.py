@@ -3,21 +3,14 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.investigate.interventions import (
-    adding,
-    compared_tokens,
-    effects,
-    source_run,
-    stack,
-    sweeps,
-    view_fields,
-)
+from pages.investigate.interventions import adding, effects, source_run, stack, sweeps, view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import script
 from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark(
@@ -39,6 +32,8 @@ LOOK_FOR = mark(
     "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
     "Compare resample, mean and zero ablation before you call a head important."
 )
+NO_OUTPUT = mark("This text has no output token to compare. A masked model needs a blank: type ____ in the text.")
+_NOTE = Kept("interventions-pair-note", "")  # why what was typed is no token
 
 
 def page() -> None:
@@ -78,7 +73,7 @@ def interventions() -> None:
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name][0]), take=view_fields.look_at
             )
             if is_empty:
-                compared_tokens.show(data)  # which says why
+                compared_tokens(data)  # which says why
             elif view in OF_CHANGE and not data.stack.enabled:
                 prose.small(say(NOTHING))
             else:
@@ -87,7 +82,7 @@ def interventions() -> None:
                 if has_output:
                     effects.outputs(data)
                 if not is_empty:
-                    compared_tokens.show(data)
+                    compared_tokens(data)
         with left:
             stack.show(data)
             adding.show(data)
@@ -99,6 +94,75 @@ def interventions() -> None:
     )
     code_expander.code(lambda: script(*effects.code(data), *([] if is_empty else view_code(data))))
     state.publish()
+
+
+def compared_tokens(data: InterventionsData) -> None:
+    """Draw in one line at which output token what is compared, and say why a choice cannot be taken."""
+    labels = data.result.labels
+    if not labels:
+        prose.small(say(NO_OUTPUT))
+        return
+    token, other = pair = data.result.pairs[data.index]
+    labelled = {"label": labels[data.index], "token": data.label(token), "other": data.label(other)}
+    title = say("Logit difference at {index} “{label}”: “{token}” − “{other}”", index=data.index, **labelled)
+    with st.popover(prose.plain(title), key="hl-interventions-pair", type="tertiary"):
+        view_fields.TOKEN.selectbox(
+            say("Output token"),
+            range(len(labels)),
+            name=lambda i: f"{i} {labels[i]}",
+            shown=data.index,
+            take=_take_token,
+        )
+        before_and_after = data.result.candidates[:, data.index].ravel().tolist()
+        # A browser may send what it showed on another text as if a person had typed it: each text has its own widgets.
+        of = hash((data.view.model, data.view.text, data.view.target, data.index))
+        names = {token: data.label(token) for token in (*pair, *before_and_after)}
+        for place, (token, name) in enumerate(zip(pair, (say("Token"), say("Other token")), strict=True)):
+            view_fields.PAIR.selectbox(
+                name,
+                [*names],
+                part=f"{place}-{of}",
+                name=names.get,
+                shown=token,
+                take=lambda chosen, place=place: _choose(data, place, chosen),
+                accept_new_options=True,
+            )
+        if note := _NOTE.pop():
+            prose.warning(note)
+        if view_fields.PAIR.value is not None:
+            st.button(
+                say("Compare the output token and the most probable other one"),
+                key="interventions-usual-pair",
+                icon=":material/restart_alt:",
+                type="tertiary",
+                on_click=view_fields.PAIR.set,
+                args=(None,),
+            )
+    if data.pair_error is not None:
+        prose.warning(prose.sentence(data.pair_error))
+
+
+def _take_token(index: int) -> None:
+    view_fields.TOKEN.set(index)
+    view_fields.PAIR.set(None)  # the two tokens that are usual there
+
+
+def _choose(data: InterventionsData, place: int, chosen: int | str | None) -> None:
+    """Take a token, chosen by its id or typed; one that is the other of the two already: both change places."""
+    if chosen is None:
+        return
+    pair = [*data.result.pairs[data.index]]
+    tokenizer = data.output_tokenizer
+    try:
+        token = tokenizer.token_of(chosen, instead_of=pair[place]) if isinstance(chosen, str) else chosen
+    except HeadlightError as error:
+        _NOTE.set(prose.sentence(error))
+        return
+    if token == pair[1 - place]:
+        pair[1 - place] = pair[place]
+    pair[place] = token
+    view_fields.TOKEN.set(data.index)
+    view_fields.PAIR.set(tuple(pair))
 
 
 page()

@@ -29,9 +29,9 @@ def test_the_papers_formula_gives_the_models_output(kind: str, attention: str, l
     config = walk_through.outline.config
     if config.qk_norm or not config.scale_scores or not walk_through.recomputed["mask"].any(axis=1).all():
         with pytest.raises(SiteError):
-            attention_inputs(model_of(kind), walk_through)
+            attention_inputs(walk_through)
         return
-    actual = by_numpy(attention_inputs(model_of(kind), walk_through))
+    actual = by_numpy(attention_inputs(walk_through))
     np.testing.assert_allclose(actual, walk_through.recomputed["attn_out"], rtol=1e-9, atol=1e-9)
 
 
@@ -48,4 +48,4 @@ def test_what_the_paper_does_not_have_is_said(changed: str, sentence: str):
     name = "decoder" if model.config.has_decoder else "encoder"
     walk_through = walk(model, inputs_of(changed), attention=name, layer=0, head=0)
     with pytest.raises(SiteError, match=sentence):
-        attention_inputs(model, walk_through)
+        attention_inputs(walk_through)
