@@ -17,8 +17,8 @@ from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
-    from headlight.analysis.texts.fixed_text import FixedText
     from headlight.analysis.trace.model_run import ModelRun
+    from headlight.analysis.trace.traced_forward import FixedText
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder

@@ -1,16 +1,17 @@
 """The plain habits of heads, as the cells of a pattern on which a head of that habit lays its attention."""
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from headlight.analysis.trace.cases import Case
+if TYPE_CHECKING:
+    from headlight.analysis.trace.cases import Case
 
 NEAR = 3  # tokens
 
 
-def aligned_cells(case: Case, n_queries: int, n_keys: int) -> Bool[np.ndarray, "query key"]:
+def aligned_cells(case: "Case", n_queries: int, n_keys: int) -> Bool[np.ndarray, "query key"]:
     """Return, for each place whose token others determine, those others."""
     cells = np.zeros((n_queries, n_keys), dtype=bool)
     for query, keys in zip(case.determined, case.sources, strict=False):  # without sources, nothing is known
@@ -18,7 +19,7 @@ def aligned_cells(case: Case, n_queries: int, n_keys: int) -> Bool[np.ndarray, "
     return cells
 
 
-def antecedent_cells(case: Case, n_tokens: int) -> Bool[np.ndarray, "query key"]:
+def antecedent_cells(case: "Case", n_tokens: int) -> Bool[np.ndarray, "query key"]:
     """Return, for each pronoun of the source, what it stands for."""
     cells = np.zeros((n_tokens, n_tokens), dtype=bool)
     for query, key in case.antecedents:
@@ -43,19 +44,21 @@ def near_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
 
 
 def induction_cells(
-    tokens: Int[np.ndarray, "*texts pos"], special: Collection[int]
-) -> Bool[np.ndarray, "*texts pos pos"]:
+    tokens: Int[np.ndarray, "*texts pos"], is_special: Bool[np.ndarray, "*texts pos"], queries: slice = slice(None)
+) -> Bool[np.ndarray, "*texts query pos"]:
     """Return, for each token that occurred before, the tokens right after its earlier occurrences.
 
     Args:
         tokens: of one text, or of several of one length.
-        special: tokens that say nothing: their coming again is no repetition.
+        is_special: True = the token says nothing: its coming again is no repetition.
+        queries: whose rows are wanted.
 
     Source: Olsson et al. 2022, prefix matching.
     Differs: they measure on random tokens that are repeated as a whole; here any text will do.
     """
-    is_same = (tokens[..., :, None] == tokens[..., None, :]) & ~np.isin(tokens, list(special))[..., :, None]
-    is_repeated = is_same & np.tri(tokens.shape[-1], k=-1, dtype=bool)  # query, earlier occurrence
+    places = np.arange(tokens.shape[-1])
+    is_same = (tokens[..., queries, None] == tokens[..., None, :]) & ~is_special[..., queries, None]
+    is_repeated = is_same & (places < places[queries, None])  # query, earlier occurrence
     return np.concatenate([np.zeros_like(is_repeated[..., :1]), is_repeated[..., :-1]], axis=-1)
 
 
@@ -73,6 +76,34 @@ def mean_share(
 ) -> Float[np.ndarray, "*heads"] | None:
     """Return the mean share of attention, in [0, 1], that lies on the cells; None where there are none."""
     return (pattern * share_weights(cells)).sum(axis=(-2, -1)) if cells.any() else None
+
+
+def closeness(
+    queries: Int[np.ndarray, "*orders query"],
+    keys: Int[np.ndarray, "*orders key"],
+    mask: Bool[np.ndarray, "query key"],
+    n_queries: int,
+) -> Float[np.ndarray, "*orders query key"]:
+    """Return how near each key is to the diagonal: 1 on it, 0 at the farthest key that the query may look at.
+
+    Diagonality is (D - U) / (1 - U), where D is the mean closeness weighted by attention, over the queries with a
+    choice, and U that of uniform attention.
+
+    Args:
+        queries: positions of the queries. Of m keys, the one on the diagonal of query i of n is at
+            i (m - 1) / (n - 1), rounded.
+        keys: positions of all keys.
+        mask: of these queries and keys, True = may attend.
+        n_queries: of the whole text.
+
+    Source: Zhang et al. 2021, "On the usefulness of self-attention for automatic speech recognition with
+    Transformers", for D.
+    Differs: the farthest key is an allowed one, U is subtracted, and the diagonal is scaled to the keys.
+    """
+    diagonal = np.rint(queries * (keys.shape[-1] - 1) / max(n_queries - 1, 1))
+    distance = np.abs(keys[..., None, :] - diagonal[..., None])
+    farthest = np.where(mask, distance, 0).max(axis=-1, keepdims=True)
+    return 1 - distance / np.maximum(farthest, 1)
 
 
 def _from(first: int, n_tokens: int) -> Bool[np.ndarray, "query 1"]:

@@ -109,7 +109,7 @@ def _habits(attention: Attention, pattern: Float[np.ndarray, "head query key"], 
     n_queries, n_keys = pattern.shape[1:]
     if attention.name == case.aligned_attention:
         shares["aligned"] = mean_share(pattern, aligned_cells(case, n_queries, n_keys))
-    if attention.queries_from == attention.keys_from:
+    if attention.is_self:
         of_position = {"previous": previous_cells, "first": first_cells, "near": near_cells}
         shares |= {habit: mean_share(pattern, cells(n_queries)) for habit, cells in of_position.items()}
     if attention.name == "encoder":

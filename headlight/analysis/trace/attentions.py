@@ -18,6 +18,11 @@ class Attention:
     queries_from: str  # "source" or "target"
     keys_from: str  # "source" or "target"
 
+    @property
+    def is_self(self) -> bool:
+        """Whether queries and keys are the same tokens."""
+        return self.queries_from == self.keys_from
+
     def site(self, layer: int, stem: str = "hook_pattern") -> str:
         """Return the name of a hook point of this attention."""
         return f"{self.module.format(layer=layer)}.{stem}"

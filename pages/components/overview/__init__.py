@@ -9,11 +9,11 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
-from headlight.analysis.heads.text_measures import Measure
 from headlight.figures import DARK, LIGHT, sequential_scale
 from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
 from headlight.language import say
 from pages.components.mounting import component, packed
+from pages.shared.measures import MeasureTexts
 from pages.shared.view.shared_value import SharedValue
 
 
@@ -34,7 +34,7 @@ class FilmStrip:
 class MeasuredHeads:
     """One number per head: a bar under its picture, and an order."""
 
-    measure: Measure
+    measure: MeasureTexts
     values: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention; NaN where it does not apply
     ends: tuple[float, float]  # of the bars, which begin at zero if it is between them
     order: Literal["", "ascending", "descending"] = ""  # of the heads, NaN last; "": layers are rows

@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.analysis.heads.likeness import MIXED, ClusterName, HeadMap, clusters, head_map, name_clusters
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.heads.text_measures import MEASURES, measure_text
+from headlight.analysis.heads.text_measures import applies, measure_text
 from headlight.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.head_map import head_map_figure
@@ -142,7 +142,6 @@ def _map(data: ComparisonData, on_map: MappedHeads) -> None:
 
 
 def _called(name: ClusterName) -> str:
-    """Return the name of a cluster with its score."""
     habit = say(HABITS.get(name.habit, name.habit))
     return habit if name.habit == MIXED or name.mean is None else f"{habit}, {localized(name.mean, '.2f')}"
 
@@ -215,7 +214,6 @@ def map_recipes(data: ComparisonData, shared: Expression | None) -> dict[str, Ex
 
 
 def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
-    """Return how far apart each two heads are."""
     from headlight.analysis.heads.outputs import head_outputs
 
     if view_fields.ALIKE.value == "looking":
@@ -238,7 +236,7 @@ def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
     scores = {
         habit: call(np.concatenate, [of_side[habit].ravel() for of_side in measured])
         for habit in HABITS
-        if all(map(MEASURES[habit].applies, attentions))
+        if all(applies(habit, attention) for attention in attentions)
     }
     return kept(call(dict, **scores), waiting=say(COMPARING))
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -20,6 +20,7 @@ from pages.shared import cache, prose, readings
 from pages.shared.glossary.links import definitions
 from pages.shared.heads import head_in_words
 from pages.shared.lines import in_a_line
+from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import Given, in_one_line
@@ -31,27 +32,6 @@ KINDS = {
     "examples": mark("The model’s examples"),
     "corpus": mark("Held-out texts of its corpus"),
     "list": mark("Your own list"),
-}
-
-
-class MeasureTexts(NamedTuple):
-    """How a measure is named on the page, and where it is defined."""
-
-    title: str
-    inline: str  # within a sentence
-    unit: str  # "" for shares
-    term: str
-
-
-MEASURE_TEXTS: Mapping[str, MeasureTexts] = {
-    "entropy": MeasureTexts(mark("Attention entropy"), mark("attention entropy"), mark("nats"), "attention-entropy"),
-    "distance": MeasureTexts(
-        mark("Attention distance"), mark("attention distance"), mark("tokens"), "attention-distance"
-    ),
-    "share_on_first": MeasureTexts(
-        mark("First-token attention"), mark("first-token attention"), "", "first-token-attention"
-    ),
-    "strongest_weight": MeasureTexts(mark("Maximum weight"), mark("maximum weight"), "", "attention-pattern"),
 }
 
 
@@ -206,8 +186,9 @@ def _on(side: Side, text: Any) -> Expression:
 def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOverTexts], recipe: Expression) -> None:
     """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
     measure, over = view_fields.MEASURE.value, measures_of[side.letter]
-    values = over.values(measure)
+    values, unit = over.values(measure), say(MEASURE_TEXTS[measure].unit)
     given, texts = zip(*((text.text, in_one_line(text.text)) for text in over.texts), strict=True)
+    highest = max(float(np.nan_to_num(other.values(measure)).max(initial=0)) for other in measures_of.values())
     spreads = {letter: other.measures[measure] for letter, other in measures_of.items()}
     levels = {
         say("mean of {letter}", letter=letter): s.mean for letter, s in spreads.items() if s and letter != side.letter
@@ -216,8 +197,8 @@ def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOver
         values,
         texts,
         measure=say(MEASURE_TEXTS[measure].inline),
-        unit=say(MEASURE_TEXTS[measure].unit),
-        limits=_limits([other.values(measure) for other in measures_of.values()], measure),
+        unit=unit,
+        limits=(0.0, 1.0 if not unit else max(1.05 * highest, 0.1)),
         levels=levels,
         chosen=given.index(data.a.text) if data.a.text in given else None,
         title=f"{side.letter}: {side.name}, {head_in_words(*side.head)}",
@@ -239,16 +220,10 @@ def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOver
             "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} texts.",
             letter=side.letter,
             mean=spread.mean,
-            unit=f" {say(MEASURE_TEXTS[measure].unit)}" if MEASURE_TEXTS[measure].unit else "",
+            unit=f" {unit}" if unit else "",
             deviation=spread.deviation,
         )
         prose.small(note)
-
-
-def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
-    """Return the ends of the axis: those of shares, or from 0 to the highest of all."""
-    highest = max((float(of[~np.isnan(of)].max(initial=0)) for of in values), default=0.0)
-    return 0.0, 1.0 if not MEASURE_TEXTS[measure].unit else max(1.05 * highest, 0.1)
 
 
 def _telling(measured: HeadOverTexts, measure: str) -> None:

@@ -13,6 +13,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.still import save_overview
 from pages.shared import prose
+from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.view import state
 from pages.shared.view.fields import Span
 from transformer_core.errors import mark
@@ -49,7 +50,7 @@ def over_overview(data: HeadsData) -> None:
         view_fields.TINT.selectbox(
             say("Measure"),
             ["", *MEASURES],
-            name=lambda name: say(MEASURES[name].title) if name else say("No measure"),
+            name=lambda name: say(MEASURE_TEXTS[name].title) if name else say("No measure"),
             label_visibility="collapsed",
             help=say("Scores every head on this text; shown as a bar below its thumbnail"),
             width=165,
@@ -152,7 +153,6 @@ def _choose_span(sizes: Sequence[int], window: Sequence[Span], side: int, span: 
 
 
 def _mix_label() -> str:
-    """Say which heads are combined."""
     if view_fields.MEAN.value:
         return {"layer": say("Layer mean"), "all": say("Mean of all heads")}[view_fields.MEAN.value]
     n = len(view_fields.MIX.value)

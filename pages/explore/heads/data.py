@@ -10,6 +10,7 @@ from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.heads import axis_names, head_in_words
+from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import AttentionMaps
     from headlight.analysis.trace.model_run import ModelRun
 
-MEASURE_TERMS = {  # where each measure is defined
-    "entropy": "attention-entropy",
-    "distance": "attention-distance",
-    "diagonality": "diagonality",
-    "first": "first-token-attention",
-    "special": "special-token-attention",
-    "previous": "previous-token-score",
-    "induction": "induction-score",
-}
 QUANTITY_TERMS = {"scores": "attention-score", "written": "norm-weighted-attention"}
 ATTENTION_TERMS = {  # that are worth looking for, by architecture and attention
     ("encoder_decoder", "encoder"): ("self-attention", "previous-token-score"),
@@ -146,7 +138,6 @@ class HeadsData:
 
 
 def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
-    """Return the spec of the controls."""
     n_layers, n_heads = model_run.attention_maps[view.attention].shape[:2]
     heads: tuple[HeadShare, ...] = view_fields.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
     if view_fields.MEAN.value == "all":
@@ -170,7 +161,7 @@ def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]
 
 def terms_of(data: HeadsData) -> list[str]:
     """Return the names of the terms that the page uses in its current state, in the glossary."""
-    chosen = [MEASURE_TERMS[name] for name in (view_fields.TINT.value,) if name]
+    chosen = [MEASURE_TEXTS[name].term for name in (view_fields.TINT.value,) if name]
     chosen += [QUANTITY_TERMS.get(data.spec.quantity, "attention-pattern")]
     chosen += ["attention-sink"] if "sinks" in view_fields.HIDDEN.value else []
     return [*dict.fromkeys([*chosen, *ATTENTION_TERMS[data.model_run.architecture, data.view.attention]])]

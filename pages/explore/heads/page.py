@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.picture import HeadPicture
-from headlight.analysis.heads.text_measures import MEASURES
+from headlight.analysis.heads.text_measures import range_of
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.figures.hues import category_hues
@@ -19,6 +19,7 @@ from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData, terms_of
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
+from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from transformer_core.errors import mark
@@ -124,8 +125,8 @@ def measured(data: HeadsData) -> MeasuredHeads | None:
     by_attention = overviews.measures(data.source, data.view.text, data.view.target)
     values = {attention: by_name[name] for attention, by_name in by_attention.items() if name in by_name}
     n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
-    ends, order = MEASURES[name].range(n_keys), view_fields.ORDER.value
-    return MeasuredHeads(measure=MEASURES[name], values=values, ends=ends, order=order)
+    ends, order = range_of(name, n_keys), view_fields.ORDER.value
+    return MeasuredHeads(measure=MEASURE_TEXTS[name], values=values, ends=ends, order=order)
 
 
 def look_for(data: HeadsData, shown: HeadPicture | None) -> None:

@@ -9,12 +9,11 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.heads.measured_texts import orders_of
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.heads.meter import HeadMeter, measure_heads
+from headlight.analysis.heads.meter import HeadMeter, allowed_cells, measure_heads, orders_of
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.cases import Case, case_of
-from tests.model.building import DECODER, ENCODER, odd_config, shaken_model
+from tests.model.building import DECODER, ENCODER, odd_config, random_inputs, shaken_model, varied_model
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.errors import CorpusError
 
@@ -183,3 +182,29 @@ def test_a_meter_measures_again_and_again(tokenizer: tc.Tokenizer):
 def test_without_items_there_is_nothing_to_measure(tokenizer: tc.Tokenizer):
     with pytest.raises(CorpusError, match="at least one held-out pair or text"):
         measure_heads(a_model(tokenizer), tokenizer, [])
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    "variation", ["the paper's", "window", "decoder", "decoder, alibi, window", "encoder", "encoder, windows and none"]
+)
+def test_the_rule_of_the_model_is_the_mask_that_is_seen(variation: str):
+    model = varied_model(variation)
+    with tc.capture(model, "*.hook_mask") as acts:
+        model(*random_inputs(model, (7,), (5,)))
+    for attention in attentions_of(model.config).values():
+        for layer in range(attention.n_layers(model.config)):
+            mask = acts[attention.site(layer, "hook_mask")][0, 0].numpy()
+            np.testing.assert_array_equal(allowed_cells(attention, model.config.at_layer(layer), *mask.shape), mask)
+
+
+def test_each_order_is_the_same_tokens_the_first_is_the_texts_own_and_special_tokens_stay():
+    tokens, special = (1, 7, 8, 9, 7, 10, 11, 2), {1, 2}
+    orders = orders_of(tokens, special, n_shuffles=6)
+    assert orders.shape == (7, 8)
+    np.testing.assert_array_equal(orders[0], range(8))
+    assert (np.sort(orders, axis=1) == np.arange(8)).all()
+    assert len({tuple(order) for order in orders.tolist()}) == 7
+    orders = orders_of(tokens, special, n_shuffles=20)
+    assert (orders[:, 0] == 0).all() and (orders[:, -1] == 7).all()
+    assert (orders[1:, 1:-1] != np.arange(1, 7)).any(axis=0).all()  # every other place sees others

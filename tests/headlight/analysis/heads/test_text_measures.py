@@ -10,11 +10,12 @@ import transformer_core as tc
 from headlight.analysis.heads.habits import induction_cells
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.heads.meter import measure_heads
-from headlight.analysis.heads.text_measures import MEASURES, TextMeasures, after_same_token, measure_text
+from headlight.analysis.heads.text_measures import MEASURES, applies, measure_text
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.cases import case_of
 from headlight.analysis.trace.traced_forward import TracedForward
 from tests.headlight.analysis.heads.test_meter import KINDS, a_model
+from tests.model.building import DECODER
 from transformer_core.instrument import lazy
 
 
@@ -35,7 +36,7 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
         n_queries, n_keys = maps.shape[2:]
         special = np.isin(keys, [each for each in (tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id) if each])
         actual = measure_text(maps, special, attention=attention, ids=ids)
-        assert list(actual) == [name for name, measure in MEASURES.items() if measure.applies(attention)]
+        assert list(actual) == [name for name in MEASURES if applies(name, attention)]
         distances = np.abs(np.arange(n_queries)[:, None] - np.arange(n_keys))
         for layer, head in np.ndindex(maps.shape[:2]):
             mask = maps.mask(layer)
@@ -62,11 +63,13 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.sets(st.integers(0, 4), max_size=2), st.integers(1, 5))
 def test_what_came_behind_is_that_of_the_habits_some_rows_at_a_time(ids: list[int], special: set[int], n_rows: int):
     tokens, is_special = np.array(ids), np.isin(ids, [*special])
-    places = np.arange(len(ids))
-    rows = [after_same_token(tokens, is_special, places[first : first + n_rows]) for first in places[::n_rows]]
-    np.testing.assert_array_equal(np.concatenate(rows), induction_cells(tokens, special))
+    rows = [induction_cells(tokens, is_special, slice(first, first + n_rows)) for first in range(0, len(ids), n_rows)]
+    np.testing.assert_array_equal(np.concatenate(rows), induction_cells(tokens, is_special))
 
 
 def test_where_there_is_nothing_to_measure_there_is_no_number():
-    actual = TextMeasures(2, 7, np.zeros(7, dtype=bool), is_self=True).finished()
+    model = a_model(tc.train_tokenizer(["a b c d"], kind="word"), **DECODER)
+    with torch.inference_mode():
+        maps = TracedForward(model, torch.tensor([[1]])).attention_maps["decoder"]
+    actual = measure_text(maps, np.zeros(1, dtype=bool), attention="decoder")
     assert "induction" not in actual and all(np.isnan(values).all() for values in actual.values())

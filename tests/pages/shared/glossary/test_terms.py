@@ -10,14 +10,14 @@ import streamlit
 
 from headlight.analysis.heads import many_texts, text_measures
 from headlight.language import LANGUAGES
-from pages.explore.compare import texts
 from pages.explore.heads import data as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
 from pages.learn.positions.view_fields import ENCODINGS
 from pages.learn.tour import lessons
-from pages.learn.tour.terms import TERMS as OF_CHAPTERS
+from pages.learn.tour.chapter import TERMS as OF_CHAPTERS
 from pages.shared.glossary import terms, topics
 from pages.shared.glossary.links import definitions
+from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.page import pages
 from pages.shared.prose import linked, with_links
 from pages.train.train.settings import _TERMS as OF_SETTINGS
@@ -63,15 +63,14 @@ def test_every_formula_can_be_drawn(tmp_path: Path):
 
 
 def test_every_measure_encoding_setting_and_chapter_has_its_terms():
-    assert heads.MEASURE_TERMS.keys() == text_measures.MEASURES.keys()
-    assert texts.MEASURE_TEXTS.keys() == {*many_texts.MEASURES}
+    assert MEASURE_TEXTS.keys() == {*text_measures.MEASURES, *many_texts.MEASURES}
     assert OF_POSITIONS.keys() == {*ENCODINGS}
     settings = {*ModelConfig.__dataclass_fields__, *TrainingConfig.__dataclass_fields__}
     assert OF_SETTINGS.keys() <= settings
     assert OF_CHAPTERS.keys() == {lesson.name for lesson in lessons.here()}
-    single = [heads.MEASURE_TERMS, heads.QUANTITY_TERMS, OF_POSITIONS, OF_SETTINGS]
+    single = [heads.QUANTITY_TERMS, OF_POSITIONS, OF_SETTINGS]
     several = [heads.ATTENTION_TERMS, OF_CHAPTERS]
-    named = {name for of in single for name in of.values()} | {of.term for of in texts.MEASURE_TEXTS.values()}
+    named = {name for of in single for name in of.values()} | {of.term for of in MEASURE_TEXTS.values()}
     assert named | {name for of in several for names in of.values() for name in names} <= terms().keys()
 
 
