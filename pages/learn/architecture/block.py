@@ -3,13 +3,13 @@
 from functools import partial
 
 import streamlit as st
-from pages.learn.architecture.shape_words import SHAPES
 
 from headlight.analysis.blueprint.code import code_of
 from headlight.analysis.blueprint.plan import weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, input_site, stages
 from headlight.language import localized, say
 from pages.learn.architecture import activation, view_fields
+from pages.learn.architecture.activation import SHAPES
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import does, name_of, parameters_in_words, shape_in_words, sources, table
 from pages.shared import prose

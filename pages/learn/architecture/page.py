@@ -5,13 +5,12 @@ import streamlit as st
 from headlight.analysis.blueprint.plan import blueprint_of, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.language import say
-from pages.learn.architecture import block, cost, parameters, stream, view_fields
+from pages.learn.architecture import activation, block, cost, parameters, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
-from pages.shared.models import ModelCard
 from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -51,9 +50,17 @@ def page() -> None:
 @st.fragment
 def architecture() -> None:
     """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
-    data = _data(models.available(view_fields.PAGE)[state.current().model])
+    try:
+        data = ArchitectureData.current(models.available(view_fields.PAGE)[state.current().model])
+    except HeadlightError as error:
+        prose.warning(say("This cannot be shown: {why}.", why=error))
+        return
     if data is None:
         return
+    notes = [say(MISSED, name=data.missed)] if data.missed else []
+    notes += [say(CUT, n=MOST_TOKENS)] if data.is_cut else []
+    if notes:
+        prose.note(" ".join(notes))
     view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]))
     look = ""
     match view_fields.PART.value:
@@ -64,8 +71,8 @@ def architecture() -> None:
             cost.show(data)
             code = cost.code
         case "stream":
-            stream.show(data)
-            code = stream.code
+            activation.show_stream(data)
+            code = activation.stream_code
         case _:
             _drawing(data)
             code, look = _code, say(LOOK)
@@ -80,22 +87,6 @@ def _code(data: ArchitectureData) -> str:
     box = named("box", call(blueprint_of, config).boxes[data.box.name])
     numbers = named("numbers", call(sizes, config, box, batch=data.batch, lengths=data.shape_lengths))
     return script(Lines(SHAPES, (config, box, numbers, stages, in_numbers, weights_of)))
-
-
-def _data(card: ModelCard) -> ArchitectureData | None:
-    """Return the data of the page; if that is impossible, say so."""
-    try:
-        data = ArchitectureData.current(card)
-    except HeadlightError as error:
-        prose.warning(say("This cannot be shown: {why}.", why=error))
-        return None
-    if data is None:
-        return None
-    notes = [say(MISSED, name=data.missed)] if data.missed else []
-    notes += [say(CUT, n=MOST_TOKENS)] if data.is_cut else []
-    if notes:
-        prose.note(" ".join(notes))
-    return data
 
 
 def _drawing(data: ArchitectureData) -> None:

@@ -51,6 +51,8 @@ ABOUT_SHARING_ALONE = mark(
     "Weight sharing (sec. 3.4): the embedding and the last linear layer can be one matrix [vocab, d_model]. {what}: "
     "{n} parameters, {change}."
 )
+_counts = lru_cache(maxsize=32)(parameters_by_part)  # by stack and part; the modules are built to be counted
+_by_part = lru_cache(maxsize=32)(parameters_of_parts)  # of all stacks together
 
 
 def show(data: ArchitectureData) -> None:
@@ -183,15 +185,3 @@ def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
     rows = [[in_words(*key), localized(n), percent(n / total, 1)] for key, n in counts.items()]
     rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", localized(total)), ""])
     table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
-
-
-@lru_cache(maxsize=32)
-def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
-    """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
-    return parameters_by_part(config)
-
-
-@lru_cache(maxsize=32)
-def _by_part(config: ModelConfig) -> Mapping[str, int]:
-    """Return how many parameters each part has, in all stacks together; counted once."""
-    return parameters_of_parts(config)

@@ -1,30 +1,26 @@
 """What defines the view of the Architecture page, beside the model, the text and the head."""
 
 import re
-from collections.abc import Callable
+from operator import itemgetter
 from typing import NamedTuple
 
 from headlight.analysis.blueprint.plan import STACKS, Blueprint, Box
 from headlight.language import say
 from pages.learn.architecture.components.drawing import sent_block
-from pages.shared.view.fields import Field, Kept, one_of
+from pages.shared.view.fields import Field, Kept, matching, one_of, write_pair
+from transformer_core.errors import mark
 
 PAGE = "architecture"
 DRAWING = "architecture-drawing"  # key of the component
-_BLOCK = re.compile(r"[a-z_]{1,30}(?:\.\d{1,4})?(?:\.[a-z_0-9]{1,30})?")
-_SITE = re.compile(r"[a-z_0-9.]{1,100}")
+_NAME_OF_BLOCK = matching(
+    r"[a-z_]{1,30}(?:\.\d{1,4})?(?:\.[a-z_0-9]{1,30})?",
+    mark("the format is decoder.0.cross_attn"),
+    itemgetter(0),
+)
+_NAME_OF_SITE = matching(r"[a-z_0-9.]{1,100}", mark("the format is encoder.hook_embed"), itemgetter(0))
 _SHAPE = re.compile(r"(\d{1,5})\.(\d{1,7})")
 _TYPED_SHAPE = re.compile(r"\s*[\[(]?\s*(\d{1,5})\s*[,x×.;\s]\s*(\d{1,7})\s*[\])]?\s*")
 _OPEN = Kept("architecture-open-layers")  # the layer of each stack that is open on the drawing
-
-
-def _written_as(form: re.Pattern[str], example: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if not form.fullmatch(text):
-            raise ValueError(say("the format is {example}", example=example))
-        return text
-
-    return read
 
 
 class TokensShape(NamedTuple):
@@ -50,17 +46,13 @@ def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
     return TokensShape(int(match[1]), int(match[2]))
 
 
-def _shape_in_words(shape: TokensShape) -> str:
-    return f"{shape.batch}.{shape.pos}"
-
-
-BLOCK: Field = Field(PAGE, "block", None, _written_as(_BLOCK, "decoder.0.cross_attn"))  # None: see `first_to_look_at`
+BLOCK: Field = Field(PAGE, "block", None, _NAME_OF_BLOCK)  # None: see `first_to_look_at`
 PART = Field(PAGE, "part", "drawing", one_of("drawing", "parameters", "cost", "stream"))
 SHOWN = Field(PAGE, "show", "shapes", one_of("shapes", "weights", "text", "code"))  # of the chosen block
-SITE: Field = Field(PAGE, "site", None, _written_as(_SITE, "encoder.hook_embed"))  # None: the one to look at first
+SITE: Field = Field(PAGE, "site", None, _NAME_OF_SITE)  # None: the one to look at first
 SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those of the text
-    "encoder": Field(PAGE, "src", None, _shape, _shape_in_words),
-    "decoder": Field(PAGE, "tgt", None, _shape, _shape_in_words),
+    "encoder": Field(PAGE, "src", None, _shape, write_pair),
+    "decoder": Field(PAGE, "tgt", None, _shape, write_pair),
 }
 TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as the model has it
 FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING)

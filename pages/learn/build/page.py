@@ -32,7 +32,11 @@ def page() -> None:
 @st.fragment
 def build() -> None:
     """Draw the open step; a line that is written draws only this again."""
-    data = _data()
+    data = None
+    try:
+        data = BuildData.current(models.available(view_fields.PAGE)[state.current().model])
+    except HeadlightError as error:
+        prose.warning(say("This head cannot be built here: {why}.", why=error))
     if data is None:
         state.publish()
         return
@@ -48,15 +52,6 @@ def build() -> None:
     prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-pattern", "causal-mask"))
     code_expander.code(lambda: code(data))
     state.publish()
-
-
-def _data() -> BuildData | None:
-    """Return the data of the page; if this head cannot be built, say why."""
-    try:
-        return BuildData.current(models.available(view_fields.PAGE)[state.current().model])
-    except HeadlightError as error:
-        prose.warning(say("This head cannot be built here: {why}.", why=error))
-        return None
 
 
 def _controls(data: BuildData) -> None:

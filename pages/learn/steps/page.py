@@ -43,7 +43,11 @@ def page() -> None:
 @st.fragment
 def steps() -> None:
     """Draw the figure and what belongs to it; wherever the figure goes, only this is drawn again."""
-    data = _data()
+    try:
+        data = StepsData.current(models.available(view_fields.PAGE)[state.current().model])
+    except HeadlightError as error:
+        prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
+        return
     if data is None:
         return
     with st.container(key="hl-steps"):
@@ -64,15 +68,6 @@ def steps() -> None:
     figure.why(data)
     code_expander.code(lambda: _code(data))
     state.publish()
-
-
-def _data() -> StepsData | None:
-    """Return the data of the page; if this head cannot be walked through, say why."""
-    try:
-        return StepsData.current(models.available(view_fields.PAGE)[state.current().model])
-    except HeadlightError as error:
-        prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
-        return None
 
 
 def _guidance(data: StepsData) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from pages.learn.architecture import activation, block, cost, parameters, stream, view_fields
+from pages.learn.architecture import activation, block, cost, parameters, view_fields
 from pages.learn.architecture.view_fields import TokensShape
 from pages.shared.view import state
 from tests.pages.learn.architecture.conftest import Look
@@ -258,7 +258,7 @@ STREAM_OF = "architecture-stream-{}".format
 
 def test_each_stack_has_its_own_places_tokens_and_lengths(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, target="Le chat")
-    stream.show(data)
+    activation.show_stream(data)
     source, target = data.model_run.inputs
     model, _ = tc.load("checkpoints/en-fr")
     with torch.inference_mode(), tc.capture(model, "*.hook_resid_pre", "*.hook_mlp_out") as activations:
@@ -278,16 +278,16 @@ def test_each_stack_has_its_own_places_tokens_and_lengths(bare: Bare, look: Look
         np.testing.assert_allclose(drawn.arrays["added"][-1], added, rtol=1e-4)
         assert drawn.rows[-1].startswith(f"{places[-1]},") and f"{len(ids) - 1} {labels[-1]}" in drawn.rows[-1]
     assert "with post-norm, each sum is normalized" in bare.words
-    lines = stream.code(data)
+    lines = activation.stream_code(data)
     assert "captured.streams()" in lines and "stream.shares" in lines
 
 
 def test_the_sums_of_pre_norm_are_what_is_read(bare: Bare, look: Look):
-    stream.show(look("fill-in", text=TEXT))
+    activation.show_stream(look("fill-in", text=TEXT))
     drawn = bare.figures[STREAM_OF("encoder")]
     np.testing.assert_array_equal(drawn.arrays["sums"], drawn.arrays["read"])
     bare.clear()
-    stream.show(look("en-fr", text=TEXT))
+    activation.show_stream(look("en-fr", text=TEXT))
     post = bare.figures[STREAM_OF("encoder")]
     assert not np.allclose(post.arrays["sums"], post.arrays["read"])
 
