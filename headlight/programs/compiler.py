@@ -3,7 +3,7 @@
 Categorical values are one-hot in the residual stream, so W_Q W_K^T of a head is the table of its predicate, times
 `COLDNESS`, which makes the softmax pick. The first token, <bos>, gets half of that: it takes the attention of queries
 that select nothing, and its value is the default. Of `selector_width` it gets all of it and is the only one with a
-value: 1 / (1 + n) arrives, and the feed-forward network turns that into n (hidden_units.py).
+value: 1 / (1 + n) arrives, and the feed-forward network turns that into n (`layout.units_of`).
 
 Source: Weiss et al. 2021 and Lindner et al. 2023 (Tracr) for the idea; the construction is written here.
 """
@@ -15,9 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from headlight.programs.functions import Value
-from headlight.programs.hidden_units import HiddenUnits, units_of
 from headlight.programs.interpreter import value_sets
-from headlight.programs.layout import BOS, EOS, ONE, Layout, layout_of
+from headlight.programs.layout import BOS, EOS, ONE, HiddenUnits, Layout, layout_of, units_of
 from headlight.programs.program import INDICES, TOKENS, Aggregate, Program, SelectorWidth, Sequence
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ProgramError

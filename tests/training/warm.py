@@ -2,7 +2,7 @@
 
 import torch
 
-from headlight.cli.ready import import_all
+from headlight.cli.launch import import_all
 
 torch.set_num_threads(1)  # before the first sum: threads do not survive a fork
 import_all()

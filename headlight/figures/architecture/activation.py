@@ -1,7 +1,7 @@
 """A captured activation: its numbers as cells, the norms of its vectors, and the distribution of the numbers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +13,18 @@ from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_ce
 from headlight.figures.heatmaps.number_panels import Scale
 from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import axis_names, axis_title, bar_trace, figure_layout, figure_of, label_axis, row_axis
+from headlight.figures.layout import (
+    axis_names,
+    axis_title,
+    bar_trace,
+    cell_axis,
+    figure_layout,
+    figure_of,
+    label_axis,
+    row_axis,
+)
 from headlight.language import localized, say
+from transformer_core.errors import mark
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
 _SPREAD = 0.2  # of the height, for the distribution of the numbers
@@ -74,9 +84,14 @@ def activation_figure(
     low, high = float(edges[0]), float(edges[-1])
     scale = Scale(low=low, high=high, diverging=low < 0)
     is_pooled = cells.shape != (n_rows, n_columns)
+    columns_named = (
+        _named(column_starts, mark("dimension {place}"), mark("dimensions {first} to {last}"))
+        if column_tokens is None
+        else [f"'{escape(isolate(column_tokens[start]))}'" for start in column_starts[:-1]]
+    )
     words = browser_words(
-        _named_rows(tokens, row_starts),
-        _named_columns(column_starts, column_tokens),
+        _named(row_starts, mark("position {place} '{token}'"), mark("positions {first} to {last}"), tokens),
+        columns_named,
         before=say("at most ") if is_pooled else "",
         form="+.3f" if low < 0 else ".3f",
     )
@@ -91,7 +106,12 @@ def activation_figure(
     margin = (8, 8 + leaning, top, _BOTTOM)
     most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    x = _columns_axis(column_starts, column_name, column_tokens, angle)
+    x = cell_axis(n_columns, title=axis_title(escape(column_name)))
+    if column_tokens is None:
+        x |= {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
+    else:
+        names = [escape(isolate(shorten(token, _LABEL))) for token in column_tokens]
+        x |= label_axis(range(len(names)), names, size=11, tickangle=angle)
     layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
         "meta": words.meta | blocks,
         "showlegend": False,
@@ -108,7 +128,10 @@ def activation_figure(
     }
     layout |= scale.layout(is_shown=False)
     where = {"x": [start - 0.5 for start in column_starts], "y": [start - 0.5 for start in row_starts]}
-    traces: list[Any] = _cells(cells, scale.axis, words.trace | (where if is_pooled else {}))
+    options = words.trace | (where if is_pooled else {})
+    z, gap = cells.astype(np.float32), 1 if max(cells.shape) <= _FEW else 0
+    traces: list[Any] = [masked_cells(~np.isnan(z), name=FORBIDDEN, **options)] if np.isnan(z).any() else []
+    traces.append(go.Heatmap(name="cells", z=z, coloraxis=scale.axis, xgap=gap, ygap=gap, **options))
     traces.append(_spread(counts, edges, scale.axis))
     if lengths is not None:
         longest = float(lengths.max(initial=0)) or 1
@@ -116,13 +139,6 @@ def activation_figure(
         layout["xaxis2"] |= {"range": [0, 1.05 * longest], "title": axis_title(say("norm"))}
         traces.append(_lengths(lengths, tokens))
     return figure_of(traces, layout)
-
-
-def _cells(cells: Float[np.ndarray, "row column"], axis: str, options: Mapping[str, Any]) -> list[Any]:
-    gap = 1 if max(cells.shape) <= _FEW else 0
-    z = cells.astype(np.float32)
-    traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **options)]
-    return [*([masked_cells(~np.isnan(z), name=FORBIDDEN, **options)] if np.isnan(z).any() else []), *traces]
 
 
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
@@ -146,29 +162,11 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
     return bar_trace("lengths", lengths.astype(np.float64), np.arange(len(lengths)), hover_texts, **look)
 
 
-def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None, angle: int) -> dict[str, Any]:
-    axis = {"side": "top", "range": [-0.5, starts[-1] - 0.5], "title": axis_title(escape(name))}
-    if tokens is None:
-        return axis | {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
-    labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    return axis | label_axis(range(len(tokens)), labels, size=11, tickangle=angle)
-
-
-def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:
+def _named(starts: Sequence[int], one: str, many: str, tokens: Sequence[str] = ()) -> list[str]:
+    """Return a name for each row or column: `one` for a single place, `many` for a block of them."""
     return [
-        say("position {place} '{token}'", place=start, token=escape(isolate(tokens[start])))
+        say(one, place=start, token=escape(isolate(tokens[start])) if tokens else "")
         if end - start == 1
-        else say("positions {first} to {last}", first=start, last=end - 1)
-        for start, end in pairwise(starts)
-    ]
-
-
-def _named_columns(starts: Sequence[int], tokens: Sequence[str] | None) -> list[str]:
-    if tokens is not None:
-        return [f"'{escape(isolate(tokens[start]))}'" for start in starts[:-1]]
-    return [
-        say("dimension {place}", place=start)
-        if end - start == 1
-        else say("dimensions {first} to {last}", first=start, last=end - 1)
+        else say(many, first=start, last=end - 1)
         for start, end in pairwise(starts)
     ]

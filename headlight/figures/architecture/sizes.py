@@ -76,13 +76,12 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
     return figure_of([bars], layout)
 
 
-def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, height: int | None = None) -> go.Figure:
+def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str) -> go.Figure:
     """Draw the share of each part in several models, one per row.
 
     Args:
         models: parameters by part, by the name of the model; the first is at the top.
         title: names the quantity.
-        height: px; None: what the rows need.
     """
     totals = [sum(counts.values()) or 1 for counts in models.values()]
     form = say("{model}, {part}: {n} parameters, {share}")
@@ -102,7 +101,7 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str, hei
         f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
         for name, total in zip(models, totals, strict=True)
     ]
-    layout = figure_layout(title, height=height or 130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
+    layout = figure_layout(title, height=130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
         "barmode": "stack",
         "bargap": 0.4,
         "showlegend": True,

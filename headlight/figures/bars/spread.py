@@ -19,6 +19,7 @@ from headlight.language import localized, say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
+_WIDTH = 560 - 2 * _SIDE  # px that the axis is laid out for; it takes the width of its container
 _LABEL_LINES = 2  # of labels
 _EDGE = 0.02  # of the axis, beyond its ends
 _TEXT_LENGTH = 200  # characters of a text in its hover text
@@ -34,7 +35,6 @@ def texts_spread(
     levels: Mapping[str, float] | None = None,
     chosen: int | None = None,
     title: str | None = None,
-    width: int = 560,
     height: int = 240,
 ) -> go.Figure:
     """Draw a point for each text at its value, with the mean as a line.
@@ -48,7 +48,6 @@ def texts_spread(
         levels: values to compare with, by their names: dashed lines.
         chosen: a text to mark.
         title: None: the measure and the number of texts.
-        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
     Raises:
@@ -59,7 +58,7 @@ def texts_spread(
     known = np.flatnonzero(~np.isnan(values))
     seen = values[known]
     low, high = _ends(seen, levels or {}, limits)
-    heights, tallest = _stacked((seen - low) / (high - low) * (width - 2 * _SIDE) / _POINT)
+    heights, tallest = _stacked((seen - low) / (high - low) * _WIDTH / _POINT)
     size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
     form, after = say("text {number}: {value}"), escape(f" {unit}".rstrip())
     hover_texts = [
@@ -91,7 +90,7 @@ def texts_spread(
         "shapes": [
             line_at(x=x, color=color, width=1.5, dash=dash) | {"layer": "below"} for x, color, dash in marks.values()
         ],
-        "annotations": _labels(marks, axis_ends, width - 2 * _SIDE),
+        "annotations": _labels(marks, axis_ends),
     }
     return figure_of(traces, layout)
 
@@ -117,16 +116,16 @@ def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " tex
     return heights, max(counts.values(), default=0)
 
 
-def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float], width: int) -> list[dict[str, Any]]:
+def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float]) -> list[dict[str, Any]]:
     """Return the labels above the lines; one that would touch its neighbour is a line higher."""
     low, high = ends
     labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):
         text = f"{name} {localized(x, '.2f')}"
         half = text_width(html.unescape(re.sub("<.*?>", "", text))) / 2
-        at = min(max((x - low) / (high - low) * width, half), width - half)
+        at = min(max((x - low) / (high - low) * _WIDTH, half), _WIDTH - half)
         line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)
         line_ends[line] = at + half + 6
-        labels.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=("center", "bottom")))
+        labels.append(note(text, x=at / _WIDTH, y=1, yshift=line * LINE, anchor=("center", "bottom")))
         labels[-1]["font"]["color"] = color
     return labels

@@ -19,7 +19,7 @@ _NOTHING = Curve(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 _LABEL_LINE = 15  # px between two labels at the ends of lines
 _LETTER = 6.4  # px: mean width of a letter of a label
-_TOP, _BOTTOM, _LEFT = 50, 48, 58  # px
+_HEIGHT, _TOP, _BOTTOM, _LEFT = 430, 50, 48, 58  # px
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # distinct without their hues
 
 
@@ -35,7 +35,6 @@ def experiment_curves(
     held_out_losses: Mapping[str, Curve] | None = None,
     shares: Mapping[str, Curve],
     n_steps: int,
-    height: int | None = None,
 ) -> go.Figure:
     """Draw a line for each variant of an experiment in each panel.
 
@@ -45,7 +44,6 @@ def experiment_curves(
         held_out_losses: nats per token; None: no panel for them.
         shares: exact match on held-out texts, free-running, in [0, 1].
         n_steps: planned length of the experiment.
-        height: px; None: what the panels need.
     """
     hues, nats = variant_hues([*names]), say("nats per token")
 
@@ -74,7 +72,7 @@ def experiment_curves(
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
     unit = say("fraction of held-out data, free-running")
     panels.append(panel(say("Exact match"), unit, _SHARE_HEIGHT, shares, "%{y:.0%}", axis=axis))
-    return panels_over_steps(panels, last=n_steps, height=height)
+    return panels_over_steps(panels, last=n_steps)
 
 
 def _from_zero(curves: Mapping[str, Curve]) -> dict[str, Any]:
@@ -92,7 +90,6 @@ def experiment_lengths(
     trained: tuple[int, int],
     unit: str,
     step: int,
-    height: int = 430,
 ) -> go.Figure:
     """Draw the token accuracy of each variant by the length of the input; a band marks the training lengths.
 
@@ -103,7 +100,6 @@ def experiment_lengths(
         trained: the shortest and the longest training length.
         unit: of the lengths, in the plural: "letters".
         step: of the measurement.
-        height: px.
     """
     hues = variant_hues([*names])
     form = say("{name}: token accuracy {share}")
@@ -132,7 +128,7 @@ def experiment_lengths(
     band = frame_around((trained[0] - 0.6, trained[1] + 0.5), (0, 1), color="", width=0, xref="x", yref="paper")
     band |= {"fillcolor": translucent(FAINT, 0.14), "line": {"width": 0}, "layer": "below"}
     layout: dict[str, Any] = {
-        "height": height,
+        "height": _HEIGHT,
         "margin": {"l": _LEFT, "r": 18 + _LETTER * max(map(len, labels), default=0), "t": _TOP, "b": _BOTTOM},
         "hovermode": "x unified",
         "uirevision": "lengths",
@@ -151,7 +147,7 @@ def experiment_lengths(
         "annotations": [
             note(title, x=0, y=1, yshift=24, anchor=("left", "bottom"), size=13),
             note(band_label, x=trained[0] - 0.6, xref="x", y=1, yshift=3, anchor=("left", "bottom")),
-            *_end_labels(labels, colors, room=height - _TOP - _BOTTOM),
+            *_end_labels(labels, colors, room=_HEIGHT - _TOP - _BOTTOM),
         ],
     }
     return figure_of(traces, layout)

@@ -38,7 +38,6 @@ def heads_over_time(
     snapshot: int | None = None,
     n_steps: int | None = None,
     width: int = 560,
-    height: int | None = None,
 ) -> go.Figure:
     """Draw a line for each head, in a panel for each attention; the hue is the layer's.
 
@@ -53,7 +52,6 @@ def heads_over_time(
         snapshot: a step to mark with a line.
         n_steps: planned length of the training, for the axis.
         width: px that the figure is laid out for; its container is at least as wide.
-        height: px; None: what the panels need.
     """
     if chosen is not None and chosen[0] not in scores:
         chosen = None  # the measure is undefined for its attention
@@ -81,7 +79,7 @@ def heads_over_time(
         trace.showlegend = trace.legendgroup not in named
         named.add(trace.legendgroup)
     last = max([n_steps or 1, *steps.tolist(), snapshot or 0])
-    return panels_over_steps(panels, last=last, snapshot=snapshot, hovermode="closest", width=width, height=height)
+    return panels_over_steps(panels, last=last, snapshot=snapshot, hovermode="closest", width=width)
 
 
 def _lines(

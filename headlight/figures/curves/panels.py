@@ -51,7 +51,6 @@ def panels_over_steps(
     snapshot: int | None = None,
     hovermode: Literal["x unified", "closest"] = "x unified",
     width: int = 560,
-    height: int | None = None,
 ) -> go.Figure:
     """Return panels above one axis of steps, each with a header.
 
@@ -61,7 +60,6 @@ def panels_over_steps(
         snapshot: a step to mark with a line through all panels.
         hovermode: whether a hover text shows all panels at one step, or one point.
         width: px that the headers and labels are laid out for.
-        height: px; None: what the panels need.
     """
     names = [f"y{i + 1 if i else ''}" for i in range(len(panels))]
     labels = (re.sub("<.*?>", "", words) for panel in panels for words in (*panel.levels, *panel.ends))
@@ -72,7 +70,7 @@ def panels_over_steps(
     room = sum(panel.height for panel in panels) + sum(headers[1:])
     margin = {"l": _LEFT, "r": right, "t": 6 + headers[0] + (0 if snapshot is None else _LINE), "b": 46}
     layout: dict[str, Any] = {
-        "height": height or room + margin["t"] + margin["b"],
+        "height": room + margin["t"] + margin["b"],
         "margin": margin,
         "hovermode": hovermode,
         "hoversubplots": "axis",

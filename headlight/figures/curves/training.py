@@ -35,7 +35,6 @@ def training_curves(
     snapshot: int | None = None,
     n_steps: int | None = None,
     width: int = 560,
-    height: int | None = None,
 ) -> go.Figure:
     """Draw the curves of a training's log as `analysis.curves_of` reads it, without empty panels.
 
@@ -47,7 +46,6 @@ def training_curves(
         snapshot: a step to mark with a line through all panels.
         n_steps: planned length of the training, for the axis.
         width: px that the figure is laid out for; its container is at least as wide.
-        height: px; None: what the panels need.
     """
     by_step = [curve for name, curve in curves.items() if name in _BY_BATCH or name.startswith(_HELD_OUT)]
     some = [thinned(curve, n_points=_N_POINTS).steps for curve in by_step]
@@ -62,7 +60,7 @@ def training_curves(
         *_single(drawn, "learning_rate", f"<b>{say('Learning rate')}</b>", 1.5),
         *_gradient_norm(drawn),
     ]
-    return panels_over_steps(panels, last=last, snapshot=snapshot, width=width, height=height)
+    return panels_over_steps(panels, last=last, snapshot=snapshot, width=width)
 
 
 def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: Mapping[str, float]) -> Panel:

@@ -9,7 +9,6 @@ from plotly.graph_objects import Figure
 
 from headlight.figures.heatmaps.cells import Cells, outlines
 from headlight.figures.hues import CHOSEN, WARM, diverging_scale
-from headlight.figures.labels import escape
 from headlight.figures.layout import figure_of
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName, without_zero
 from headlight.figures.token_grid import TokenGrid
@@ -93,7 +92,6 @@ def difference_heatmap(
     *,
     title: str = mark("Attention difference, B − A"),
     mask: Bool[np.ndarray, "query key"] | None = None,
-    names: tuple[str, str] = ("A", "B"),
 ) -> Figure:
     """Draw B minus A: indigo where B attends more, orange where A does, the background where they are equal.
 
@@ -103,7 +101,6 @@ def difference_heatmap(
         grid: tokens, names, marks and size.
         title: names the quantity and the comparison.
         mask: True = may attend; other cells have a neutral color. None: where both have a number.
-        names: of A and B, in the hover texts and above the scale.
 
     Returns:
         A figure as of `attention_heatmap`, with the color range [-1, 1].
@@ -113,12 +110,9 @@ def difference_heatmap(
     """
     difference = b - a
     cells = Cells(difference, grid, np.isfinite(difference) if mask is None else mask)
-    one, other = (escape(name) for name in names)
-    words = cells.words(
-        lambda: _changes(a, b, (one, other)), between="<br>", before=f"{other} {MINUS} {one} = ", form="+.2f"
-    )
+    words = cells.words(lambda: _changes(a, b), between="<br>", before=f"B {MINUS} A = ", form="+.2f")
     bar = COLORBAR | {
-        "title": {"text": f"{other} {MINUS} {one}", "side": "top", "font": {"size": 11}},
+        "title": {"text": f"B {MINUS} A", "side": "top", "font": {"size": 11}},
         "tickvals": [-1, -0.5, 0, 0.5, 1],
         "ticktext": [f"{MINUS}1", f"{MINUS}0.5", "0", "+0.5", "+1"],
     }
@@ -136,15 +130,12 @@ def difference_heatmap(
     )
 
 
-def _changes(
-    a: Float[np.ndarray, "query key"], b: Float[np.ndarray, "query key"], names: tuple[str, str]
-) -> Sequence[Sequence[str]]:
+def _changes(a: Float[np.ndarray, "query key"], b: Float[np.ndarray, "query key"]) -> Sequence[Sequence[str]]:
     """Return the hover text of each cell: both weights, and how much more or less the second is."""
-    one, other = names
     same, more, less = say("no change"), say("{change} more"), say("{change} less")
     return [
         [
-            f"{one}: {in_a}, {other}: {in_b}, "
+            f"A: {in_a}, B: {in_b}, "
             + (same if abs(change) < _UNCHANGED else (more if change > 0 else less).format(change=size))
             for in_a, in_b, size, change in zip(
                 *(separated([f"{value:.2f}" for value in row]) for row in (row_a, row_b, map(abs, changes))),

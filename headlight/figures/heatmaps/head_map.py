@@ -18,6 +18,7 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 _TOP, _SIDE, _BOTTOM, _LEGEND = 58, 12, 34, 22  # px: margins, and a line of the legend
 _MARK, _RING = 9, 17  # px: a head, and the ring around the chosen one
+_WIDTH = 600  # px that the figure is laid out for; it takes the width of its container
 _MARGIN = 0.06  # of the extent of the map, on each side
 _LETTER = 0.85  # width of a letter, relative to tick texts
 _LABEL_SIDES = {  # by plotly's names: direction from the point to the middle of its label
@@ -40,7 +41,6 @@ def head_map_figure(
     kept: float | None = None,
     chosen: int | None = None,
     title: str = mark("Head map"),
-    width: int = 600,
     height: int = 540,
 ) -> go.Figure:
     """Draw a mark for each head; the hue is its cluster and the shape its model.
@@ -56,7 +56,6 @@ def head_map_figure(
         kept: fraction of the variance that this plane explains, for the subtitle.
         chosen: a head to mark with a ring.
         title: names the map.
-        width: px that the figure is laid out for; it takes the width of its container.
         height: px.
 
     Returns:
@@ -85,9 +84,9 @@ def head_map_figure(
     names = [*cluster_names, *model_names]
     n_lines = 0
     if names:  # plotly gives all names the width of the longest
-        n_lines = -(-len(names) // max(1, int((width - 2 * _SIDE) / (44 + text_width(max(names, key=len))))))
+        n_lines = -(-len(names) // max(1, int((_WIDTH - 2 * _SIDE) / (44 + text_width(max(names, key=len))))))
     bottom = _BOTTOM + _LEGEND * n_lines
-    room = width - 2 * _SIDE, height - _TOP - bottom
+    room = _WIDTH - 2 * _SIDE, height - _TOP - bottom
     ranges, px = _laid_out(points, room)
     sizes = np.where(np.arange(n) == chosen, _RING, _MARK)
     sides = label_sides(px, labels, size=room, radii=sizes / 1.6 + 1)  # as plotly keeps texts off marks

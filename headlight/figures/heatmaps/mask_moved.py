@@ -84,10 +84,8 @@ def moved_pair(
     for side, cells in enumerate(moved):
         start = (half + _GAP) * side
         x = _axis(columns, grid.key_name, KEY) | {"side": "top", "range": [*keys.ends], "tickangle": -45}
-        y = _axis(rows, "" if side else grid.query_name, QUERY) | {
-            "range": [*queries.ends][::-1],
-            "automargin": not side,
-        }
+        y = _axis(rows, "" if side else grid.query_name, QUERY)
+        y |= {"range": [*queries.ends][::-1], "automargin": not side}
         y |= {"showticklabels": False, "matches": "y"} if side else {}
         refs = add_panel(layout, side, x, y, across=(start, start + half), down=(0, 1))
         traces += _traces(cells, refs, grid, hover_form, most, tolerance)
@@ -95,7 +93,12 @@ def moved_pair(
         if framed := keys.around(chosen):
             frames.append(frame_around(framed, queries.ends, color=KEY, width=2, axes=refs))
     layout["shapes"] += frames
-    traces += [_dots(cells, axis_names(side)) for side, cells in enumerate(moved) if np.isnan(cells).any()]
+    look: dict[str, Any] = {"mode": "markers", "marker": {"color": FAINT, "size": 2}, "hoverinfo": "skip"}
+    for side, cells in enumerate(moved):
+        row, column = np.nonzero(np.isnan(cells))
+        if row.size:
+            name = say("no output yet")
+            traces.append(go.Scatter(name=name, x=column, y=row, showlegend=False, **look, **axis_names(side)))
     return figure_of(traces, layout)
 
 
@@ -133,13 +136,6 @@ def _traces(
 
         traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=write)
     return traces
-
-
-def _dots(cells: Float[np.ndarray, "row column"], axes: Mapping[str, str]) -> go.Scatter:
-    row, column = np.nonzero(np.isnan(cells))
-    marker = {"color": FAINT, "size": 2}
-    options: dict[str, Any] = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "showlegend": False}
-    return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **axes)
 
 
 def in_words(value: float) -> str:

@@ -39,7 +39,6 @@ def head_matrix(
     n_heads: int,
     names: tuple[str, str] = ("A", "B"),
     title: str = mark("Similarity of heads between two models"),
-    height: int = 420,
 ) -> go.Figure:
     """Draw a cell for each head of A and each of B; a frame marks each matched pair.
 
@@ -49,7 +48,6 @@ def head_matrix(
         n_heads: per layer.
         names: of A and B, for the axes.
         title: names the quantity.
-        height: px.
 
     Returns:
         A figure with the color range [0, 1] and thin lines between the layers.
@@ -82,7 +80,7 @@ def head_matrix(
     labels = ["L{}.H{}".format(*heads[place]) for place in places]
     axis = label_axis(places, labels, size=11, constrain="domain")
     titles = [axis_title(f"<b>{name}</b>: {say('heads')}", size=13, standoff=6) for name in (one, other)]
-    layout = figure_layout(say(title), height=height, margin=(8, 8, 72, 8)) | {
+    layout = figure_layout(say(title), height=420, margin=(8, 8, 72, 8)) | {
         "xaxis": cell_axis(n, **axis, title=titles[1], tickangle=0 if len(places) <= 12 else -90),
         "yaxis": cell_axis(n, is_down=True, **axis, title=titles[0], automargin=True, scaleanchor="x"),
         "shapes": borders + frames,

@@ -191,7 +191,7 @@ def test_what_only_one_text_has_cannot_be_compared():
 
 def test_a_large_difference_leaves_its_words_to_the_browser():
     a, b = a_pattern(65, 65, seed=1), a_pattern(65, 65, seed=2)
-    figure = difference_heatmap(a, b, TokenGrid(["x"] * 65, ["y"] * 65), names=("A", "<B>"))
-    assert figure.layout.meta["words"]["before"] == "&lt;B&gt; − A = "
+    figure = difference_heatmap(a, b, TokenGrid(["x"] * 65, ["y"] * 65))
+    assert figure.layout.meta["words"]["before"] == "B − A = "
     assert figure.layout.meta["words"]["format"] == "+.2f"
     assert heatmap(figure, "difference").customdata is None
