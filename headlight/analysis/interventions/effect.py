@@ -93,7 +93,9 @@ def output_log_probs(
     return outputs.log_softmax(dim=-1)
 
 
-def effect(before: Float[Tensor, "token vocab"], after: Float[Tensor, "token vocab"], tokens: Sequence[int]) -> Effect:
+def effect(
+    before: Float[Tensor, "token vocab"], after: Float[Tensor, "token vocab"], tokens: Sequence[int] | None
+) -> Effect:
     """Compare two runs of a model over the same tokens.
 
     KL(p || q) = sum over the vocabulary of p (log p - log q)
@@ -101,11 +103,13 @@ def effect(before: Float[Tensor, "token vocab"], after: Float[Tensor, "token voc
     Args:
         before: log-probabilities of the unchanged model, in nats.
         after: those with the change, at the same positions.
-        tokens: the output.
+        tokens: the output; None: at each position the most probable token of `before`.
 
     Source: Kullback and Leibler 1951, eq. (2.4).
     """
-    chosen: Int[Tensor, "token 1"] = torch.tensor(tokens, device=before.device)[:, None]
+    chosen: Int[Tensor, "token 1"] = (
+        before.argmax(dim=-1) if tokens is None else torch.tensor(tokens, device=before.device)
+    )[:, None]
     divergence = (before.exp() * (before - after)).nan_to_num(0.0).sum(dim=-1)  # 0 log 0 is 0
     return Effect(
         before=before.gather(-1, chosen)[:, 0].cpu().numpy(),
