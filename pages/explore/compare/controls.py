@@ -37,12 +37,15 @@ WITHOUT_MASK = mark("outputs")  # what an encoder-only model without a mask toke
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
     """Draw in one line what the two sides are; what each of them is made of opens."""
     trainings = [name for name, run in runs.available().items() if _snapshots(run)]
-    others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+    same = "" if a.weights.run else state.current().model  # A's: another choice of it would be the same
+    others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != same}
     with st.container(key="hl-compare-sides", horizontal=True, gap="small", vertical_alignment="center"):
         with _side(a, f"{a.letter}: {short_title(a.head)}"):
             _weights(view_fields.WEIGHTS_A, a, {"": say("model above")}, trainings)
             _snapshot(a, view_fields.WEIGHTS_A)
-            _head_of_a(a)
+            view_fields.HEAD_A.selectbox(
+                say("A: head"), a.weights.heads, name=short_title, shown=a.head, take=view_fields.choose_head_a
+            )
             _ablation(a, view_fields.CHANGE_A)
         with _side(b, f"{b.letter}: {say('same head') if _has_head_of_a(b, a) else short_title(b.head)}"):
             _weights(view_fields.WEIGHTS_B, b, others, trainings)
@@ -60,12 +63,14 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                     shown=not view_fields.B_WRITES.value,
                     take=lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
                 )
+        own, other = (text if isinstance(text, str) else text[0] for text in (b.text, a.text))
+        is_of_a = b.text == a.text or (own == other and not view_fields.TEXT_B.value)
         view_fields.TEXT_B.text_line(
             say("Text of B"),
             placeholder=say("Text of B: same as A"),
             label_visibility="collapsed",
             max_chars=view_fields.MOST_TYPED,
-            shown=_shown_text(a, b),
+            shown="" if is_of_a else view_fields.short(own),
             take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
         )
         if b.weights.takes_pairs:
@@ -79,13 +84,6 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             )
     if note := view_fields.CHANGE_NOTE.pop():
         prose.warning(note)
-
-
-def _shown_text(a: Side, b: Side) -> str:
-    """Return the first text of B as its field shows it: "" where it is A's."""
-    own, other = (text if isinstance(text, str) else text[0] for text in (b.text, a.text))
-    is_of_a = b.text == a.text or (own == other and not view_fields.TEXT_B.value)
-    return "" if is_of_a else view_fields.short(own)
 
 
 def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":
@@ -112,17 +110,12 @@ def tell(data: ComparisonData) -> None:
         columns = st.columns(2, gap="medium")
     for column, side in zip(columns, data.sides, strict=True):
         with column:
-            prose.small(_says(side, side.model_run, data.a.model_run.not_finite))
+            prose.small(_says(side, data.a.model_run.not_finite))
 
 
-def _says(side: Side, model_run: "ModelRun", text: str | None = None) -> str | prose.Markup:
-    """Return the output of one side as HTML, and the words that the model does not know.
-
-    Args:
-        side: whose run it is.
-        model_run: says it.
-        text: the first site that is not finite, if the bar has named it.
-    """
+def _says(side: Side, named: str | None) -> str | prose.Markup:
+    """Return the output of a side and the words that it does not know; `named`: the site that the bar has named."""
+    model_run = side.model_run
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
@@ -137,7 +130,7 @@ def _says(side: Side, model_run: "ModelRun", text: str | None = None) -> str | p
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     if side.letter == "B":  # of A the bar says it
         notes = model_bar.ignored_white_space(model_run.ignores_white_space)
-        notes += model_bar.not_finite_from(model_run) if model_run.not_finite != text else []
+        notes += model_bar.not_finite_from(model_run) if model_run.not_finite != named else []
         remark += "".join(f" {one}" for one in notes)
     own = _own_way(model_run) if is_forced and not model_run.not_finite else ""
     end = "." if remark else ""
@@ -159,11 +152,6 @@ def _own_way(model_run: "ModelRun") -> str:
     )
 
 
-def _bar(a: Side) -> str:
-    """Return the bar's model where it is side A's: then another choice of it would be the same."""
-    return "" if a.weights.run else state.current().model
-
-
 def _snapshots(run: Run) -> list[int]:
     try:
         return run_readings.film(run).snapshots()
@@ -182,12 +170,8 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         snapshots = _snapshots(training) if training else []
         if field is view_fields.WEIGHTS_A:
             view_fields.HEAD_A.set(None)
-        first = (
-            snapshots[len(snapshots) // 2]
-            if snapshots and field is view_fields.WEIGHTS_B
-            else max(snapshots, default=0)
-        )
-        field.set(f"{choice}{first}" if snapshots else choice)
+        place = len(snapshots) // 2 if field is view_fields.WEIGHTS_B else -1
+        field.set(f"{choice}{snapshots[place]}" if snapshots else choice)
 
     field.selectbox(
         say("{letter}: model", letter=side.letter),
@@ -201,7 +185,6 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
 
 
 def _snapshot(side: Side, field: Field) -> None:
-    """Choose the snapshot of a training."""
     if not field.value or len(side.weights.snapshots) < 2:
         return
     name = side.weights.run
@@ -213,12 +196,6 @@ def _snapshot(side: Side, field: Field) -> None:
         shown=side.weights.source.step,
         take=lambda step: field.set(f"{name}@{step}"),
         part="snapshot",
-    )
-
-
-def _head_of_a(side: Side) -> None:
-    view_fields.HEAD_A.selectbox(
-        say("A: head"), side.weights.heads, name=short_title, shown=side.head, take=view_fields.choose_head_a
     )
 
 
@@ -235,7 +212,6 @@ def _head_of_b(side: Side, a: Side) -> None:
 
 
 def _ablation(side: Side, field: Field) -> None:
-    """Choose how heads are ablated, and which."""
     method, heads = method_of(side.change), ablated_heads(side.change)
     names = {name: say(of) for name, of in METHODS.items()}
     names |= {OTHER: say("interventions")} if method == OTHER else {}

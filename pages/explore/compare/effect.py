@@ -124,7 +124,6 @@ def _is_known(data: ComparisonData) -> bool:
 
 
 def _effect(data: ComparisonData) -> Expression:
-    """Return the effect as code."""
     from headlight.analysis.interventions.effect import effect, output_log_probs
 
     output, inputs = _output(data), data.a.recipe.inputs
@@ -134,7 +133,6 @@ def _effect(data: ComparisonData) -> Expression:
 
 
 def _output(data: ComparisonData) -> Expression:
-    """Return A's output as code."""
     from headlight.analysis.interventions.effect import OutputTokens
 
     return named("output", literal(OutputTokens).of(data.a.recipe))

@@ -172,7 +172,6 @@ def _title(side: Side) -> str:
 
 
 def _names(side: Side) -> dict[str, Any]:
-    """Return the names of the axes of a side."""
     return axis_names(side.model_run.architecture, side.head.attention)
 
 

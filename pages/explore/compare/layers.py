@@ -127,7 +127,6 @@ def _positions(data: ComparisonData, stack_a: str, stack_b: str) -> Expression:
 
 
 def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
-    """Return how alike the states of each two stacks are as code."""
     from headlight.analysis.heads.outputs import layer_states
 
     a, b = (side.forward("states", layer_states, side.recipe.inputs) for side in data.sides)

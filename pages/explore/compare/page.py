@@ -98,7 +98,6 @@ def _read(a: Side, b: Side) -> ComparisonData | None:
 
 
 def _view(data: ComparisonData) -> None:
-    """Draw the chosen view and its code."""
     view_fields.VIEW.segmented(say("View"), [*VIEWS], name=lambda name: say(VIEWS[name][0]))
     name = view_fields.VIEW.value
     view = VIEWS[name][1]
@@ -131,7 +130,6 @@ def _view(data: ComparisonData) -> None:
 
 
 def _most_changed(data: ComparisonData) -> None:
-    """Offer the heads that changed most."""
     changed = compare_changed.most_changed(data)[:N_OFFERED]
     if not changed:
         return

@@ -1,15 +1,22 @@
 """The texts that a head is measured on: a model's examples, held-out texts of its corpus, or a pasted list."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pages.explore.compare import corpus_texts, view_fields
+import streamlit as st
+
+from headlight.language import say
+from pages.explore.compare import view_fields
 from pages.explore.compare.sides import Weights
-from pages.shared import runs
-from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import CorpusError, Message
+from pages.shared import analyses, cache, models, prose, runs
+from transformer_core.config import Architecture
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
+from transformer_core.errors import CorpusError, HeadlightError, Message, mark
 from transformer_core.text.interface import Given, read_line
 
 MOST_LINES = 200  # of a pasted list
+N_SAMPLED = 40  # texts of a corpus, from all of its parts: of pairs, the sources
 
 
 def texts_of(weights: Weights, kind: str) -> tuple[Given, ...]:
@@ -53,13 +60,57 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
         raise CorpusError(
             "the training corpus of {name} is unknown; paste texts, or use its examples", name=weights.name
         )
-    return corpus_texts.held_out(weights.corpus, *_drawn(weights), weights.config.architecture)
+    if weights.run:
+        run = runs.find(weights.run)
+        request = (run.request if run else None) or {}
+        which = drawn({"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})})
+    else:
+        which = of_checkpoint(weights.source.path)
+    return held_out(weights.corpus, *which, weights.config.architecture)
 
 
-def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
-    """Return the seed of the corpus and how it was read, which determine the held-out texts."""
-    if not weights.run:
-        return corpus_texts.of_checkpoint(weights.source.path)
-    run = runs.find(weights.run)
-    request = (run.request if run else None) or {}
-    return corpus_texts.drawn({"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})})
+def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Architecture) -> tuple[str, ...]:
+    """Return `N_SAMPLED` held-out texts, or all where there are fewer.
+
+    Args:
+        corpus: as `load_corpus` takes it.
+        seed: of a generated corpus.
+        reading: how a file is read.
+        architecture: of the model that reads the texts.
+
+    Raises:
+        HeadlightError: the corpus is missing, or cannot be read.
+    """
+    from headlight.corpora.corpus_stats import made_from
+
+    with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
+        place = analyses.place_of(corpus)
+        key = (seed, *made_from(place, reading, architecture))
+        return cache.get(mark("samples of corpora"), key, lambda: _sample(place, seed, reading))
+
+
+def of_checkpoint(path: str) -> tuple[int, CorpusReading]:
+    """Return with what seed the corpus of a model was drawn, and how it was read: both tell what is held out."""
+    from transformer_core.checkpoints.checkpoint import read_card
+
+    try:
+        return drawn(read_card(models.place_of(path))["corpus"])
+    except (AttributeError, HeadlightError, KeyError, TypeError):  # a card that somebody else wrote
+        return 0, AS_MADE
+
+
+def drawn(corpus: Mapping[str, Any]) -> tuple[int, CorpusReading]:
+    """Return the seed and the reading that a card or a run notes; the usual ones where they make no sense."""
+    try:
+        return int(corpus.get("seed", 0)), CorpusReading(**corpus.get("reading", {}))
+    except (HeadlightError, TypeError, ValueError):
+        return 0, AS_MADE
+
+
+def _sample(place: str, seed: int, reading: CorpusReading) -> tuple[str, ...]:
+    from transformer_core.corpora import load_corpus
+
+    kept_back = load_corpus(place, seed=seed, reading=reading).held_out
+    n = len(kept_back)
+    items = [kept_back[i * n // N_SAMPLED] for i in range(N_SAMPLED)] if n > N_SAMPLED else list(kept_back)
+    return tuple(item.source if hasattr(item, "source") else item.text for item in items)

@@ -212,7 +212,6 @@ def _verdict(alignment: Alignment) -> str:
 
 
 def _arrays(data: DecodingData, alignment: Alignment) -> dict[str, np.ndarray]:
-    """Return the numbers of the rows that are written."""
     n = data.n_written
     weights, truth, links = value_of((alignment.weights[:n], alignment.truth, alignment.links))
     targets = data.output_labels[len(data.given) :][:n]

@@ -96,7 +96,6 @@ def _recipe(data: DecodingData) -> tuple[Expression, Expression]:
 
 
 def _arguments(data: DecodingData) -> dict[str, Any]:
-    """Return the arguments of the search."""
     return {
         "n_beams": view_fields.N_BEAMS.value,
         "length_penalty": min(view_fields.PENALTY.value, LARGEST_ALPHA),

@@ -55,7 +55,6 @@ def show(card: ModelCard, source: Source, text: Given) -> None:
 
 
 def _draw(data: BlanksData) -> None:
-    """Draw one step."""
     for note in data.notes:
         prose.note(note)
     _text(data)

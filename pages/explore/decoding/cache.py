@@ -159,6 +159,5 @@ def _costs(data: DecodingData, recipe: CacheRecipe) -> None:
 
 
 def _size(n_bytes: int) -> str:
-    """Return a number of bytes in words."""
     size, unit = (n_bytes / KIB, "KiB") if n_bytes < KIB * KIB else (n_bytes / KIB / KIB, "MiB")
     return f"{localized(size, ',.1f')} {unit}"

@@ -127,7 +127,6 @@ def _remarks(data: DecodingData) -> None:
 
 
 def _look_for(data: DecodingData) -> None:
-    """Say in one line what is worth looking for."""
     words = LOOK_FOR[data.card.config.architecture]
     prose.look_for(say(words))
     st.page_link(

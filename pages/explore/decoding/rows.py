@@ -42,14 +42,12 @@ def code(data: DecodingData) -> list[Print]:
 
 
 def _rows(data: DecodingData, kind: "AttentionKind") -> Expression:
-    """Return the rows of one attention."""
     prediction, aim = data.prediction_recipe, data.aim
     patterns = prediction.self_rows if kind == "decoder" else prediction.cross_rows
     return named(f"{kind}_rows", call(layer_rows, patterns, layer=aim.layer, head=aim.head, mean=aim.mean))
 
 
 def _draw(data: DecodingData, kind: "AttentionKind") -> None:
-    """Draw the rows of one attention."""
     aim, result = data.aim, _rows(data, kind)
     rows: LayerRows = value_of(result)
     read = data.output_labels

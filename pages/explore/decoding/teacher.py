@@ -77,7 +77,6 @@ def code(data: DecodingData) -> list[Print]:
 
 
 def _comparison(data: DecodingData, tokens: list[int]) -> Expression:
-    """Return both texts."""
     return named("comparison", data.recipe.session.compare_with_free_running(tokens))
 
 

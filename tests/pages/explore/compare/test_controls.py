@@ -16,7 +16,7 @@ from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side
 from pages.shared import runs
 from pages.shared.sources import Source
-from tests.pages.explore.compare.compare_parts import run, shown
+from tests.pages.explore.compare.compare_parts import give, run, shown
 from tests.pages.explore.compare.test_sides import side, weights
 
 SNAPSHOTS = {"pairs": [0, 20, 40, 60], "short": [0], "none": []}
@@ -171,7 +171,7 @@ IGNORED = "This model ignores some spaces, tabs or line breaks in this text."
 def says(of: Side | None = None, **more: Any) -> str:
     """What a side says, without the marks of HTML."""
     of_run = run({}, **{"unknown": (), "detours": (), "blanks": (1,), "not_finite": None} | more)
-    return unescape(re.sub(r"<[^>]*>", "", str(controls._says(of or A, of_run))))
+    return unescape(re.sub(r"<[^>]*>", "", str(controls._says(give(of or A, of_run), None))))
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,5 @@ def _after(data: DecodingData, step: "DecodingStep") -> str:
 
 
 def _version(data: DecodingData, step: "DecodingStep") -> str:
-    """Return the key of this step."""
     identity = (data.source, data.view.text, [one.token for one in step.path()])
     return hashlib.sha256(repr(identity).encode()).hexdigest()

@@ -38,21 +38,7 @@ def attention_lines(
         key: the component's key.
         on_cell: called before the run in which the `SharedValue` of this key and "cell" gets what is selected:
             {"query": ..., "key": ...}, counted from the first tokens of the grid, one of them or both None.
-
-    Raises:
-        ValueError: patterns, masks, names and tokens do not fit together.
     """
-    shape = (len(grid.query_tokens), len(grid.key_tokens))
-    if not len(patterns) == len(masks) == len(names):
-        raise ValueError(
-            f"There are {len(patterns)} patterns, {len(masks)} masks and {len(names)} names; give one of each for "
-            "every head."
-        )
-    if other := next((cells.shape for cells in (*patterns, *masks) if cells.shape != shape), None):
-        raise ValueError(
-            f"There are {shape[0]} query labels and {shape[1]} key labels, but a pattern or mask of {other[0]} by "
-            f"{other[1]}; give one label a row and one a column."
-        )
     sides = {
         "query": (grid.query_tokens, grid.first_query, grid.query_name or say("query"), grid.marked[0]),
         "key": (grid.key_tokens, grid.first_key, grid.key_name or say("key"), grid.marked[1]),

@@ -5,11 +5,9 @@ import struct
 from typing import Any
 
 import numpy as np
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.figures import TokenGrid
-from pages.explore.heads.components.lines import attention_lines
 from tests.pages.conftest import component
 
 
@@ -24,10 +22,10 @@ def causal_heads() -> dict[str, Any]:
     }
 
 
-def tokens(n_queries: int = 3) -> TokenGrid:
+def tokens() -> TokenGrid:
     """The tokens of the heads; the last key is selected."""
     labels = ["The", "<b>", "שלום"]
-    return TokenGrid(labels[:n_queries], labels, first_key=4, marked=(None, 6))
+    return TokenGrid(labels, labels, first_key=4, marked=(None, 6))
 
 
 def show() -> None:
@@ -57,11 +55,3 @@ def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
     assert header["names"] == ["L0.H1", "L2.H0"] and len({*header["hues"]}) == 2
     assert header["chosen"]["value"] == {"query": None, "key": 2}
     assert header["first"] == {"query": 0, "key": 4}
-
-
-def test_what_does_not_fit_together_is_refused():
-    heads = causal_heads()
-    with pytest.raises(ValueError, match="2 patterns, 2 masks and 1 names"):
-        attention_lines(tokens(), **heads | {"names": ["L0.H1"]}, key="lines", on_cell=lambda: None)
-    with pytest.raises(ValueError, match="2 query labels and 3 key labels, but a pattern or mask of 3 by 3"):
-        attention_lines(tokens(2), **heads, key="lines", on_cell=lambda: None)

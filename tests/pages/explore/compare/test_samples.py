@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.explore.compare.corpus_texts import N_SAMPLED, held_out
+from pages.explore.compare.samples import N_SAMPLED, held_out
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.reading import CorpusReading
 
