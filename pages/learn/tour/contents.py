@@ -2,39 +2,36 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from headlight.language import say
 from pages.learn.tour import view_fields
-from pages.learn.tour.knowledge import entry
+from pages.learn.tour.knowledge import form
+from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 from pages.shared import prose
 
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
-
-    Lessons = Sequence[Lesson | BrokenLesson]
+Lessons = Sequence[Lesson | BrokenLesson]
 
 DONE, OPEN, BROKEN = ":material/check_circle:", ":material/radio_button_unchecked:", ":material/error:"
 
 
-def n_questions(lesson: "Lesson | BrokenLesson") -> int:
+def n_questions(lesson: Lesson | BrokenLesson) -> int:
     """Return how many questions a lesson has; one that is broken is never done."""
     return len(getattr(lesson, "questions", (None,)))
 
 
-def show(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None") -> None:
+def show(lessons: Lessons, open_one: Lesson | BrokenLesson | None) -> None:
     """Draw the contents beside the chapter."""
     with st.container(key="hl-tour-contents", gap=None):
         _entries(lessons, open_one, key="wide")
         _progress(lessons)
 
 
-def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None") -> None:
+def show_narrow(lessons: Lessons, open_one: Lesson | BrokenLesson | None) -> None:
     """Draw the contents folded, for narrow windows."""
     with st.container(key="hl-tour-contents-narrow"):
-        label = entry.title()
+        label = form.title()
         if open_one:
             place = lessons.index(open_one)
             label = say("{number} of {n}: {title}", number=place + 1, n=len(lessons), title=open_one.title)
@@ -47,8 +44,8 @@ def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None") ->
                     _to_glossary()
 
 
-def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None", *, key: str) -> None:
-    entry.show("before", key=key)
+def _entries(lessons: Lessons, open_one: Lesson | BrokenLesson | None, *, key: str) -> None:
+    form.entry("before", key=key)
     number = 0
     for group, of_group in groupby(lessons, key=lambda lesson: lesson.group):
         if group:
@@ -56,25 +53,21 @@ def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None", *, ke
         for lesson in of_group:
             number += 1
             is_open = lesson is open_one
+            icon = DONE if view_fields.is_done(lesson.name, n_questions(lesson)) else OPEN
+            icon = BROKEN if isinstance(lesson, BrokenLesson) else icon
             st.button(
                 f"{prose.plain(number)}\u2002{prose.plain(lesson.title)}",
                 key=f"tour-{key}-{'open' if is_open else 'other'}-{number}",
-                icon=_icon(lesson),
+                icon=icon,
                 type="tertiary",
                 width="stretch",
                 on_click=view_fields.go_to,
                 args=(lesson.name,),
             )
-    entry.show("after", key=key)
+    form.entry("after", key=key)
 
 
-def _icon(lesson: "Lesson | BrokenLesson") -> str:
-    if not hasattr(lesson, "parts"):
-        return BROKEN
-    return DONE if view_fields.is_done(lesson.name, n_questions(lesson)) else OPEN
-
-
-def _progress(lessons: "Lessons") -> None:
+def _progress(lessons: Lessons) -> None:
     n_done = view_fields.n_done([(lesson.name, n_questions(lesson)) for lesson in lessons])
     text = say("{done} of {n} done", done=n_done, n=len(lessons))
     share = round(100 * n_done / len(lessons))

@@ -1,29 +1,27 @@
 """A live figure of a chapter, by its name in the catalogue, with what can be moved."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from headlight.language import language, localized, say
 from pages.learn.tour import lessons, view_fields
+from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.figure_kind import Slider
+from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
+from pages.learn.tour.lesson_engine.six_words import STEPS
 from pages.shared import drawing, prose
 from pages.shared.recipe import Print, call, named, through
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pages.learn.tour.lesson_engine.drawn import Plot, Strip, Table
-    from pages.learn.tour.lesson_engine.evidence import Evidence
-    from pages.learn.tour.lesson_engine.figure_kind import Slider
-    from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
-
 TOLD_EVERY = 8  # steps of a training
 
 
-def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) -> None:
+def show(lesson: Lesson, spec: FigureSpec, evidence: Evidence, name: str) -> None:
     """Draw a figure.
 
     Args:
@@ -35,19 +33,17 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
     Raises:
         LessonError: it cannot be drawn from this model and text.
     """
-    from pages.learn.tour.lesson_engine.catalogue import KINDS
-    from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip
-
     kind, key = KINDS[spec.kind], f"tour-{lesson.name}-{name}"
     is_trained = not kind.trains or _training(lesson, spec, key)
     if spec.kind == "loss" and not is_trained:
         return
     sliders = kind.sliders_of(spec)
     moved = {slider.name: float(Kept(f"{key}-{slider.name}", slider.start).value) for slider in sliders}
-    drawn = kind.draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained))
+    data = FigureData(lesson=lesson, spec=spec, evidence=evidence, moved=moved, is_trained=is_trained)
+    drawn = kind.draw(data)
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):
         if isinstance(drawn, Plot):
-            _plot(lesson, spec, drawn, key=key, name=f"{lesson.name}-{name}", moved=moved, is_trained=is_trained)
+            _plot(data, drawn, key=key, name=f"{lesson.name}-{name}")
         elif isinstance(drawn, Strip):
             _strip(drawn)
         else:
@@ -56,21 +52,13 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
             _sliders(sliders, key)
 
 
-def _plot(
-    lesson: "Lesson",
-    spec: "FigureSpec",
-    drawn: "Plot",
-    *,
-    key: str,
-    name: str,
-    moved: "Mapping[str, float]",
-    is_trained: bool,
-) -> None:
+def _plot(data: FigureData, drawn: Plot, *, key: str, name: str) -> None:
     """Draw a plot with all that is saved; its code draws the lesson's figure again."""
-    place = next(place for place, part in enumerate(lesson.parts) if part is spec)
+    lesson = data.lesson
+    place = next(place for place, part in enumerate(lesson.parts) if part is data.spec)
     payload: dict[str, Any] = {
-        "moved": dict(moved),
-        "is_trained": is_trained,
+        "moved": dict(data.moved),
+        "is_trained": data.is_trained,
         "seed": view_fields.seed(lesson.name) or 0,
     }
     again = call(lessons.draw_figure, lesson.name, place, **payload, of_language=language())
@@ -94,7 +82,7 @@ def _plot(
     )
 
 
-def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
+def _sliders(sliders: tuple[Slider, ...], key: str) -> None:
     columns = st.columns(len(sliders))
     for column, slider in zip(columns, sliders, strict=True):
         is_whole = slider.step == int(slider.step)
@@ -109,7 +97,7 @@ def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
         )
 
 
-def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
+def _training(lesson: Lesson, spec: FigureSpec, key: str) -> bool:
     """Train the six words where a person asked for it, and say how far it is; return whether it was requested."""
     seed = view_fields.seed(lesson.name)
     is_wanted = view_fields.wants_training(lesson.name)
@@ -129,7 +117,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
             text = say("Step {step}: loss {loss} nats per token", step=step, loss=localized(loss, ".2f"))
-            place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(text))
+            place.progress(min(step / STEPS, 1.0), text=prose.plain(text))
 
     trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
     trained.six_words(spec.parameters.get("smoothing", 0.0))
@@ -137,7 +125,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", key: str) -> bool:
     return True
 
 
-def _strip(strip: "Strip") -> None:
+def _strip(strip: Strip) -> None:
     """Draw tokens in a row."""
     notes = strip.notes or ("",) * len(strip.labels)
     weights = [min(weight, 1.0) for weight in strip.weights or (0.0,) * len(strip.labels)]
@@ -151,7 +139,7 @@ def _strip(strip: "Strip") -> None:
     )
 
 
-def _table(table: "Table") -> None:
+def _table(table: Table) -> None:
     """Draw words and numbers in rows."""
     codes = table.codes or ("",) * len(table.rows)
     rows = [

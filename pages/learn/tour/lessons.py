@@ -4,22 +4,22 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headlight.language import language, say, speaking
+from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.folder import files_of, read_lessons
+from pages.learn.tour.lesson_engine.lesson import BrokenLesson, FigureSpec, Lesson, Link
+from pages.learn.tour.lesson_engine.run import Run, run
+from pages.learn.tour.lesson_engine.six_words import SixWords, train_six_words
 from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import state
+from transformer_core.checkpoints.checkpoint import read_card
 from transformer_core.errors import HeadlightError, mark
-
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.drawn import Drawn
-    from pages.learn.tour.lesson_engine.evidence import Evidence
-    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson, Link
-    from pages.learn.tour.lesson_engine.run import Run
-    from pages.learn.tour.lesson_engine.six_words import SixWords
 
 SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
 OWN = "own."  # what the names of a teacher's lessons begin with
@@ -31,10 +31,8 @@ def own_folder() -> Path:
     return Path(os.environ.get("HEADLIGHT_LESSONS", ROOT / "lessons")).resolve()
 
 
-def here() -> "list[Lesson | BrokenLesson]":
+def here() -> list[Lesson | BrokenLesson]:
     """Return all lessons in the reader's language, the shipped ones first; each file is read again when it changes."""
-    from pages.learn.tour.lesson_engine.folder import files_of
-
     folders = (SHIPPED, own_folder())
     stamps = tuple(
         (str(path), path.stat().st_mtime_ns, path.stat().st_size)
@@ -51,20 +49,11 @@ def linked() -> Mapping[str, tuple[str, ...]]:
     return {url: (*(field.name for field in page.fields), *_OF_VIEW) for url, page in results.items()}
 
 
-def not_read() -> list[str]:
-    """Return the files in a teacher's folder that are not lessons only because of their ending."""
-    from pages.learn.tour.lesson_engine import folder
-
-    return folder.not_read(own_folder(), language())
-
-
 @lru_cache(maxsize=8)
 def _read(
     folders: tuple[Path, ...], of_language: str, stamps: tuple[tuple[str, int, int], ...]
-) -> "tuple[Lesson | BrokenLesson, ...]":
+) -> tuple[Lesson | BrokenLesson, ...]:
     """Return the lessons of some folders; `stamps` tells one state of the files from another."""
-    from pages.learn.tour.lesson_engine.folder import read_lessons
-
     shipped, own = folders
     return (
         *read_lessons(shipped, of_language, root=APP, pages=linked()),
@@ -72,7 +61,7 @@ def _read(
     )
 
 
-def card_of(lesson: "Lesson") -> ModelCard:
+def card_of(lesson: Lesson) -> ModelCard:
     """Return the model that a lesson speaks of; the first one that is here, where it names none.
 
     Raises:
@@ -89,12 +78,12 @@ def card_of(lesson: "Lesson") -> ModelCard:
     return cards[name]
 
 
-def text_of(lesson: "Lesson", card: ModelCard) -> str:
+def text_of(lesson: Lesson, card: ModelCard) -> str:
     """Return the text that a lesson reads; the model's first example, where it names none."""
     return lesson.text or next(iter(card.examples), "")
 
 
-def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
+def view_of(lesson: Lesson, link: Link, card: ModelCard) -> dict[str, str]:
     """Return the query of a link: the lesson's model, text and head, and the link's own values.
 
     Args:
@@ -113,7 +102,7 @@ def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
     return {name: str(value) for name, value in view.items() if value is not None}
 
 
-def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> "Evidence":
+def evidence_of(lesson: Lesson, *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> Evidence:
     """Return the numbers that a lesson speaks of; they are made when they are requested.
 
     Args:
@@ -121,8 +110,6 @@ def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, floa
         seed: of the six words' first weights.
         on_step: told of each step while they are trained.
     """
-    from pages.learn.tour.lesson_engine.evidence import Evidence
-
     return Evidence(
         make_run=partial(_run, lesson), train=partial(_train, seed=seed, on_step=on_step), mistake=lesson.mistake
     )
@@ -136,7 +123,7 @@ def draw_figure(
     is_trained: bool = True,
     seed: int = 0,
     of_language: str = "en",
-) -> "Drawn":
+) -> Drawn:
     """Draw a lesson's figure, on a light ground.
 
     Args:
@@ -150,10 +137,6 @@ def draw_figure(
     Raises:
         LessonError: it cannot be drawn.
     """
-    from pages.learn.tour.lesson_engine.catalogue import KINDS
-    from pages.learn.tour.lesson_engine.drawn import FigureData
-    from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
-
     with speaking(of_language):
         lesson = next(one for one in here() if isinstance(one, Lesson) and one.name == of_lesson)
         spec = lesson.parts[part]
@@ -163,7 +146,7 @@ def draw_figure(
         return KINDS[spec.kind].draw(data)
 
 
-def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
+def _run(lesson: Lesson, mistake: str, is_other: bool) -> Run:
     """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
     card = card_of(lesson)
     if is_other and not lesson.other:
@@ -173,10 +156,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
 
 
 @cache.by_arguments(mark("lessons"))
-def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> "Run":
-    from pages.learn.tour.lesson_engine.run import run
-    from transformer_core.checkpoints.checkpoint import read_card
-
+def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> Run:
     model, tokenizer = source.load()
     measured = read_card(models.place_of(source.path))
     with models.on(source.device):
@@ -185,17 +165,8 @@ def _run_on(source: Source, text: str, target: str | None, padding: int, mistake
 
 def _train(
     smoothing: float, is_shifted: bool, steps: int, *, seed: int, on_step: Callable[[int, float], None] | None
-) -> "SixWords":
-    from pages.learn.tour.lesson_engine.six_words import train_six_words
-
-    def make() -> "SixWords":
+) -> SixWords:
+    def make() -> SixWords:
         return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)
 
     return cache.get(mark("six-word model"), (smoothing, is_shifted, steps, seed), make)
-
-
-def six_word_steps() -> int:
-    """Return how many steps the six words are trained for."""
-    from pages.learn.tour.lesson_engine.six_words import STEPS
-
-    return STEPS

@@ -1,21 +1,18 @@
 """Tour: the paper in its own order, each idea live; predict, then see."""
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
-from headlight.language import say
+from headlight.language import language, say
 from pages.learn.tour import chapter as tour_chapter
 from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
 from pages.learn.tour.knowledge import answers as test_answers
 from pages.learn.tour.knowledge import form as test_form
+from pages.learn.tour.lesson_engine.folder import not_read
+from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 from pages.shared import prose
 from pages.shared.view import state
 from transformer_core.errors import mark
-
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 
 LEAD = mark(
     "“Attention Is All You Need”, section by section, with models that run live. Each "
@@ -61,7 +58,7 @@ def tour() -> None:
 
 def _tell_of_others() -> None:
     """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
-    if others := lessons.not_read():
+    if others := not_read(lessons.own_folder(), language()):
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
         text = say(
             "In {folder}, only files with the extension .md are lessons; ignored: {files}. Rename "
@@ -72,7 +69,7 @@ def _tell_of_others() -> None:
         prose.note(text)
 
 
-def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLesson":
+def _open_one(all_lessons: list[Lesson | BrokenLesson]) -> Lesson | BrokenLesson:
     """Return the lesson that the address names; the first, with a note, where there is no such."""
     wanted = view_fields.LESSON.value
     result = next((lesson for lesson in all_lessons if lesson.name == wanted), None)

@@ -1,23 +1,21 @@
 """A question of a chapter: first the question, then the answer and the correct answer."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import streamlit as st
 
 from headlight.language import say
 from pages.learn.tour import view_fields
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.judging import Verdict, judge, number_typed
+from pages.learn.tour.lesson_engine.lesson import Lesson, Question
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.evidence import Evidence
-    from pages.learn.tour.lesson_engine.judging import Verdict
-    from pages.learn.tour.lesson_engine.lesson import Lesson, Question
 
 MOST_TYPED = 40  # characters of a number
 
 
-def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence") -> None:
+def show(lesson: Lesson, question: Question, number: int, evidence: Evidence) -> None:
     """Draw a question, or its answer.
 
     Raises:
@@ -35,7 +33,7 @@ def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidenc
             _asked(lesson, question, number, evidence)
 
 
-def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence") -> None:
+def _asked(lesson: Lesson, question: Question, number: int, evidence: Evidence) -> None:
     key = f"tour-{lesson.name}-{number}"
     if question.choices:
         for place, choice in enumerate(question.choices):
@@ -49,7 +47,12 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
     elif question.tokens:
         _tokens(lesson, question, number, evidence, key)
     else:
-        _number(lesson, number, key)
+        ask_number(
+            say("Your answer"),
+            key,
+            lambda typed: number_typed(typed) is not None,
+            lambda typed: view_fields.answer(lesson.name, number, typed),
+        )
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if question.hint:
             with st.popover(say("Hint"), type="tertiary"):
@@ -63,7 +66,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
         )
 
 
-def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence", key: str) -> None:
+def _tokens(lesson: Lesson, question: Question, number: int, evidence: Evidence, key: str) -> None:
     """Ask for one of the tokens of a text."""
     labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens)
 
@@ -82,18 +85,26 @@ def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evid
     )
 
 
-def _number(lesson: "Lesson", number: int, key: str) -> None:
-    """Ask for a number."""
-    from pages.learn.tour.lesson_engine.typed import number_typed
+def ask_number(label: str, key: str, is_answer: Callable[[str], bool], give: Callable[[str], None]) -> None:
+    """Ask for a number, which Enter or a button gives.
+
+    Args:
+        label: for screen readers.
+        key: of the widget.
+        is_answer: whether what was typed is a number.
+        give: called with it.
+    """
+
+    def typed() -> str:
+        return str(Kept(key).value or "")[:MOST_TYPED]
 
     def take() -> None:
-        typed = str(Kept(key).value)[:MOST_TYPED]
-        if number_typed(typed) is not None:
-            view_fields.answer(lesson.name, number, typed)
+        if is_answer(typed()):
+            give(typed())
 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
-            say("Your answer"),
+            prose.plain(label),
             key=key,
             on_change=take,
             placeholder=say("number, then Enter"),
@@ -102,14 +113,11 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
             width=220,
         )
         st.button(say("Answer"), key=f"{key}-take", on_click=take)
-    typed = str(Kept(key).value or "")
-    if typed and number_typed(typed) is None:
+    if typed() and not is_answer(typed()):
         prose.small(say("Please enter a number, such as 28, 0.5 or sqrt(3)."))
 
 
-def _answered(lesson: "Lesson", question: "Question", number: int, given: str | None, evidence: "Evidence") -> None:
-    from pages.learn.tour.lesson_engine.judging import judge
-
+def _answered(lesson: Lesson, question: Question, number: int, given: str | None, evidence: Evidence) -> None:
     with st.spinner(say("Computing …")):
         verdict = judge(question, evidence, given or "")
     choices = [choice.text for choice in question.choices]
@@ -136,7 +144,7 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
     )
 
 
-def _choice(text: str, given: str | None, verdict: "Verdict") -> prose.Markup:
+def _choice(text: str, given: str | None, verdict: Verdict) -> prose.Markup:
     """Return one of the choices as shown once the question is answered."""
     is_right, is_given = text == verdict.right, text == given
     kind = "right" if is_right else "wrong" if is_given else "other"

@@ -6,6 +6,11 @@ import streamlit as st
 
 from headlight.language import say
 from pages.learn.tour import lessons
+from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.evidence import OF_SIX_WORDS
+from pages.learn.tour.lesson_engine.functions import NAMES
+from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+from pages.learn.tour.lesson_engine.quantity import QUANTITIES
 from pages.shared import prose
 from transformer_core.errors import mark
 
@@ -61,12 +66,6 @@ def show() -> None:
 
 def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     """Yield the names for lessons: figures, quantities, functions, mistakes and pages."""
-    from pages.learn.tour.lesson_engine.catalogue import KINDS
-    from pages.learn.tour.lesson_engine.evidence import OF_SIX_WORDS
-    from pages.learn.tour.lesson_engine.functions import NAMES
-    from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-    from pages.learn.tour.lesson_engine.quantity import QUANTITIES
-
     yield (
         say("Figures"),
         [(f"kind: {name}", f"{say(kind.meaning)} ({', '.join(kind.parameters)})") for name, kind in KINDS.items()],

@@ -4,17 +4,14 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from pages.components import browser_storage
 from pages.learn.tour import view_fields
+from pages.learn.tour.lesson_engine.knowledge.item import Item
+from pages.learn.tour.lesson_engine.knowledge.sheet import Answer, Answers, When, questions
 from pages.shared.view.fields import Kept
 
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.knowledge.item import Item
-    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer, Answers, When
-
-NAMES: "Mapping[When, str]" = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
+NAMES: Mapping[When, str] = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
 STORE, SEED = "headlight-knowledge-test-1", "seed"  # ends with the version of the questions
 N_SEEDS = 1_000_000
 MOST_TESTS, MOST_LETTERS, MOST_SECONDS = 200, 40, 1e6  # that are taken from a browser
@@ -25,7 +22,7 @@ _SHOWN = Kept("tour-test-shown")  # the question that is shown, and since when, 
 _TEST = re.compile(r"(\d{1,6}) (before|after)")
 
 
-def asked() -> "When | None":
+def asked() -> When | None:
     """Return which test is open; None: a lesson is."""
     return next((when for when, name in NAMES.items() if view_fields.LESSON.value == name), None)
 
@@ -50,46 +47,42 @@ def begin_anew() -> None:
     view_fields.go_to(NAMES["before"])
 
 
-def of(when: "When") -> "Answers":
+def of(when: When) -> Answers:
     """Return the answers to a test, in the order in which they were given."""
     result: Answers = (_GIVEN.value or {}).get((seed(), when), {})
     return result
 
 
-def give(when: "When", name: str, given: str | None) -> None:
+def give(when: When, name: str, given: str | None) -> None:
     """Take the answer to a question, of which the first one counts; None: the person does not know."""
-    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer
-
     shown, since = _SHOWN.value or (None, time.monotonic())
     seconds = time.monotonic() - since if shown == (seed(), when, name) else 0.0
     _add(seed(), when, {name: Answer(given=given, seconds=round(seconds, 1))})
 
 
-def show(when: "When", name: str) -> None:
+def show(when: When, name: str) -> None:
     """Note that a question is shown."""
     shown = (seed(), when, name)
     if _SHOWN.value is None or _SHOWN.value[0] != shown:
         _SHOWN.set((shown, time.monotonic()))
 
 
-def is_started(when: "When") -> bool:
+def is_started(when: When) -> bool:
     """Return whether a test was begun."""
     return (seed(), when) in _STARTED.value or bool(of(when))
 
 
-def start(when: "When") -> None:
+def start(when: When) -> None:
     """Begin a test."""
     _STARTED.set(_STARTED.value | {(seed(), when)})
 
 
-def next_question(when: "When") -> str | None:
+def next_question(when: When) -> str | None:
     """Return the question that is to be answered next; None: all are answered."""
-    from pages.learn.tour.lesson_engine.knowledge.sheet import questions
-
     return next((name for name in questions(seed(), when) if name not in of(when)), None)
 
 
-def is_done(when: "When") -> bool:
+def is_done(when: When) -> bool:
     """Return whether all questions of a test are answered."""
     return bool(of(when)) and next_question(when) is None
 
@@ -107,8 +100,6 @@ def keep() -> None:
 
 def restore(kept: object) -> None:
     """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays."""
-    from pages.learn.tour.lesson_engine.knowledge.sheet import questions
-
     items = [*kept.items()][:MOST_TESTS] if isinstance(kept, dict) else []
     own = (_SEED.value, "before") in (_GIVEN.value or {}) or (_SEED.value, "after") in (_GIVEN.value or {})
     for name, value in items:
@@ -122,10 +113,8 @@ def restore(kept: object) -> None:
             _add(of_seed, when, {one: answer for one, answer in answers.items() if answer is not None})
 
 
-def _answer(kept: object, item: "Item") -> "Answer | None":
+def _answer(kept: object, item: Item) -> Answer | None:
     """Return a kept answer to a question; None where it is none."""
-    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer
-
     match kept:
         case [None | str() as given, int() | float() as seconds] if 0 <= seconds <= MOST_SECONDS:
             is_answer = given is None or (len(given) <= MOST_LETTERS and item.is_answer(given))
@@ -133,7 +122,7 @@ def _answer(kept: object, item: "Item") -> "Answer | None":
     return None
 
 
-def _add(of_seed: int, when: "When", answers: "Answers") -> None:
+def _add(of_seed: int, when: When, answers: Answers) -> None:
     """Add answers to those that are there, which are left unchanged."""
     before = _GIVEN.value or {}
     known = before.get((of_seed, when), {})

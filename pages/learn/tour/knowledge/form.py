@@ -1,20 +1,23 @@
-"""The form of the knowledge test: how it begins, its questions one by one, and what there is to say at its end."""
+"""The knowledge test before and after the Tour: its entries in the contents, its questions, its results."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
+import transformer_core as tc
 from headlight.language import say, say_message
 from pages.learn.tour import view_fields
-from pages.learn.tour.knowledge import answers, entry, results
-from pages.shared import prose
-from pages.shared.view.fields import Kept
+from pages.learn.tour.knowledge import answers
+from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
+from pages.learn.tour.lesson_engine.knowledge.item import Item
+from pages.learn.tour.lesson_engine.knowledge.sheet import WHENS, Answer, When, n_right, questions, table
+from pages.learn.tour.question import ask_number
+from pages.shared import downloads, prose
 from transformer_core.errors import mark
 
-if TYPE_CHECKING:
-    from pages.learn.tour.lesson_engine.knowledge.item import Item
-    from pages.learn.tour.lesson_engine.knowledge.sheet import When
-
+TITLES = {"before": mark("Before: test your knowledge"), "after": mark("After: test your knowledge")}
+OPTIONAL = mark("Optional: twelve questions before and after the Tour, with other numbers.")
+DONE, TO_DO = ":material/check_circle:", ":material/quiz:"
 LEAD = {
     "before": mark(
         "Twelve questions, one per idea of the paper. After the Tour you answer twelve others of the same kind, and "
@@ -36,7 +39,27 @@ NOT_BEFORE = mark("You have not finished the test before the Tour, so there is n
 SEED = mark("Seed {seed}. For a class: with ?seed={seed} in the address of the Tour, everyone gets the same questions.")
 
 
-def show(when: "When", first_lesson: str) -> None:
+def title() -> str:
+    """Return the name of the open test."""
+    return say(TITLES[answers.asked() or "before"])
+
+
+def entry(when: When, *, key: str) -> None:
+    """Draw the entry of a test; `key` tells the places apart in which the contents are drawn."""
+    is_open = answers.asked() == when
+    st.button(
+        prose.plain(say(TITLES[when])),
+        key=f"tour-{key}-{'open' if is_open else 'other'}-test-{when}",
+        icon=DONE if answers.is_done(when) else TO_DO,
+        type="tertiary",
+        width="stretch",
+        help=prose.plain(say(OPTIONAL)),
+        on_click=view_fields.go_to,
+        args=(answers.NAMES[when],),
+    )
+
+
+def show(when: When, first_lesson: str) -> None:
     """Draw a test, or the results where both are done.
 
     Args:
@@ -46,10 +69,10 @@ def show(when: "When", first_lesson: str) -> None:
     prose.html(
         "<p class='hl-tour-kicker'>{}</p><h2 class='hl-tour-title'>{}</h2>",
         say("Knowledge test · optional"),
-        entry.title(),
+        title(),
     )
     if answers.is_done("after"):
-        results.show()
+        _results()
     elif answers.is_done(when):
         _waiting(first_lesson)
     elif answers.is_started(when):
@@ -59,7 +82,7 @@ def show(when: "When", first_lesson: str) -> None:
     prose.small(say(SEED, seed=answers.seed()))
 
 
-def _beginning(when: "When") -> None:
+def _beginning(when: When) -> None:
     prose.paragraph(say(LEAD[when]))
     prose.paragraph(say(NO_FEEDBACK))
     if when == "after" and not answers.is_done("before"):
@@ -85,9 +108,7 @@ def _waiting(first_lesson: str) -> None:
         )
 
 
-def _question(when: "When") -> None:
-    from pages.learn.tour.lesson_engine.knowledge.sheet import questions
-
+def _question(when: When) -> None:
     request, name = questions(answers.seed(), when), answers.next_question(when)
     assert name is not None, "a test that is not done has a question"
     answers.show(when, name)
@@ -105,32 +126,72 @@ def _question(when: "When") -> None:
                     args=(when, name, str(place)),
                 )
         else:
-            _number(when, name, item, key)
+            ask_number(say_message(item.ask), key, item.is_answer, partial(answers.give, when, name))
         st.button(
             say("I don’t know"), key=f"{key}-show", type="tertiary", on_click=answers.give, args=(when, name, None)
         )
 
 
-def _number(when: "When", name: str, item: "Item", key: str) -> None:
-    """Ask for a number."""
-
-    def typed() -> str:
-        return str(Kept(key).value or "")[: answers.MOST_LETTERS]
-
-    def take() -> None:
-        if item.is_answer(typed()):
-            answers.give(when, name, typed())
-
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.text_input(
-            prose.plain(say_message(item.ask)),
-            key=key,
-            on_change=take,
-            placeholder=say("number, then Enter"),
-            label_visibility="collapsed",
-            autocomplete="off",
-            width=220,
+def _results() -> None:
+    """Draw the results of the tests that are done, question by question; the one after the Tour is."""
+    seed = answers.seed()
+    done = [when for when in WHENS if answers.is_done(when)]
+    right = {when: n_right(seed, when, answers.of(when)) for when in done}
+    prose.html("<p class='hl-tour-gain'>{}</p>", _gain(right, len(questions(seed, "after"))))
+    with st.container(horizontal=True, gap="small"):
+        downloads.button(
+            say("Download (.csv)"),
+            table(seed, [(when, answers.of(when)) for when in done], version=tc.__version__),
+            name=f"knowledge-test-{seed}.csv",
+            key="tour-test-csv",
         )
-        st.button(say("Answer"), key=f"{key}-take", on_click=take)
-    if typed() and not item.is_answer(typed()):
-        prose.small(say("Please enter a number, such as 28, 0.5 or sqrt(3)."))
+        if view_fields.TEST_SEED.value is None:
+            st.button(say("New test"), key="tour-test-again", on_click=answers.begin_anew)
+    _table(done)
+
+
+def _gain(right: dict[When, int], n: int) -> str:
+    """Return a sentence on the result."""
+    after = right["after"]
+    if "before" not in right:
+        return say("After the Tour, {after} of {n} answers are correct.", after=after, n=n)
+    before = right["before"]
+    if after == before:
+        return say("{after} of {n} answers are correct after the Tour, as many as before it.", after=after, n=n)
+    if after > before:
+        return say(
+            "{after} of {n} answers are correct after the Tour, {more} more than before it.",
+            after=after,
+            n=n,
+            more=after - before,
+        )
+    return say(
+        "{after} of {n} answers are correct after the Tour, {fewer} fewer than before it.",
+        after=after,
+        n=n,
+        fewer=before - after,
+    )
+
+
+def _table(done: list[When]) -> None:
+    """Draw all questions with what was answered and what is correct."""
+    heads = {"before": say("Before the Tour"), "after": say("After the Tour")}
+    rows = []
+    for idea in IDEAS:
+        cells = (_cell(questions(answers.seed(), when)[idea.name], answers.of(when)[idea.name]) for when in done)
+        rows.append((say(idea.title), prose.joined("", cells)))
+    body = prose.each("<tr><th scope='row'>{}</th>{}</tr>", rows)
+    table = prose.table([say("Idea"), *(heads[when] for when in done)], body, "hl-tour-results")
+    prose.html("{}", table)
+
+
+def _cell(item: Item, answer: Answer) -> prose.Markup:
+    verdict = item.judge(answer.given)
+    text = say("no answer") if answer.given is None else item.words(answer.given)
+    if not verdict.is_right:
+        text = say("{given}; correct: {right}", given=text, right=verdict.right)
+    sign, word = ("✓", say("right")) if verdict.is_right else ("✗", say("wrong"))
+    return prose.markup(
+        "<td data-right='{}'><b><span role='img' aria-label='{}'>{}</span> {}</b><small>{}</small></td>",
+        *(verdict.is_right, word, sign, text, say_message(item.ask)),
+    )

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from pages.learn.tour import chapter, checks, figure, lessons, question, view_fields, writing
-from pages.learn.tour.lesson_engine import judging
+from pages.learn.tour import chapter, figure, lessons, question, view_fields, writing
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Table
 from pages.learn.tour.lesson_engine.expressions import parse
@@ -105,7 +104,7 @@ def test_the_six_words_are_trained_only_where_it_was_asked_for(bare: Bare, make_
 )
 def test_the_lines_compute_the_chapters_head(make_lesson: MakeLesson, settings: dict[str, Any], site: str, head: int):
     """They check themselves against the model, and z is the head's own."""
-    names, _ = run_lines(checks.code_of(make_lesson(**settings)))
+    names, _ = run_lines(chapter.code_of(make_lesson(**settings)))
     inputs = [torch.tensor([ids]) for ids in names["model_run"].inputs]
     with torch.inference_mode(), tc.capture(names["model"], f"{site}.hook_z") as activations:
         names["model"](*inputs)
@@ -126,8 +125,8 @@ def test_scores_and_shared_keys_are_as_the_model_has_them(
 ):
     card = models.available()["en-fr"]
     changed = replace(card, config=replace(card.config, **changes))
-    monkeypatch.setattr(checks.lessons, "card_of", lambda _: changed)
-    assert line in checks.code_of(make_lesson(attention=attention, head=2))
+    monkeypatch.setattr(chapter.lessons, "card_of", lambda _: changed)
+    assert line in chapter.code_of(make_lesson(attention=attention, head=2))
 
 
 def claim(*sources: str) -> Check:
@@ -136,11 +135,11 @@ def claim(*sources: str) -> Check:
 
 def test_statements_are_counted_and_those_that_fail_are_said(bare: Bare, make_lesson: MakeLesson):
     lesson = make_lesson()
-    evidence = checks.lessons.evidence_of(lesson)
-    checks.show(lesson, [claim("1 == 1", "2 == 2"), claim("3 == 3")], evidence)
+    evidence = chapter.lessons.evidence_of(lesson)
+    chapter.checks(lesson, [claim("1 == 1", "2 == 2"), claim("3 == 3")], evidence)
     assert "3 statements of this chapter verified" in bare.words and "hl-note" not in bare.words
     bare.clear()
-    checks.show(lesson, [claim("1 == 2")], evidence)
+    chapter.checks(lesson, [claim("1 == 2")], evidence)
     assert "1 statement of this chapter verified" in bare.words and bare.words.count("hl-note") == 1
 
 
@@ -159,7 +158,7 @@ def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLe
         (None, False, "The answer is 28."),
     ):
         verdict = Verdict(is_right=is_right, right="28", is_computed=True)
-        monkeypatch.setattr(judging, "judge", lambda *_, verdict=verdict: verdict)
+        monkeypatch.setattr(question, "judge", lambda *_, verdict=verdict: verdict)
         view_fields.ask_again("made", 0)
         view_fields.answer("made", 0, given)
         question.show(make_lesson(), asked(), 0, EVIDENCE)
@@ -238,4 +237,4 @@ def test_after_a_question_a_new_row_begins_where_there_are_figures_for_it(parts:
 
 
 def test_of_a_model_that_is_not_here_there_are_no_lines(make_lesson: MakeLesson):
-    assert checks.code_of(make_lesson(model="nowhere")) == ""
+    assert chapter.code_of(make_lesson(model="nowhere")) == ""

@@ -8,9 +8,8 @@ from typing import Any, NoReturn
 
 from headlight.language import say_message
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.judging import Verdict, judge
+from pages.learn.tour.lesson_engine.judging import Verdict, judge, number_typed
 from pages.learn.tour.lesson_engine.lesson import Asked, Choice, Question
-from pages.learn.tour.lesson_engine.typed import number_typed
 from transformer_core.errors import Message
 
 

@@ -4,7 +4,7 @@ import re
 
 from streamlit.testing.v1 import AppTest
 
-from pages.learn.tour.knowledge import form, results
+from pages.learn.tour.knowledge import form
 from pages.learn.tour.lesson_engine.knowledge.sheet import When, questions
 from tests.pages.conftest import OpenApp, url_of, words_of
 
@@ -61,5 +61,5 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
 
 def test_the_gain_is_a_sentence():
     for after, text in ((9, "4 more than"), (3, "2 fewer than"), (5, "as many as")):
-        gain = results._gain({"before": 5, "after": after}, 12)
+        gain = form._gain({"before": 5, "after": after}, 12)
         assert gain == f"{after} of 12 answers are correct after the Tour, {text} before it."

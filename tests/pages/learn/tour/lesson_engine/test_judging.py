@@ -3,10 +3,9 @@
 import pytest
 
 from pages.learn.tour.lesson_engine.errors import LessonError
-from pages.learn.tour.lesson_engine.judging import check, judge, prose
+from pages.learn.tour.lesson_engine.judging import check, judge, number_typed, prose, readings_typed
 from pages.learn.tour.lesson_engine.lesson import Check, Prose, Question
 from pages.learn.tour.lesson_engine.reader import read_lesson
-from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
 
 CAT = "The cat sees the dog."

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.learn.tour import checks, lessons
+from pages.learn.tour import chapter, lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.evidence import Evidence
@@ -102,7 +102,7 @@ def test_the_right_answer_is_right_of_this_mistake_alone(make_evidence: MakeEvid
 
 def test_the_code_of_the_chapter_on_patching_gives_the_shares_of_its_figures(make_evidence: MakeEvidence):
     (lesson,) = (lesson for lesson in ENGLISH if lesson.name == "il-or-elle")
-    names, _ = run_lines(checks.code_of(lesson))
+    names, _ = run_lines(chapter.code_of(lesson))
     for attention in ("encoder", "cross"):
         flips = evidence_of(lesson, make_evidence, "").ask(f"flips[{attention}]")
         assert isinstance(flips, Values)
