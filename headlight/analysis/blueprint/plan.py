@@ -16,7 +16,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.residual_stream import Sublayer, has_added_positions, sublayers
 from transformer_core.config import ModelConfig
 
-Kind = Literal[
+BoxKind = Literal[
     "embedding",
     "positions",  # added to the embeddings, or acting inside attention
     "segments",
@@ -43,7 +43,7 @@ class Box:
     """One thing on the plan."""
 
     name: str
-    kind: Kind
+    kind: BoxKind
 
     @property
     def stack(self) -> str:
@@ -122,7 +122,7 @@ class _Plan:
         self.boxes: dict[str, Box] = {}
         self.arrows: list[Arrow] = []
 
-    def put(self, kind: Kind, name: str, *arrows: tuple[str, Flow]) -> str:
+    def put(self, kind: BoxKind, name: str, *arrows: tuple[str, Flow]) -> str:
         """Put a box on the plan, with the arrows that end there, each by its start; return the box's name."""
         self.boxes[name] = Box(name=name, kind=kind)
         self.arrows += [Arrow(start=start, end=name, flow=flow) for start, flow in arrows]
@@ -143,7 +143,7 @@ class _Plan:
         """Put what a stack begins with on the plan; return the box that its first layer reads from."""
         config = self.config
         x = self.put("embedding", f"{stack}.embed")
-        added: dict[str, Kind] = {f"{stack}.pos_embed": "positions"} if has_added_positions(config) else {}
+        added: dict[str, BoxKind] = {f"{stack}.pos_embed": "positions"} if has_added_positions(config) else {}
         if config.n_segments:
             added[f"{stack}.segment_embed"] = "segments"
         if added:
@@ -178,7 +178,7 @@ class _Plan:
             self.put("attention", name, (reads, "key"), (reads, "value"), (reads, "query"))
             if part := _positions_inside(self.config):
                 self.arrows.append(Arrow(start=f"{block.partition('.')[0]}.{part}", end=name, flow="inside"))
-        end: tuple[Kind, str] = ("add", norm.replace(".ln", ".add")) if is_pre_norm else ("add_norm", norm)
+        end: tuple[BoxKind, str] = ("add", norm.replace(".ln", ".add")) if is_pre_norm else ("add_norm", norm)
         return self.put(*end, (x, "residual"), (name, "stream"))
 
 

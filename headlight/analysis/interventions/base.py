@@ -18,8 +18,6 @@ from headlight.analysis.heads.outputs import STATE_SITES, states_in
 from headlight.analysis.interventions.effect import Metric, OutputTokens, output_log_probs
 from headlight.analysis.interventions.records import OF_STACK, Component, ComponentKind
 from headlight.analysis.interventions.source_runs import (
-    Pairing,
-    SourceRun,
     SourceRuns,
     pair_positions,
     site_of,
@@ -27,6 +25,7 @@ from headlight.analysis.interventions.source_runs import (
 )
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
+from headlight.analysis.trace.traced_forward import FixedText
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.finite import not_finite_from
@@ -49,8 +48,6 @@ class Base:
 
     text: Given
     target: str | None  # forced on an encoder-decoder; None: its own output
-    max_tokens: int
-    max_new_tokens: int
     run: ModelRun
     sources: SourceRuns  # of other texts, that read and write as many tokens
     outputs: OutputTokens  # the tokens whose probabilities are compared
@@ -90,15 +87,14 @@ class Base:
 class RunComparison:
     """A source run, and how it differs from the base run at paired positions."""
 
-    run: SourceRun
-    pairings: Mapping[str, Pairing]  # by side, "source" and "target"
+    run: FixedText
+    pairings: Mapping[str, Mapping[int, int]]  # by side, "source" and "target": position here -> there
     differences: Mapping[str, Float[np.ndarray, "depth part pos"]]  # by attention, or stack; NaN: no counterpart
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention; of the source run
 
     def here(self, side: str, position: int) -> int | None:
         """Return the position of the base run that a position of the source run is paired with; None: none."""
-        paired = self.pairings[side].positions
-        return next((here for here, there in paired.items() if there == position), None)
+        return next((here for here, there in self.pairings[side].items() if there == position), None)
 
 
 def read_base(
@@ -144,8 +140,6 @@ def read_base(
     return Base(
         text=text,
         target=target,
-        max_tokens=max_tokens,
-        max_new_tokens=max_new_tokens,
         run=run,
         sources=SourceRuns(model, tokenizer, **room),
         outputs=replace(outputs, tokens=tuple(tokens.tolist())),
@@ -175,12 +169,12 @@ def compare_with_source(
         TextError: a text that the model cannot read.
     """
     config = model.config
-    here, there = SourceRun.of(base.run), base.sources.run(text)
+    here, there = base.run, base.sources.run(text)
     pairings = {side: pair_positions(here, there, side) for side in sides_of(config.architecture)}
     attentions = attentions_of(config)
     names = [name for name in attentions if kind not in OF_STACK or name != "cross"]
 
-    def activations(run: SourceRun, kind: ComponentKind, name: Any) -> Float[np.ndarray, "layer ..."]:
+    def activations(run: FixedText, kind: ComponentKind, name: Any) -> Float[np.ndarray, "layer ..."]:
         layers = range(attentions[name].n_layers(config))
         sites = [site_of(Component(kind=kind, attention=name, layer=layer)) for layer in layers]
         kept = base.sources.activations(run, sites)
@@ -193,7 +187,7 @@ def compare_with_source(
         if kind in OF_STACK or kind == "attention":
             before, after = before[:, None], after[:, None]  # [layer, part, pos, width]
         changes = np.full(after.shape[:-1], np.nan)
-        ours, theirs = [*pairing.positions], [*pairing.positions.values()]
+        ours, theirs = [*pairing], [*pairing.values()]
         changes[..., theirs] = relative_changes(before[..., ours, :], after[..., theirs, :])
         differences[name] = changes
     return RunComparison(

@@ -11,7 +11,6 @@ decoding from the first token at which this pass predicts another one.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -135,7 +134,6 @@ def free_output(model: Transformer, tokenizer: Tokenizer, base: Base, result: Co
         TextError: a source text that the model cannot read.
     """
     config = model.config
-    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
     before, after = result.best
     changed = (before != after).nonzero()[0].tolist()
     # The last token of an encoder-decoder that ran out of room was written, but never read.
@@ -145,13 +143,13 @@ def free_output(model: Transformer, tokenizer: Tokenizer, base: Base, result: Co
     ready = prepare(model, tokenizer, result.stack, run=base.run, sources=base.sources)
     if not config.has_decoder:
         with ready.active():
-            return run_text(model, tokenizer, base.text, **room).output
+            return run_text(model, tokenizer, base.text, **base.sources.room).output
     begun: tuple[int, ...] = ()
     if base.target is None:
         begun = (*base.tokens[: changed[0]], int(after[changed[0]])) if changed else base.tokens
     given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: base.run.n_given]
     with ready.active(is_checked=False):
-        written = greedy_output(model, given, begun=begun, **room)
+        written = greedy_output(model, given, begun=begun, **base.sources.room)
     return output_text(model, tokenizer, given, written)
 
 

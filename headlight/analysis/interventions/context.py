@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from headlight.analysis.interventions.checking import check_stack, head_count, side_of
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack, TokenSwap
-from headlight.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions, site_of
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry, TokenSwap
+from headlight.analysis.interventions.source_runs import SourceRuns, pair_positions, site_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import HookPoint, position_offset
@@ -55,7 +55,7 @@ class Applied:
 
     model: Transformer
     hooks: Mapping[str, Sequence[Intervention]]
-    pairings: tuple[Pairing, ...]
+    pairings: tuple[Mapping[int, int], ...]
 
     def active(self, *, is_checked: bool = True) -> AbstractContextManager[None]:
         """Run the model with the stack while the context lasts, in this thread alone; see `intervene`.
@@ -94,7 +94,7 @@ def prepare(
     check_stack(model.config, stack)
     sources = sources or SourceRuns(model, tokenizer)
     hooks: dict[str, list[Intervention]] = {}
-    pairings: list[Pairing] = []
+    pairings: list[Mapping[int, int]] = []
     for entry in stack.enabled:
         for name, intervention in _hooks_of(model, entry, run, sources, pairings).items():
             hooks.setdefault(name, []).append(intervention)
@@ -102,7 +102,7 @@ def prepare(
 
 
 def _hooks_of(
-    model: Transformer, entry: Entry, run: ModelRun | None, sources: SourceRuns, pairings: list[Pairing]
+    model: Transformer, entry: StackEntry, run: ModelRun | None, sources: SourceRuns, pairings: list[Mapping[int, int]]
 ) -> Hooks:
     """Return the edits of one entry by site, and add the positions of another text that it uses to `pairings`."""
     if isinstance(entry, TokenSwap):
@@ -126,13 +126,13 @@ def _hooks_of(
             "the positions of both; give run"
         )
     there = sources.run(text, continuation, here=run)
-    pairing = pair_positions(SourceRun.of(run), there, side_of(component))
-    acts_there = sources.activations(there, [name])
+    pairing = pair_positions(run, there, side_of(component))
     pairings.append(pairing)
+    acts_there = sources.activations(there, [name])
     if component.kind == "pattern":
         _check_shapes(acts_there[name], run, component.attention)
         return {name: patch(acts_there, **where)}
-    return {name: resample(acts_there, seed=entry.seed, aligned=pairing.positions, **where)}
+    return {name: resample(acts_there, seed=entry.seed, aligned=pairing, **where)}
 
 
 def constant_value(model: Transformer, component: Component, constant: Tensor) -> Tensor:

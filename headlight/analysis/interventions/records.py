@@ -243,15 +243,15 @@ class TokenSwap(Record):
     enabled: bool = True
 
 
-Entry = Ablation | Patch | CellEdit | TokenSwap
-RECORDS: tuple[type[Entry], ...] = (Ablation, Patch, CellEdit, TokenSwap)
+StackEntry = Ablation | Patch | CellEdit | TokenSwap
+RECORDS: tuple[type[StackEntry], ...] = (Ablation, Patch, CellEdit, TokenSwap)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Stack(Record):
     """Interventions in the order in which they act at one site; a disabled one does nothing."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[StackEntry, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the entries."""
@@ -267,7 +267,7 @@ class Stack(Record):
                 raise ConfigError("a stack contains interventions; got {kind}", kind=type(entry).__name__)
 
     @property
-    def enabled(self) -> tuple[Entry, ...]:
+    def enabled(self) -> tuple[StackEntry, ...]:
         """The entries that act."""
         return tuple(entry for entry in self.entries if entry.enabled)
 

@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from threading import Lock
+from typing import Any
 
 from torch import Tensor
 
 from headlight.analysis.interventions.record import MAX_TEXT_CHARS
 from headlight.analysis.interventions.records import STEMS, Component, Continuation
-from headlight.analysis.texts.token_alignment import align_tokens
-from headlight.analysis.trace.model_run import ModelRun, run_text
-from headlight.analysis.trace.traced_forward import EncodedInput, captured
+from headlight.analysis.texts.fixed_text import fix_text
+from headlight.analysis.texts.side_by_side import align_tokens
+from headlight.analysis.trace.model_run import ModelRun
+from headlight.analysis.trace.traced_forward import EncodedInput, FixedText, captured
 from transformer_core.config import Architecture
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import active_hooks, named_hook_points
@@ -26,42 +28,8 @@ _MOST_BYTES = 128 << 20  # of activations
 _Key = tuple[Given, tuple[int, ...]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SourceRun:
-    """The tokens of a run: what it was given and what it wrote."""
-
-    inputs: tuple[tuple[int, ...], ...]  # as `ModelRun.inputs`
-    labels: Mapping[str, tuple[str, ...]]  # of "source" and "target", () where there is no such side
-    n_given: int  # tokens at the beginning of the target that were not written: <bos>, or a prompt
-    border: int | None = None  # in the source, the first token of the second text; None where there is one text
-
-    @classmethod
-    def of(cls, run: ModelRun) -> "SourceRun":
-        """Return the tokens of a model run."""
-        is_pair = run.architecture == "encoder_decoder"
-        return cls(
-            inputs=run.inputs,
-            labels={"source": run.source, "target": run.target},
-            n_given=min(1, len(run.target)) if is_pair else run.n_given,
-            border=run.border,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pairing:
-    """Which position of a source run stands for which position here, and why."""
-
-    positions: Mapping[int, int]  # here -> there
-    n_here: int  # positions of the side
-
-    @property
-    def unpaired(self) -> tuple[int, ...]:
-        """The positions here without a counterpart: their values are drawn from random positions of the source run."""
-        return tuple(position for position in range(self.n_here) if position not in self.positions)
-
-
-def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
-    """Pair the positions of two runs: those of the given texts, and those of the outputs after them.
+def pair_positions(here: FixedText, there: FixedText, side: str) -> dict[int, int]:
+    """Return which position of a source run stands for which position here: those of the texts, and of the outputs.
 
     Of two runs that each read two texts, the first texts are paired, and the second ones.
 
@@ -72,13 +40,24 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
         here: the run that values are put into.
         there: the run that they come from.
         side: "source" or "target".
+
+    Returns:
+        here -> there; for positions that have no counterpart, values are drawn from random positions of the source run.
     """
-    a, b = here.labels[side], there.labels[side]
-    cut_a, cut_b = here.n_given, there.n_given
-    if side == "source":
-        cut_a, cut_b = len(a), len(b)
-        if here.border is not None and there.border is not None:
-            cut_a, cut_b = here.border, there.border
+    a, b = getattr(here, side), getattr(there, side)
+    if side == "target" and here.architecture == "encoder_decoder":
+        cuts = min(1, len(a)), min(1, len(b))
+    elif side == "target":
+        cuts = here.n_given, there.n_given
+    elif here.border is not None and there.border is not None:
+        cuts = here.border, there.border
+    else:
+        cuts = len(a), len(b)
+    return _paired(a, b, *cuts)
+
+
+def _paired(a: Sequence[str], b: Sequence[str], cut_a: int, cut_b: int) -> dict[int, int]:
+    """Pair the labels up to the cuts, and those after them."""
     positions: dict[int, int] = {}
     for (from_a, to_a), (from_b, to_b) in (((0, cut_a), (0, cut_b)), ((cut_a, len(a)), (cut_b, len(b)))):
         if to_a - from_a == to_b - from_b:
@@ -86,7 +65,7 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
         else:
             pairs = align_tokens(a[from_a:to_a], b[from_b:to_b]).pairs
             positions |= {from_a + pair.a: from_b + pair.b for pair in pairs}
-    return Pairing(positions=positions, n_here=len(a))
+    return positions
 
 
 @dataclass(eq=False)
@@ -101,9 +80,14 @@ class SourceRuns:
 
     def __post_init__(self) -> None:
         """Start with none."""
-        self._runs: dict[_Key, SourceRun] = {}
+        self._runs: dict[_Key, FixedText] = {}
         self._acts: dict[tuple[tuple[tuple[int, ...], ...], str], Tensor] = {}
         self._lock = Lock()
+
+    @property
+    def room(self) -> dict[str, Any]:
+        """The limits of a text, as `run_text` takes them."""
+        return {"max_tokens": self.max_tokens, "max_new_tokens": self.max_new_tokens}
 
     @property
     def n_bytes(self) -> int:
@@ -111,7 +95,7 @@ class SourceRuns:
         with self._lock:
             return sum(acts.nbytes for acts in self._acts.values())
 
-    def run(self, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None) -> SourceRun:
+    def run(self, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None) -> FixedText:
         """Return the run of a text.
 
         Args:
@@ -134,13 +118,12 @@ class SourceRuns:
         key = (text, written if continuation == "same" else (-1,))
         with self._lock:
             if key not in self._runs:
-                run = self._own(text) if continuation == "own" else self._same(text, written)
-                self._runs[key] = run
+                self._runs[key] = self._own(text) if continuation == "own" else self._same(text, written)
                 while len(self._runs) > _MOST_RUNS:
                     del self._runs[next(iter(self._runs))]
             return self._runs[key]
 
-    def activations(self, run: SourceRun, sites: Iterable[str]) -> Mapping[str, Tensor]:
+    def activations(self, run: FixedText, sites: Iterable[str]) -> Mapping[str, Tensor]:
         """Return the activations at some sites in a run [1, ...]; those not cached yet in one forward pass.
 
         Raises:
@@ -159,34 +142,27 @@ class SourceRuns:
                 del self._acts[next(iter(self._acts))]
         return wanted
 
-    def _own(self, text: Given) -> SourceRun:
-        return SourceRun.of(
-            run_text(
-                self.model,
-                self.tokenizer,
-                text,
-                max_tokens=self.max_tokens,
-                max_new_tokens=self.max_new_tokens,
-            )
-        )
+    def _own(self, text: Given) -> FixedText:
+        return fix_text(self.model, self.tokenizer, text, **self.room)
 
-    def _same(self, text: Given, written: Sequence[int]) -> SourceRun:
+    def _same(self, text: Given, written: Sequence[int]) -> FixedText:
         """Return the run of a text with the output of another run after it."""
         config, tokenizer = self.model.config, self.tokenizer
         most = min(self.max_tokens, config.max_seq_len)
         room = most if config.has_encoder else max(1, most - len(written))
         given = EncodedInput.of(tokenizer, text, config.architecture, room)
-        of_written = tuple(tokenizer.target.labels(written))
-        if config.has_encoder:
-            return SourceRun(
-                inputs=(tuple(given.ids), tuple(written)),
-                labels={"source": given.labels, "target": of_written},
-                n_given=1,
-            )
-        return SourceRun(
-            inputs=((*given.ids, *written),),
-            labels={"source": (), "target": (*given.labels, *of_written)},
-            n_given=len(given.ids),
+        labels = tuple(tokenizer.target.labels(written))
+        is_pair = config.has_encoder
+        return FixedText(
+            architecture=config.architecture,
+            inputs=(tuple(given.ids), tuple(written)) if is_pair else ((*given.ids, *written),),
+            source=given.labels if is_pair else (),
+            target=labels if is_pair else (*given.labels, *labels),
+            n_given=1 if is_pair else len(given.ids),
+            output="",
+            judged=(),
+            expected=(),
+            left_out=given.left_out,
         )
 
 
@@ -224,18 +200,16 @@ def usual_other_text(
         has white space alone, it is one of `others` or the text itself.
     """
 
-    def run_of(given: str) -> SourceRun:
-        labels = tuple(tokenizer.labels_for(given, architecture)[:max_tokens])
-        return SourceRun(inputs=(), labels={"source": labels}, n_given=0)
+    def labels_of(given: str) -> list[str]:
+        return tokenizer.labels_for(given, architecture)[:max_tokens]
 
-    here, shares = run_of(text), dict[str, tuple[float, int]]()
-    tokens = here.labels["source"]
+    tokens, shares = labels_of(text), dict[str, tuple[float, int]]()
     for other in others:
         if other == text or not 0 < len(other) <= MAX_TEXT_CHARS:
             continue
-        there = run_of(other)
-        pairs = pair_positions(here, there, "source").positions.items()
-        n_same = sum(tokens[position] == there.labels["source"][of] for position, of in pairs)
+        there = labels_of(other)
+        pairs = _paired(tokens, there, len(tokens), len(there)).items()
+        n_same = sum(tokens[position] == there[of] for position, of in pairs)
         shares[other] = len(pairs) / max(1, len(tokens)), n_same
     named = text
     if len(text) > MAX_TEXT_CHARS:  # its first words; of one longer word, the beginning

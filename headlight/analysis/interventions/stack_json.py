@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headlight.analysis.interventions.records import MAX_ENTRIES, RECORDS, Component, Entry, Stack
+from headlight.analysis.interventions.records import MAX_ENTRIES, RECORDS, Component, Stack, StackEntry
 from transformer_core.errors import ConfigError
 
 MAX_JSON_CHARS = 8_000  # what browsers and servers take as an address
@@ -52,7 +52,7 @@ def from_json(text: str) -> Stack:
     return Stack(entries=tuple(_entry(one) for one in values))
 
 
-def _values(record: Entry | Component) -> dict[str, Any]:
+def _values(record: StackEntry | Component) -> dict[str, Any]:
     """Return the fields of a record that are not the default, and the type of an entry."""
     values: dict[str, Any] = {} if isinstance(record, Component) else {"type": record.tag}
     for name, value in record.not_default().items():
@@ -65,14 +65,14 @@ def _values(record: Entry | Component) -> dict[str, Any]:
     return values
 
 
-def _entry(values: Mapping[str, Any]) -> Entry:
-    records: dict[Any, type[Entry]] = {record.tag: record for record in RECORDS}
+def _entry(values: Mapping[str, Any]) -> StackEntry:
+    records: dict[Any, type[StackEntry]] = {record.tag: record for record in RECORDS}
     tag = values.get("type")
     if not isinstance(tag, str) or tag not in records:
         raise ConfigError(
             "an intervention is of type {types}; got {type!r}", types=", ".join(records), type=str(tag)[:40]
         )
-    entry: Entry = _record(records[tag], {name: value for name, value in values.items() if name != "type"})
+    entry: StackEntry = _record(records[tag], {name: value for name, value in values.items() if name != "type"})
     return entry
 
 

@@ -32,8 +32,9 @@ from headlight.analysis.interventions.records import (
     Patch,
     Stack,
 )
-from headlight.analysis.interventions.source_runs import SourceRun, pair_positions, site_of, stepwise_attention
+from headlight.analysis.interventions.source_runs import pair_positions, site_of, stepwise_attention
 from headlight.analysis.trace.attentions import attentions_of, sides_of
+from headlight.analysis.trace.traced_forward import FixedText
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 from transformer_core.model.transformer import Transformer
@@ -170,7 +171,7 @@ class Sweep:
         (source,) = self._sources()
         side = sides_of(self.model.config.architecture)[-1]  # whose positions make predictions
         metric = self.measured_metric
-        position = pair_positions(SourceRun.of(self.base.run), source, side).positions.get(metric.position)
+        position = pair_positions(self.base.run, source, side).get(metric.position)
         if position is None:
             return None
         there = measured(self.model, source.inputs, replace(metric, position=position))
@@ -189,7 +190,7 @@ class Sweep:
         """Return a stack that is ready to act on the base run."""
         return prepare(self.model, self.tokenizer, stack, run=self.base.run, sources=self.base.sources)
 
-    def _sources(self) -> list[SourceRun]:
+    def _sources(self) -> list[FixedText]:
         runs, template = self.base.sources, self.template
         if isinstance(template, Patch):
             return [runs.run(template.text, template.continuation, here=self.base.run)]

@@ -7,7 +7,7 @@ from typing import Literal
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 
-Kind = Literal["own", "padding", "look_ahead", "padding_look_ahead", "window", "prefix", "block", "none", "flipped"]
+MaskKind = Literal["own", "padding", "look_ahead", "padding_look_ahead", "window", "prefix", "block", "none", "flipped"]
 """How the mask of one attention is made; `rules.MaskRule` says how."""
 
 N_PADDING = 3  # tokens of padding that a preset about padding shows
@@ -19,15 +19,15 @@ class Preset:
     """A choice of masks: for the selected attention, or for all that a mistake concerns."""
 
     name: str  # in addresses
-    kind: Kind = "own"  # of the selected attention
-    others: Mapping[str, Kind] = field(default_factory=dict)  # of attentions by name, regardless of the selection
+    kind: MaskKind = "own"  # of the selected attention
+    others: Mapping[str, MaskKind] = field(default_factory=dict)  # of attentions by name, regardless of the selection
     seen_at: tuple[str, ...] = ()  # the attentions whose mask shows it, the one that shows it best first; (): all
     size: int | None = None  # what the size is usually; None: it has none
     needs_padding: bool = False  # to be seen at all
     is_shifted: bool = True  # False: the decoder reads the tokens that it has to predict
     is_mistake: bool = False  # one of the well-known mistakes
 
-    def kind_at(self, attention: str, chosen: str) -> Kind:
+    def kind_at(self, attention: str, chosen: str) -> MaskKind:
         """Return how the mask of an attention is made, while one of them is chosen."""
         if self.others:
             return self.others.get(attention, "own")

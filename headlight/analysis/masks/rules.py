@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from headlight.analysis.masks.presets import PRESETS, Kind
+from headlight.analysis.masks.presets import PRESETS, MaskKind
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.instrument.sites import Site
@@ -24,7 +24,7 @@ class MaskRule:
     ...     logits = model(src, tgt)
     """
 
-    kind: Kind = "own"
+    kind: MaskKind = "own"
     size: int = 1  # of the window, the prefix or the blocks
     looks_back: bool = False  # the attention is one that hides the future: windows and blocks do so, too
     n_real: int | None = None  # keys that are not padding, from the first on; None: all

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from headlight.analysis.positions.tables import Stack
+from headlight.analysis.positions.tables import StackName
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 from transformer_core.model.distance_bias import AlibiBias, PositionBias, RelativeBuckets, alibi_slopes, relative_bucket
@@ -80,7 +80,7 @@ class LearnedBias:
 
 
 @torch.inference_mode()
-def learned_bias(model: Transformer, stack: Stack, n_positions: int) -> LearnedBias:
+def learned_bias(model: Transformer, stack: StackName, n_positions: int) -> LearnedBias:
     """Return the biases of a model's buckets, by distance and for every cell.
 
     Args:

@@ -18,7 +18,7 @@ from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer
 
 Layout = Literal["halves", "interleaved"]
-Stack = Literal["encoder", "decoder"]
+StackName = Literal["encoder", "decoder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = No
     return ModelConfig(vocab_size=4, d_model=width, n_heads=1, positions=encoding, **shape)
 
 
-def learned_table(model: Transformer, stack: Stack) -> PositionTable:
+def learned_table(model: Transformer, stack: StackName) -> PositionTable:
     """Return the vectors that a model learned for its positions.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headlight.analysis.heads.measures import HeadName, by_layer
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
 from transformer_core.errors import mark
 
 METHODS = {"": mark("none"), "zero": mark("zero ablation"), "uniform": mark("uniform attention")}
@@ -24,7 +24,7 @@ def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> Stack:
     return Stack(entries=tuple(_entry(method, *of) for of in by_layer(heads).items()) if method else ())
 
 
-def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> Entry:
+def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> StackEntry:
     place: dict[str, Any] = {"attention": layer[0], "layer": layer[1], "heads": heads}
     if method == "uniform":
         return CellEdit(operation="uniform", **place)
@@ -45,7 +45,7 @@ def ablated_heads(stack: Stack) -> list[HeadName]:
     return [HeadName(place.attention, place.layer, head) for place in places for head in place.heads or ()]
 
 
-def _method(entry: Entry) -> str:
+def _method(entry: StackEntry) -> str:
     match entry:
         case Ablation(component=Component(kind="head", heads=(_, *_), positions=None), method="zero"):
             return "zero"

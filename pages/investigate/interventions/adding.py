@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.analysis.interventions.record import MAX_TEXT_CHARS
-from headlight.analysis.interventions.records import OF_HEADS, Ablation, Component, Entry, Patch
+from headlight.analysis.interventions.records import OF_HEADS, Ablation, Component, Patch, StackEntry
 from headlight.language import say, say_number
 from pages.explore.compare import samples
 from pages.investigate.interventions import edits, stack, view_fields, words
@@ -90,7 +90,7 @@ def _ablate(data: InterventionsData) -> None:
     stack.add_button(lambda: _ablation(data))
 
 
-def _ablation(data: InterventionsData) -> Entry:
+def _ablation(data: InterventionsData) -> StackEntry:
     component, method = _chosen(data), _METHOD.value
     if method == "constant":
         from headlight.analysis.interventions.constants import fit_constant
@@ -202,8 +202,8 @@ def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return
-    positions = entry.component.positions or range(pairing.n_here)
-    n = sum(position in pairing.positions for position in positions)
+    positions = entry.component.positions or range(len(_labels(data)))
+    n = sum(position in pairing for position in positions)
     if is_same:
         prose.small(say(SAME_TEXT))
     elif n == len(positions):

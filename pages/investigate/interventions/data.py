@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from headlight.analysis.interventions.base import Base
     from headlight.analysis.interventions.comparison import Consequences
     from headlight.analysis.interventions.effect import Metric
-    from headlight.analysis.interventions.source_runs import Pairing
     from headlight.analysis.trace.model_run import ModelRun
     from transformer_core.text.interface import Given, Tokenizer
 
@@ -109,7 +108,7 @@ class InterventionsData:
         """The output that the model generates with the stack; decoded on first use."""
         return value_of(self.output_recipe)
 
-    def source_of(self, entry: Ablation | Patch) -> "tuple[Pairing, bool]":
+    def source_of(self, entry: Ablation | Patch) -> tuple[Mapping[int, int], bool]:
         """Return the positions that an intervention would take its values from if it were the only one.
 
         Args:
@@ -188,7 +187,7 @@ class InterventionsData:
         """The text that values are taken from until a person types one."""
         from headlight.analysis.interventions.source_runs import usual_other_text
 
-        tokenizer, most = self.model()[1], self.base.max_tokens
+        tokenizer, most = self.model()[1], self.base.sources.max_tokens
         return usual_other_text(tokenizer, self.run.architecture, state.TEXT.value, self.card.examples, max_tokens=most)
 
     @property

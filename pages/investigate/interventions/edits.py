@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.interventions.records import CellEdit, Entry, TokenSwap
+from headlight.analysis.interventions.records import CellEdit, StackEntry, TokenSwap
 from headlight.language import say
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.data import InterventionsData
@@ -107,7 +107,7 @@ def _choose(data: InterventionsData, kept: Kept, chosen: int) -> None:
     view_fields.CELL.set((chosen, key) if kept is _QUERY else (query, chosen))
 
 
-def _edit(data: InterventionsData) -> Entry:
+def _edit(data: InterventionsData) -> StackEntry:
     query, key = _cell(data)
     scopes: dict[str, Sequence[tuple[int | None, int | None]]] = {
         "cell": [(query, key)],
@@ -154,7 +154,7 @@ def tokens(data: InterventionsData) -> None:
     add_button(lambda: _swap(data, side, min(int(_PLACE.value), len(labels) - 1)))
 
 
-def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
+def _swap(data: InterventionsData, side: Any, position: int) -> StackEntry:
     if not (typed := str(_WORD.value)):
         raise ConfigError("type the token that replaces it")
     replaced = data.run.inputs[0 if side == "source" else -1][position]

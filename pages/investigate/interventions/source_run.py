@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from headlight.analysis.interventions.base import RunComparison
-from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
+from headlight.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Patch, StackEntry
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say
 from pages.investigate.interventions import adding, edits, view_fields, words
-from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
+from pages.investigate.interventions.components.source_run import Board, ConeStep, Drop, Half, sent_drop, source_run
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.recipe import Print, value_of
@@ -85,7 +85,7 @@ def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Boar
             stack=stack,
             steps=[_step(data, part) for part in parts],
             is_pattern=False,
-            there=Half(rows=labels, columns=compared.run.labels[side], values=values / most),
+            there=Half(rows=labels, columns=getattr(compared.run, side), values=values / most),
             here=Half(rows=labels, columns=getattr(data.run, side), values=_patched(data, parts, side)),
             rows_here=range(len(parts)),
             columns_here=_paired(compared, side),
@@ -100,7 +100,7 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
     queries, keys = data.run.labels(view.attention)
     there = compared.patterns[view.attention][view.layer, view.head]
     sides = attention.queries_from, attention.keys_from
-    rows, columns = (compared.run.labels[side] for side in sides)
+    rows, columns = (getattr(compared.run, side) for side in sides)
     part = Component(kind="attention", attention=view.attention, layer=view.layer)  # type: ignore[arg-type]
     return Board(
         title=f"{say(attention.title)} L{view.layer}.H{view.head}",
@@ -131,11 +131,13 @@ def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
     return sorted(parts, key=lambda part: part.layer)  # self-attention stays before cross-attention
 
 
-def _stacks(data: InterventionsData) -> dict[str, list[Step]]:
+def _stacks(data: InterventionsData) -> dict[str, list[ConeStep]]:
     masks = data.run.masks
     return {
         stack: [
-            Step(mixes=what if what in ("self", "cross") else "", mask=masks[stack][layer] if what == "self" else None)
+            ConeStep(
+                mixes=what if what in ("self", "cross") else "", mask=masks[stack][layer] if what == "self" else None
+            )
             for layer, what in order
         ]
         for stack, order in _orders(data).items()
@@ -175,7 +177,7 @@ def _label(part: Component, *, is_pair: bool) -> str:
 
 
 def _paired(compared: RunComparison, side: str) -> list[int | None]:
-    return [compared.here(side, position) for position in range(len(compared.run.labels[side]))]
+    return [compared.here(side, position) for position in range(len(getattr(compared.run, side)))]
 
 
 def _patched(data: InterventionsData, parts: Sequence[Component], side: str) -> np.ndarray:
@@ -199,7 +201,7 @@ def _take(data: InterventionsData, compared: RunComparison) -> None:
         view_fields.add(entry)
 
 
-def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> Entry | None:
+def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> StackEntry | None:
     """Return the intervention that patches what was dropped at its counterpart; None: there is no such place."""
     try:
         board, parts = _boards(data, compared)[drop.board]

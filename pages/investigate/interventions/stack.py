@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from headlight.analysis.interventions.checking import check_stack
-from headlight.analysis.interventions.records import Entry, Stack
+from headlight.analysis.interventions.records import Stack, StackEntry
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from headlight.figures import isolate
 from headlight.language import say
@@ -86,7 +86,7 @@ def _misfit(data: InterventionsData, stack: Stack, error: HeadlightError) -> str
     )
 
 
-def _fits(config: ModelConfig, entry: Entry) -> bool:
+def _fits(config: ModelConfig, entry: StackEntry) -> bool:
     try:
         check_stack(config, Stack(entries=(entry,)))
     except HeadlightError:
@@ -187,7 +187,7 @@ def read(content: bytes) -> tuple[Stack, dict[str, Any]]:
     return from_json(json.dumps(entries, ensure_ascii=False, separators=(",", ":"))), made_for
 
 
-def add_button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:
+def add_button(make: Callable[[], StackEntry], *, after: Callable[[], None] = lambda: None) -> None:
     """Draw what puts the intervention on the stack; `after` is called once it is there."""
 
     def add() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headlight.analysis.interventions.records import Entry, Stack
+from headlight.analysis.interventions.records import Stack, StackEntry
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.shared.view import stack_history
 from pages.shared.view.fields import Field, Kept, number, number_pair, one_of, write_pair
@@ -61,7 +61,7 @@ def change(stack: Stack) -> None:
         STACK.set(written)
 
 
-def add(entry: Entry) -> None:
+def add(entry: StackEntry) -> None:
     """Put an intervention on the stack."""
     change(Stack(entries=(*current().entries, entry)))
 

@@ -7,8 +7,8 @@ from headlight.analysis.interventions.records import (
     Ablation,
     CellEdit,
     Component,
-    Entry,
     Patch,
+    StackEntry,
     TokenSwap,
 )
 from headlight.analysis.trace.attentions import ATTENTIONS
@@ -67,12 +67,12 @@ _OF_CELLS = {
 }
 
 
-def sentence(entry: Entry, data: InterventionsData) -> str:
+def sentence(entry: StackEntry, data: InterventionsData) -> str:
     """Return an intervention in words, after the name that a person gave it."""
     return f"{entry.name}: {does(entry, data)}" if entry.name else does(entry, data)
 
 
-def does(entry: Entry, data: InterventionsData, *, most: int = 40) -> str:
+def does(entry: StackEntry, data: InterventionsData, *, most: int = 40) -> str:
     """Return an intervention in words, without its name; `most`: characters of the other texts."""
     match entry:
         case Ablation():

@@ -15,7 +15,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.positions.tables import PositionTable, Stack
+    from headlight.analysis.positions.tables import PositionTable
     from headlight.analysis.trace.model_run import ModelRun
 
 STORE = mark("positions")
@@ -81,7 +81,7 @@ class PositionsData:
         return self.encoding == "learned" and not self.is_own
 
     @property
-    def stack(self) -> "Stack":
+    def stack(self) -> "StackName":
         """Return the stack of the chosen attention, whose own positions are shown."""
         config = self.card.config
         is_encoder = config.has_encoder and (self.view.attention == "encoder" or not config.has_decoder)

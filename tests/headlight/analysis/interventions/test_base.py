@@ -37,8 +37,8 @@ def test_differences_are_those_of_two_plain_runs(variation: str, kind: Component
         if name == "cross":
             continue
         side = ATTENTIONS[name].queries_from
-        pairs = compared.pairings[side].positions
-        assert len(compared.run.labels[side]) == changes.shape[-1]
+        pairs = compared.pairings[side]
+        assert len(getattr(compared.run, side)) == changes.shape[-1]
         for layer in range(len(changes)):
             place = f"{name}.blocks.{layer}.{KINDS[kind]}"
             here, there = captured(variation, base.run.inputs, place), captured(variation, compared.run.inputs, place)
@@ -53,7 +53,7 @@ def test_a_token_without_a_counterpart_has_none_and_no_difference():
     model, tokenizer = tc.load("checkpoints/en-fr")
     base = read_base(model, tokenizer, "The dog sees the cat.")
     compared = compare_with_source(model, tokenizer, base, "The big dog sees the cat.")
-    labels = compared.run.labels["source"]
+    labels = compared.run.source
     big, dog = labels.index("big"), labels.index("dog")
     assert compared.here("source", big) is None
     assert compared.here("source", dog) == base.run.source.index("dog")

@@ -15,9 +15,9 @@ from headlight.analysis.interventions.records import (
     Ablation,
     CellEdit,
     Component,
-    Entry,
     Patch,
     Stack,
+    StackEntry,
     TokenSwap,
 )
 from headlight.analysis.interventions.source_runs import stepwise_attention
@@ -38,7 +38,7 @@ OTHER = text_of(9, seed=5)
 HEADS = (1,)
 
 
-def logits_with(variation: str, *entries: Entry, step_by_step: bool = True) -> torch.Tensor:
+def logits_with(variation: str, *entries: StackEntry, step_by_step: bool = True) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
     ready = prepare(model, tokenizer, Stack(entries=entries), run=base.run, sources=base.sources)
     with ready.active():
@@ -266,7 +266,7 @@ def test_entries_act_in_their_order_and_source_runs_do_not_see_them():
         ),
     ],
 )
-def test_what_the_model_does_not_have_is_said_before_it_runs(variation: str, entry: Entry, complaint: str):
+def test_what_the_model_does_not_have_is_said_before_it_runs(variation: str, entry: StackEntry, complaint: str):
     model, tokenizer = model_of(variation)
     with pytest.raises(ConfigError, match=complaint):
         prepare(model, tokenizer, Stack(entries=(entry,)))

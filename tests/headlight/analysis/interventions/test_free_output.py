@@ -16,9 +16,9 @@ from headlight.analysis.interventions.records import (
     Ablation,
     CellEdit,
     Component,
-    Entry,
     Patch,
     Stack,
+    StackEntry,
     TokenSwap,
 )
 from headlight.analysis.trace.greedy_output import output_text
@@ -79,7 +79,7 @@ class Writing:
 writing = cache(Writing)
 
 
-def entries(writing: Writing) -> list[Entry]:
+def entries(writing: Writing) -> list[StackEntry]:
     """Edits of every kind, in what was given and in what is written."""
     config, first, n_written = writing.model.config, writing.n_given, len(writing.base.tokens)
     last: Any = "cross" if config.has_encoder else "decoder"

@@ -8,7 +8,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from headlight.analysis.interventions.context import prepare
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.model_run import run_text
 from headlight.programs.hand_wired import copying_pair, induction_model, or_model
@@ -32,7 +32,7 @@ def sources_of(model: tc.Transformer) -> SourceRuns:
     return SourceRuns(model, IdTokenizer.of(model.config), max_tokens=model.config.max_seq_len, max_new_tokens=0)
 
 
-def logits_with(model: tc.Transformer, text: Tensor, *entries: Entry, sources: SourceRuns | None = None) -> Tensor:
+def logits_with(model: tc.Transformer, text: Tensor, *entries: StackEntry, sources: SourceRuns | None = None) -> Tensor:
     """The logits [1, pos, vocab] of one text."""
     tokenizer, sources = IdTokenizer.of(model.config), sources or sources_of(model)
     run = run_text(model, tokenizer, written(text), max_tokens=sources.max_tokens, max_new_tokens=0)

@@ -11,57 +11,45 @@ import torch
 import transformer_core as tc
 from headlight.analysis.interventions.records import Ablation, Component
 from headlight.analysis.interventions.source_runs import (
-    SourceRun,
     SourceRuns,
     pair_positions,
     stepwise_attention,
     usual_other_text,
 )
 from headlight.analysis.trace.model_run import run_text
+from headlight.analysis.trace.traced_forward import FixedText
 from tests.headlight.analysis.conftest import Made
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, tensors_of, text_of
 from transformer_core.errors import InterventionError
 from transformer_core.text.labels import with_border
 
 
-def run_of(given: str, written: str = "") -> SourceRun:
+def run_of(given: str, written: str = "") -> FixedText:
     """A decoder's run with a letter for each token."""
-    return SourceRun(inputs=(), labels={"source": (), "target": (*given, *written)}, n_given=len(given))
+    text: dict[str, Any] = {"inputs": (), "output": "", "judged": (), "expected": (), "left_out": range(0)}
+    return FixedText(architecture="decoder_only", source=(), target=(*given, *written), n_given=len(given), **text)
 
 
 def test_texts_of_the_same_length_are_paired_by_position():
     pairing = pair_positions(run_of("abc", "de"), run_of("bca", "xy"), "target")
-    assert dict(pairing.positions) == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
-    assert pairing.unpaired == ()
+    assert pairing == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4}
 
 
-def test_texts_of_other_lengths_are_paired_by_their_tokens_and_the_rest_is_drawn():
+def test_texts_of_other_lengths_are_paired_by_their_tokens():
     pairing = pair_positions(run_of("the cat", "sat"), run_of("the red cat", "sat"), "target")
-    assert dict(pairing.positions) == {**{i: i for i in range(4)}, **{i: i + 4 for i in range(4, 10)}}
-    shorter = pair_positions(run_of("axyb", "de"), run_of("ab", "dfge"), "target")
-    assert dict(shorter.positions) == {0: 0, 3: 1, 4: 2, 5: 5}
-    assert shorter.unpaired == (1, 2) and shorter.n_here == 6
+    assert pairing == {**{i: i for i in range(4)}, **{i: i + 4 for i in range(4, 10)}}
+    assert pair_positions(run_of("axyb", "de"), run_of("ab", "dfge"), "target") == {0: 0, 3: 1, 4: 2, 5: 5}
 
 
 def test_of_two_pairs_first_texts_are_paired_and_second_ones_whatever_marks_their_border():
-    def pair(first: str, second: str) -> SourceRun:
-        labels = with_border(first + second, len(first))
-        return SourceRun(inputs=(), labels={"source": labels, "target": ()}, n_given=0, border=len(first))
+    def pair(first: str, second: str) -> FixedText:
+        return replace(run_of(""), source=with_border(first + second, len(first)), border=len(first))
 
-    pairing = pair_positions(pair("abc", "dbe"), pair("ab", "xdb"), "source")
-    assert dict(pairing.positions) == {
-        0: 0,
-        1: 1,
-        3: 2,
-        4: 3,
-        5: 4,
-    }
+    assert pair_positions(pair("abc", "dbe"), pair("ab", "xdb"), "source") == {0: 0, 1: 1, 3: 2, 4: 3, 5: 4}
 
 
 def test_what_was_written_is_never_paired_with_what_was_given():
-    pairing = pair_positions(run_of("ab", "cd"), run_of("abcd"), "target")
-    assert dict(pairing.positions) == {0: 0, 1: 1}
-    assert pairing.unpaired == (2, 3)
+    assert pair_positions(run_of("ab", "cd"), run_of("abcd"), "target") == {0: 0, 1: 1}
 
 
 def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callable[..., Made]):
@@ -78,7 +66,7 @@ def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callab
             assert same.inputs == (tuple(ids), here.inputs[1]) and same.n_given == own.n_given == 1
         else:
             assert same.inputs == ((*ids, *here.inputs[0][here.n_given :]),) and same.n_given == len(ids)
-        assert tuple(map(len, same.inputs)) == tuple(len(side) for side in same.labels.values() if side)
+        assert tuple(map(len, same.inputs)) == tuple(len(side) for side in (same.source, same.target) if side)
         assert sources.run(text) is own and sources.run(text, "same", here=here) is same
         other = replace(here, inputs=(*here.inputs[:-1], (*here.inputs[-1][:-1], 5)))
         assert sources.run(text, "same", here=other).inputs[-1] == (*same.inputs[-1][:-1], 5) != same.inputs[-1]

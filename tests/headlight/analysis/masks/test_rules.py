@@ -5,12 +5,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.analysis.masks.presets import PRESETS, Kind
+from headlight.analysis.masks.presets import PRESETS, MaskKind
 from headlight.analysis.masks.rules import MaskChoice, MaskRule
 from tests.model.building import odd_config
 
 
-def allowed(kind: Kind, query: int, key: int, *, own: bool, size: int, looks_back: bool, n_real: int) -> bool:
+def allowed(kind: MaskKind, query: int, key: int, *, own: bool, size: int, looks_back: bool, n_real: int) -> bool:
     """What a rule says of one cell, in words of Python."""
     past, real = key <= query, key < n_real
     within = not looks_back or past
@@ -39,7 +39,7 @@ def allowed(kind: Kind, query: int, key: int, *, own: bool, size: int, looks_bac
     seed=st.integers(0, 99),
 )
 def test_a_rule_cell_by_cell(
-    kind: Kind,
+    kind: MaskKind,
     shape: tuple[int, int],
     size: int,
     looks_back: bool,

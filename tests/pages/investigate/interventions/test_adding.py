@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry
 from tests.pages.conftest import OpenApp, figures_of, words_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
@@ -78,7 +78,7 @@ def test_cells_that_a_shorter_text_lacks_are_left_out(open_app: OpenApp):
 
 CELLS = {"add": "cells", "attention": "encoder", "layer": "1", "head": "2", "cell": "3.0"}
 OTHER = "The dog didn't sleep."
-ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
+ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], StackEntry]] = [
     (
         {"add": "patch"},
         [
@@ -123,7 +123,7 @@ ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
 
 @pytest.mark.parametrize(("view", "steps", "entry"), ADDED, ids=range(len(ADDED)))
 def test_what_is_filled_in_is_added_and_does_what_the_core_computes(
-    open_app: OpenApp, three_kinds: Path, view: dict[str, str], steps: list[tuple[str, str, Any]], entry: Entry
+    open_app: OpenApp, three_kinds: Path, view: dict[str, str], steps: list[tuple[str, str, Any]], entry: StackEntry
 ):
     app = opened(open_app, **view)
     for kind, key, value in steps:

@@ -17,7 +17,7 @@ from transformer_core.text.labels import border_in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class ConeStep:
     """A place of a stack where activations change, in the order in which they are computed."""
 
     mixes: str  # "self": over the positions of the stack, as the mask allows; "cross": takes the memory; "": no other
@@ -57,7 +57,7 @@ class Drop:
 
 
 def source_run(
-    boards: Sequence[Board], stacks: Mapping[str, Sequence[Step]], *, key: str, on_drop: Callable[[], None]
+    boards: Sequence[Board], stacks: Mapping[str, Sequence[ConeStep]], *, key: str, on_drop: Callable[[], None]
 ) -> None:
     """Draw the boards; cells and row labels of the source run can be dragged.
 
