@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headlight.analysis.heads.measures import HeadName, by_layer
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack, StackEntry
 from transformer_core.errors import mark
 
 METHODS = {"": mark("none"), "zero": mark("zero ablation"), "uniform": mark("uniform attention")}
