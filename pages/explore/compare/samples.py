@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.explore.compare import view_fields
-from pages.explore.compare.sides import Weights
+from pages.explore.compare.sides import SideWeights
 from pages.shared import analyses, cache, models, prose, runs
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
@@ -19,7 +19,7 @@ MOST_LINES = 200  # of a pasted list
 N_SAMPLED = 40  # texts of a corpus, from all of its parts: of pairs, the sources
 
 
-def texts_of(weights: Weights, kind: str) -> tuple[Given, ...]:
+def texts_of(weights: SideWeights, kind: str) -> tuple[Given, ...]:
     """Return the texts of a kind; of those that were typed for a model that reads pairs, ‖ parts two that are one.
 
     Args:
@@ -50,7 +50,7 @@ def n_pasted() -> int:
     return len(dict.fromkeys(filter(None, map(view_fields.short, view_fields.listed().split("\n")))))
 
 
-def _sampled(weights: Weights) -> tuple[str, ...]:
+def _sampled(weights: SideWeights) -> tuple[str, ...]:
     """Return held-out texts of what a model was trained on.
 
     Raises:

@@ -44,7 +44,7 @@ _WHERE = {"cross": mark("cross-attention"), "encoder": mark("encoder"), "decoder
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weights:
+class SideWeights:
     """A model of the chooser, or a snapshot of a training."""
 
     name: str  # as people call it
@@ -67,7 +67,7 @@ class Side:
     """Weights, the interventions in them, the text that they read, and the head that is compared."""
 
     letter: str  # "A" or "B"
-    weights: Weights
+    weights: SideWeights
     change: Stack  # acts after the interventions of the bar's model
     text: Given
     target: str | None  # forced on an encoder-decoder; None: what it generates
@@ -185,7 +185,7 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     return a, _another(b) if is_like else b, notes
 
 
-def _text_of_b(a: Side, weights: Weights) -> Given:
+def _text_of_b(a: Side, weights: SideWeights) -> Given:
     """Return the input of B if one of its texts was typed; of a pair, the text that was not typed is A's."""
     first, second = view_fields.TEXT_B.value, view_fields.SECOND_TEXT_B.value
     if not (second and weights.takes_pairs):
@@ -220,11 +220,11 @@ def short_title(head: HeadName) -> str:
     return f"{say(_WHERE[head.attention])} L{head.layer}.H{head.head}"
 
 
-def _of_card(card: ModelCard) -> Weights:
+def _of_card(card: ModelCard) -> SideWeights:
     view = state.current()
     is_of_bar = card.name == view.model
     of_view = view if is_of_bar else replace(view, continues=state.wants_continuation(card))
-    return Weights(
+    return SideWeights(
         name=card.title,
         source=of_view.source(card),
         config=card.config,
@@ -234,12 +234,12 @@ def _of_card(card: ModelCard) -> Weights:
     )
 
 
-def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], notes: Notes) -> Weights:
+def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard], notes: Notes) -> SideWeights:
     """Return the wanted weights, or others and a note where they are not there."""
     if not wanted or wanted in cards:
         return _of_card(cards[wanted]) if wanted else otherwise
 
-    def instead(why: Message) -> Weights:
+    def instead(why: Message) -> SideWeights:
         notes.append(prose.sentence(Message("{why}; {otherwise} is shown instead", why=why, otherwise=otherwise.name)))
         return otherwise
 
@@ -255,7 +255,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
         if nearest != int(step):
             values = {"name": name, "step": step[:20], "nearest": nearest}
             notes.append(say("{name} has no snapshot at step {step}; step {nearest:,} is shown instead.", **values))
-        return Weights(
+        return SideWeights(
             name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
             source=run_readings.source(run, nearest),
             config=runs.configurations(run)[0],

@@ -8,8 +8,8 @@ import streamlit as st
 from headlight.figures import isolate
 from headlight.language import say
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
-from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, Token, signed
+from pages.explore.decoding.components.branches import BranchEnd, TreeNode, branches, sent_node
+from pages.explore.decoding.data import FIRST_LENGTH, DecodingData, OutputToken, signed
 from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.explore.decoding.tree import given_nodes, numbers
 from pages.shared import cache, models, prose
@@ -34,10 +34,10 @@ LEAD = mark(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Search:
+class DrawnSearch:
     """What is drawn of a search: of torch it holds nothing."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
     ends: dict[int, tuple[float, float | None]]  # of each last node the total and the score, nats
     paths: dict[int, tuple[int, ...]]  # of each node, the tokens that were written up to it
     dropped: frozenset[int]
@@ -125,7 +125,7 @@ def _controls() -> None:
         )
 
 
-def _search(data: DecodingData) -> Search:
+def _search(data: DecodingData) -> DrawnSearch:
     """Search, and return the drawn beams."""
     tree: BeamTree
     greedy: tuple[DecodingStep, ...]
@@ -146,7 +146,7 @@ def _search(data: DecodingData) -> Search:
         for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
             paths[node] = (*paths[ids[one.parent]], one.token)
             nodes.append(
-                Node(
+                TreeNode(
                     id=node,
                     parent=ids[one.parent],
                     position=one.parent.position + 1,
@@ -161,7 +161,7 @@ def _search(data: DecodingData) -> Search:
                 ids[one.step] = node
             if one.fate == "ended":
                 ends[node] = one.total, one.score
-    return Search(
+    return DrawnSearch(
         nodes=tuple(nodes),
         ends=ends,
         paths=paths,
@@ -171,10 +171,10 @@ def _search(data: DecodingData) -> Search:
     )
 
 
-def _token(data: DecodingData, one: "BeamCandidate", alternatives: tuple[tuple[str, float], ...]) -> Token:
+def _token(data: DecodingData, one: "BeamCandidate", alternatives: tuple[tuple[str, float], ...]) -> OutputToken:
     context = [step.token for step in one.parent.path()[-CONTEXT:]]
     assert one.parent.prediction is not None, "the search has read it"
-    return Token(
+    return OutputToken(
         label=data.tokenizer.labels([*context, one.token])[-1],
         kind=one.fate,
         log_prob=one.log_prob,
@@ -183,7 +183,7 @@ def _token(data: DecodingData, one: "BeamCandidate", alternatives: tuple[tuple[s
     )
 
 
-def _open(search: Search) -> None:
+def _open(search: DrawnSearch) -> None:
     """A token was clicked: its step is selected; one that was dropped begins a branch."""
     node = sent_node(KEY)
     if node in search.paths:
@@ -191,7 +191,7 @@ def _open(search: Search) -> None:
         view_fields.open_path(path, forced=[len(path) - 1] if node in search.dropped else ())
 
 
-def _in_words(data: DecodingData, search: Search) -> str:
+def _in_words(data: DecodingData, search: DrawnSearch) -> str:
     """Say what was found, and what always taking the most probable token gives instead."""
     best_total, best_score = next(end for node, end in search.ends.items() if search.paths[node] == search.best)
     assert best_score is not None, "it was searched for"
@@ -205,8 +205,4 @@ def _in_words(data: DecodingData, search: Search) -> str:
     if tokens == search.best:
         return say("Beam search and greedy decoding both find {text}.", text=text)
     other = say("“{text}” ({total} nats)", text=isolate(data.text_of(tokens)), total=signed(total))
-    return say(
-        "Beam search finds {text}; greedy decoding finds {other}.",
-        text=text,
-        other=other,
-    )
+    return say("Beam search finds {text}; greedy decoding finds {other}.", text=text, other=other)

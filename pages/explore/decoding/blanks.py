@@ -137,12 +137,7 @@ def _so_far(data: BlanksData) -> None:
     messages = []
     if data.at.steps:
         filled = (
-            prose.say_markup(
-                FILLED,
-                place=place,
-                token=_told(data, step.chosen),
-                how=_how(data, place),
-            )
+            prose.say_markup(FILLED, place=place, token=_told(data, step.chosen), how=_how(data, place))
             for place, step in data.steps.items()
         )
         messages.append(prose.say_markup(SO_FAR, filled=prose.joined(say(", then "), filled)))

@@ -12,7 +12,7 @@ from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, each, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view.fields import Kept
-from transformer_core.errors import TextError
+from transformer_core.errors import TextError, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import EncodedInput
@@ -173,12 +173,8 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
 
     written = view_fields.FILLED.value
     if written and not _FORM.fullmatch(written):
-        notes.append(
-            say(
-                "The link has filled=“{written}”; the format is position:token, joined by dots.",
-                written=written[:40],
-            )
-        )
+        message = mark("The link has filled=“{written}”; the format is position:token, joined by dots.")
+        notes.append(say(message, written=written[:40]))
         return NOTHING
     pairs = [pair.partition(":") for pair in written.split(".") if pair]
     try:

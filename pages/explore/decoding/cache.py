@@ -133,10 +133,7 @@ def _facts(data: DecodingData, recipe: CacheRecipe) -> None:
         (say("size per token"), _size(held.self_attn // recipe.n_read)),
         (say("step time"), f"{localized(prediction.ms, '.1f')} ms" + (f" ({', '.join(read)})" if read else "")),
         (say("multiply-adds"), localized(cached)),
-        (
-            say("without a cache"),
-            say("{n:,} ({times:.1f}×)", n=uncached, times=uncached / cached),
-        ),
+        (say("without a cache"), say("{n:,} ({times:.1f}×)", n=uncached, times=uncached / cached)),
     ]
     prose.facts(facts)
 

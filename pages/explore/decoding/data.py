@@ -33,16 +33,16 @@ AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step 
 N_ALTERNATIVES = 5
 N_PRINTED = 12  # candidates that the code prints
 
-Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
+TokenKind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 """Of a token: <bos> or of the prompt; by the model; chosen by a person; of a beam, kept, at its end, or dropped."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Token:
+class OutputToken:
     """A token of the output, and how it came to stand there."""
 
     label: str  # with what cannot be seen made visible
-    kind: Kind = "written"
+    kind: TokenKind = "written"
     log_prob: float | None = None  # nats; None, and the next three, where it was not for the model to say
     rank: int | None = None  # 0: the most probable
     entropy: float | None = None  # nats, of the decision
@@ -217,10 +217,10 @@ class DecodingData:
         labels: list[str] = value_of(self.labels_recipe)
         return labels
 
-    def tokens(self, steps: "Sequence[DecodingStep]") -> list[Token]:
+    def tokens(self, steps: "Sequence[DecodingStep]") -> list[OutputToken]:
         """Return consecutive tokens, each with what the model predicted in its place."""
         return [
-            Token(
+            OutputToken(
                 label=label,
                 kind="given" if step.is_given else "written",
                 log_prob=None if step.chosen is None else step.log_prob,

@@ -50,8 +50,7 @@ def page() -> None:
     view = state.current()
     card = models.available()[view.model]
     is_blanks = card.config.architecture == "encoder_only"
-    lead = say(LEAD_BLANKS if is_blanks else LEAD)
-    prose.heading(say("Decoding"), lead)
+    prose.heading(say("Decoding"), say(LEAD_BLANKS if is_blanks else LEAD))
     if not view.text:
         return
     if not card.config.unembed:
@@ -112,9 +111,8 @@ def _part(data: DecodingData) -> str:
 def _remarks(data: DecodingData) -> None:
     """Say what a person should know: how the text ended, and what was left out."""
     if data.left_out:
-        note = say("The text is too long; only its first {n:,} tokens are used.", n=data.left_out.start)
-        prose.note(note)
-    if view_fields.made_room():
+        prose.note(say("The text is too long; only its first {n:,} tokens are used.", n=data.left_out.start))
+    if view_fields.MADE_ROOM.pop():
         prose.note(
             say(
                 "At most {n} branches are kept, so this one replaced the last. Your browser’s Back button returns "
@@ -127,8 +125,7 @@ def _remarks(data: DecodingData) -> None:
 
 
 def _look_for(data: DecodingData) -> None:
-    words = LOOK_FOR[data.card.config.architecture]
-    prose.look_for(say(words))
+    prose.look_for(say(LOOK_FOR[data.card.config.architecture]))
     st.page_link(
         "learn/steps/page.py",
         label=say("Temperature divides the logits before the softmax, just as √d_k divides the attention scores"),

@@ -28,8 +28,7 @@ KEYS: "dict[AttentionKind, str]" = {"cross": mark("key: source token"), "decoder
 def show(data: DecodingData) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
     if data.prediction is None:
-        note = say("The text ends here, so there is no next token to predict: go back one step.")
-        prose.small(note)
+        prose.small(say("The text ends here, so there is no next token to predict: go back one step."))
         return
     for kind in data.kinds():
         _draw(data, kind)

@@ -28,10 +28,7 @@ LEAD = mark(
     "itself. Free-running, it reads its own output."
 )
 BOXES = {  # by architecture: the typed text, and the placeholder
-    "encoder_decoder": (
-        mark("Target"),
-        mark("Type a target; if empty, the current branch is used"),
-    ),
+    "encoder_decoder": (mark("Target"), mark("Type a target; if empty, the current branch is used")),
     "decoder_only": (mark("Continuation"), mark("Type a continuation; if empty, the current branch is used")),
 }
 TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
@@ -57,8 +54,7 @@ def show(data: DecodingData) -> None:
         prose.warning(say("This target cannot be used: {error}.", error=error))
         return
     if n_left_out:
-        remark = say("The text is too long; only its first {n:,} tokens are used.", n=len(tokens))
-        prose.note(remark)
+        prose.note(say("The text is too long; only its first {n:,} tokens are used.", n=len(tokens)))
     _rows(data, comparison)
 
 
@@ -155,12 +151,8 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
             )
             for labels, steps in ((free_labels, free), (forced_labels, forced))
         )
-        sentence = say(
-            "Free-running, the model generates {instead} where the {text} has {has}.",
-            instead=instead,
-            text=text,
-            has=has,
-        )
+        message = mark("Free-running, the model generates {instead} where the {text} has {has}.")
+        sentence = say(message, instead=instead, text=text, has=has)
     n_first = sum(_chosen(step).rank == 0 for step in forced)
     by_itself = say("Free-running") if data.session.sampling == GREEDY else say("Free-running (sampled)")
     is_cut = not data.tree.has_ended(free[-1])

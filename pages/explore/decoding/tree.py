@@ -12,8 +12,8 @@ import streamlit as st
 from headlight.figures import isolate
 from headlight.language import localized, say
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
-from pages.explore.decoding.data import DecodingData, Kind, Token
+from pages.explore.decoding.components.branches import BranchEnd, TreeNode, branches, sent_node
+from pages.explore.decoding.data import DecodingData, OutputToken, TokenKind
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
@@ -118,17 +118,17 @@ def numbers(start: int, tokens: Iterable[int]) -> list[int]:
     return [*accumulate(tokens, lambda parent, token: hash((parent, token)) % _N_NUMBERS, initial=start)]
 
 
-def given_nodes(data: DecodingData) -> list[Node]:
+def given_nodes(data: DecodingData) -> list[TreeNode]:
     """Return a node for each token that was given."""
     ids = numbers(_NO_TOKEN, [step.token for step in data.given])
-    tokens = [Token(label=label, kind="given") for label in data.labels(data.given)]
+    tokens = [OutputToken(label=label, kind="given") for label in data.labels(data.given)]
     return [
-        Node(id=own, parent=parent if step.parent else None, position=step.position, token=token, on_path=True)
+        TreeNode(id=own, parent=parent if step.parent else None, position=step.position, token=token, on_path=True)
         for parent, own, step, token in zip(ids, ids[1:], data.given, tokens, strict=False)
     ]
 
 
-def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
+def _nodes(data: DecodingData) -> "tuple[list[TreeNode], dict[int, DecodingStep]]":
     """Return each token of all branches once, and the step of each."""
     nodes = given_nodes(data)
     steps = {node.id: step for node, step in zip(nodes, data.given, strict=True)}
@@ -140,9 +140,9 @@ def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
         new = zip(branch[n_known:], data.tokens(branch[n_known:]), strict=True)
         for place, (step, token) in enumerate(new, n_known):
             parent, own = ids[place : place + 2]
-            kind: Kind = "ended" if data.tree.has_ended(step) else "forced" if place in led.forced else "written"
+            kind: TokenKind = "ended" if data.tree.has_ended(step) else "forced" if place in led.forced else "written"
             token = replace(token, kind=kind)
-            nodes.append(Node(id=own, parent=parent, position=step.position, token=token, on_path=own in on_path))
+            nodes.append(TreeNode(id=own, parent=parent, position=step.position, token=token, on_path=own in on_path))
             steps[own] = step
     return nodes, steps
 

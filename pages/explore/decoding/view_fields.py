@@ -1,8 +1,7 @@
 """What defines the view of the Decoding page, beside the model, the text and the head: what was written, and how.
 
-The text is a handful of branches. Each begins with forced tokens, among them those that a person put in
-the place of the model's own; from there on the model writes on its own, the same from the same seed. So the address of
-a step says all that makes it.
+The text is a handful of branches. Each begins with forced tokens, among them those that a person chose; from there on
+the model writes on its own, the same from the same seed. So the address of a step says all that makes it.
 """
 
 import re
@@ -28,7 +27,7 @@ MOST_LED = 1000  # tokens of a branch that stand in the address
 MOST_BEAMS = 8
 LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
 _OF = Kept("decoding-of")  # what they are branches of
-_MADE_ROOM = Kept("decoding-made-room", False)
+MADE_ROOM = Kept("decoding-made-room", False)  # a branch was just replaced by a new one
 _PATHS = Kept("decoding-paths", ())  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of all heads")}
@@ -41,9 +40,13 @@ class Branch:
     tokens: tuple[int, ...] = ()  # after <bos> or the prompt
     forced: tuple[int, ...] = ()  # places among them where a person chose
 
-    def __str__(self) -> str:
-        """Return it as an address holds it: "12.!44.7", a forced token after an exclamation mark."""
-        return ".".join(f"{'!' if place in self.forced else ''}{token}" for place, token in enumerate(self.tokens))
+
+def _written(branches: Sequence[Branch]) -> str:
+    """Return branches as an address holds them: "~12.!44.7", a forced token after an exclamation mark."""
+    return "~".join(
+        ".".join(f"{'!' if place in branch.forced else ''}{token}" for place, token in enumerate(branch.tokens))
+        for branch in branches
+    )
 
 
 def _branches(text: str) -> tuple[Branch, ...]:
@@ -68,14 +71,10 @@ def _branches(text: str) -> tuple[Branch, ...]:
     return tuple(results)
 
 
-def _in_words(branches: Sequence[Branch]) -> str:
-    return "~".join(map(str, branches))
-
-
 STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the selected step
 LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
-BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
+BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _written)
 BRANCH = Field(PAGE, "branch", 0, number)  # the selected one
 
 SAMPLING = sampling_fields(PAGE)
@@ -86,10 +85,8 @@ PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams"
 N_BEAMS = Field(PAGE, "beams", 4, number)
 PENALTY = Field(PAGE, "penalty", 0.6, decimal(0, 5), plain)  # alpha
 PENALTY_FORM = Field(PAGE, "form", "paper", one_of("paper", "length"))
-CONTINUATION = Field(
-    PAGE, "led", "", text_up_to(2000)
-)  # that a decoder is teacher-forced on; others have `state.TARGET`
-FILLED = Field(PAGE, "filled", "", text_up_to(2000))  # of a masked model: see decoding_blanks.py
+CONTINUATION = Field(PAGE, "led", "", text_up_to(2000))  # forced on a decoder; other models have `state.TARGET`
+FILLED = Field(PAGE, "filled", "", text_up_to(2000))  # blanks of a masked model: see blanks_data.py
 
 FIELDS = (
     *(STEP, LENGTH, LIMIT, BRANCHES, BRANCH),
@@ -132,20 +129,17 @@ def fork(tokens: Sequence[int]) -> None:
 def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
     """Look at the step at which these tokens were written: on the branch that has them, or on a new one."""
     tokens_so_far = tuple(tokens)
-    beginning = [place for place, of_branch in enumerate(_paths()) if of_branch[: len(tokens_so_far)] == tokens_so_far]
+    beginning = [
+        place for place, of_branch in enumerate(_PATHS.value) if of_branch[: len(tokens_so_far)] == tokens_so_far
+    ]
     if beginning:
         BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
     else:
         kept = BRANCHES.value[: MOST_BRANCHES - 1]
-        _MADE_ROOM.set(len(kept) < len(BRANCHES.value))
+        MADE_ROOM.set(len(kept) < len(BRANCHES.value))
         BRANCHES.set((*kept, Branch(tokens_so_far, tuple(forced))))
         BRANCH.set(len(kept))
     go_to(len(tokens_so_far))
-
-
-def made_room() -> bool:
-    """Whether a branch was just replaced by a new one; True only once."""
-    return bool(_MADE_ROOM.pop())
 
 
 def start_again() -> None:
@@ -168,13 +162,9 @@ def set_sampling(values: Mapping[Field, Any]) -> None:
 
 def path() -> tuple[int, ...]:
     """Return the tokens of this branch as they were last drawn."""
-    paths = _paths()
-    return paths[BRANCH.value] if BRANCH.value < len(paths) else BRANCHES.value[BRANCH.value].tokens
-
-
-def _paths() -> tuple[tuple[int, ...], ...]:
-    paths: tuple[tuple[int, ...], ...] = _PATHS.value
-    return paths
+    paths, branch = _PATHS.value, BRANCH.value
+    tokens: tuple[int, ...] = paths[branch] if branch < len(paths) else BRANCHES.value[branch].tokens
+    return tokens
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int, first: int) -> None:

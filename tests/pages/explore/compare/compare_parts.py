@@ -14,7 +14,7 @@ from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.interventions.records import Stack
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.sides import Side, Weights
+from pages.explore.compare.sides import Side, SideWeights
 from pages.shared.recipe import Expression, named
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES
@@ -89,6 +89,6 @@ def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
     """A side that reads with a model of a folder."""
     place = folder / name
     model, _ = tc.load(place)
-    of = Weights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
+    of = SideWeights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
     usual: dict[str, Any] = {"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD}
     return Side(letter=letter, weights=of, **usual | more)

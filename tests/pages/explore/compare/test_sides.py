@@ -13,7 +13,7 @@ from headlight.analysis.interventions.records import CellEdit, Stack
 from headlight.analysis.interventions.stack_json import from_json, to_json
 from pages.explore.compare import sides, view_fields
 from pages.explore.compare.ablation import ablation
-from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
+from pages.explore.compare.sides import Side, SideWeights, can_be_forced, teacher_forced
 from pages.explore.compare.view_fields import CHANGE_B
 from pages.shared.recipe import literal
 from pages.shared.sources import Source
@@ -33,7 +33,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def weights(
     name: str = "one", architecture: Architecture = "encoder_decoder", corpus: str = "pairs", **more: Any
-) -> Weights:
+) -> SideWeights:
     """A model of 1 encoder layer and 3 decoder layers with 4 heads, which share 2 heads of keys and values."""
     config = ModelConfig(
         vocab_size=9,
@@ -47,10 +47,10 @@ def weights(
         tie_embeddings="target",
     )
     kept: dict[str, Any] = {"source": Source(f"models/{name}", "1"), "examples": ()}
-    return Weights(name=name, config=config, corpus=corpus, **kept | more)
+    return SideWeights(name=name, config=config, corpus=corpus, **kept | more)
 
 
-def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
+def side(letter: str = "A", of: SideWeights | None = None, **more: Any) -> Side:
     kept: dict[str, Any] = {"change": Stack(), "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
     return Side(letter=letter, weights=of or weights(), **kept | more)
 

@@ -8,8 +8,8 @@ import pytest
 
 from headlight import language
 from pages.explore.decoding import beams, view_fields
-from pages.explore.decoding.beams import Search
-from pages.explore.decoding.components.branches import Node
+from pages.explore.decoding.beams import DrawnSearch
+from pages.explore.decoding.components.branches import TreeNode
 from pages.explore.decoding.data import DecodingData
 from tests.pages.conftest import PROMPTS
 from tests.pages.explore.decoding.decoding_parts import N_NEW, drawn, log_probs
@@ -32,8 +32,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return results
 
 
-def search(**session: Any) -> Search:
-    results: list[Search] = []
+def search(**session: Any) -> DrawnSearch:
+    results: list[DrawnSearch] = []
     drawn(lambda data: results.append(beams._search(data)), **session)
     return results[0]
 
@@ -76,7 +76,7 @@ def test_beams_of_a_prompt_begin_after_its_last_token(sent: dict[str, Any]):
         beams.show(data)
 
     drawn(draw, model="tales", text=PROMPTS[0], attention="decoder", layer=0, step=0)
-    nodes: list[Node] = [*sent["nodes"]]
+    nodes: list[TreeNode] = [*sent["nodes"]]
     assert [node.token.kind for node in nodes[: given[0]]] == ["given"] * given[0] and given[0] > 1
     assert nodes[given[0]].parent == nodes[given[0] - 1].id == sent["at"]
     assert all(end.n_tokens <= N_NEW for end in sent["ends"])
@@ -102,7 +102,7 @@ def test_the_controls_search_within_what_can_be_chosen(monkeypatch: pytest.Monke
     assert results[-1]["max_new_tokens"] == 32 - 1, "<bos> takes one of the positions"
 
 
-SEARCH = Search(
+SEARCH = DrawnSearch(
     nodes=(),
     ends={8: (-1.5, -1.25), 7: (-2.0, -1.0)},
     paths={5: (), 6: (10,), 7: (10, 11), 8: (10, 12), 9: (13,)},
@@ -129,7 +129,7 @@ def test_a_click_opens_what_was_written_and_a_dropped_token_is_forced(
 
 
 def test_the_best_text_stands_beside_the_greedy_one():
-    same = Search(**{**vars(SEARCH), "greedy": ((10, 11), -2.0)})
+    same = DrawnSearch(**{**vars(SEARCH), "greedy": ((10, 11), -2.0)})
     data: Any = SimpleNamespace(text_of=lambda tokens: " ".join(map(str, tokens)))
     messages = [beams._in_words(data, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
     assert "“10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)" in messages[0]

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.explore.decoding import tree as decoding_tree
-from pages.explore.decoding.components.branches import Node
+from pages.explore.decoding.components.branches import TreeNode
 from pages.explore.decoding.tree import numbers
 from pages.shared.models import ROOT
 from tests.pages.conftest import EXAMPLES, PROMPTS, url_of
@@ -38,7 +38,7 @@ def click(app: AppTest, drawn: dict[str, Any], node: int) -> None:
     again(app)
 
 
-def path_to(nodes: Sequence[Node], last: int) -> list[Node]:
+def path_to(nodes: Sequence[TreeNode], last: int) -> list[TreeNode]:
     """The nodes from the first one to this one."""
     by_id = {node.id: node for node in nodes}
     backwards = [by_id[last]]

@@ -12,7 +12,7 @@ from headlight.figures import THEMES, sequential_scale
 from headlight.figures.theme import DEEP
 from headlight.language import say
 from pages.components.mounting import component
-from pages.explore.decoding.data import Token
+from pages.explore.decoding.data import OutputToken
 from pages.shared.view.fields import sent
 from transformer_core.errors import mark
 
@@ -21,13 +21,13 @@ _LARGEST = 2**53 - 1  # whole numbers up to this keep all digits in a browser
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class TreeNode:
     """A token in its place in the tree."""
 
     id: int  # from 0 to 2^53 - 1; in every run the same for the same place in the tree
     parent: int | None  # the token before it; None: the first one
     position: int  # among the tokens of its path, from 0
-    token: Token
+    token: OutputToken
     score: float | None = None  # nats; what a beam was kept or dropped for
     on_path: bool = False  # of the path taken
 
@@ -45,7 +45,7 @@ class BranchEnd:
 
 def branches(
     *,
-    nodes: Sequence[Node],
+    nodes: Sequence[TreeNode],
     at: int,
     ends: Sequence[BranchEnd],
     key: str,
@@ -99,17 +99,17 @@ def sent_node(key: str) -> int | None:
     return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= _LARGEST else None
 
 
-def _folded(nodes: Sequence[Node]) -> list[Node]:
+def _folded(nodes: Sequence[TreeNode]) -> list[TreeNode]:
     """Return the nodes with the first ones of a long prompt as one."""
     n_given = next((place for place, node in enumerate(nodes) if node.token.kind != "given"), len(nodes))
     n_folded = n_given - GIVEN_SHOWN
     if n_folded < 2:
         return [*nodes]
-    folded = Token(label=say("… {n} tokens", n=n_folded), kind="given")
+    folded = OutputToken(label=say("… {n} tokens", n=n_folded), kind="given")
     return [replace(nodes[n_folded - 1], parent=None, token=folded), *nodes[n_folded:]]
 
 
-def _sent(node: Node, alternatives: int) -> dict[str, Any]:
+def _sent(node: TreeNode, alternatives: int) -> dict[str, Any]:
     """Return a node as the component reads it."""
     log_prob = node.token.log_prob
     return {

@@ -168,10 +168,7 @@ def _lead(data: DecodingData, text: str) -> None:
     except HeadlightError as error:
         OWN_NOTE.set(say("This text cannot be used: {error}.", error=error))
         return
-    room = min(
-        data.tree.max_positions - data.at.position - 1,
-        view_fields.MOST_LED - data.n_written,
-    )
+    room = min(data.tree.max_positions - data.at.position - 1, view_fields.MOST_LED - data.n_written)
     if len(tokens) > room:
         OWN_NOTE.set(say("This text has {n:,} tokens, but only {room:,} fit; shorten it.", n=len(tokens), room=room))
     elif tokens:

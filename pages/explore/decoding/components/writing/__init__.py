@@ -16,7 +16,7 @@ from headlight.figures import DARK, LIGHT, Theme, isolate, sequential_scale
 from headlight.figures.theme import KEY as HUE
 from pages.components.mounting import component, packed
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.data import DecodingData, Token
+from pages.explore.decoding.data import DecodingData, OutputToken
 from pages.shared.view.shared_value import SharedValue
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ MOST_AT_ONCE = 64  # tokens that are written in one step
 N_NEARBY = 4  # steps before and after this one that a step shows at once
 AT = SharedValue(KEY, "at")  # how many tokens were written at the step that is shown
 KINDS = ("given", "written", "forced")
-Weights = Float[np.ndarray, " token"] | None
+AttentionRow = Float[np.ndarray, " token"] | None
 _SHADES = 33  # grounds of chips, for probabilities from 0 to 1
 _BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
 
-_TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
+_TOKENS: "WeakKeyDictionary[DecodingStep, OutputToken]" = WeakKeyDictionary()
 """The data of a step, which stay the same except for labels and who chose it, are cached."""
 
 
@@ -61,7 +61,7 @@ def show(data: DecodingData) -> None:
 
 
 def payload(
-    source: Sequence[str], output: Sequence[Token], looked: Mapping[int, tuple[Weights, Weights]]
+    source: Sequence[str], output: Sequence[OutputToken], looked: Mapping[int, tuple[AttentionRow, AttentionRow]]
 ) -> tuple[dict[str, Any], bytes]:
     """Return tokens and attention as the component reads them.
 
@@ -101,7 +101,7 @@ def _on_at() -> None:
         view_fields.go_to(n)
 
 
-def _tokens(data: DecodingData) -> list[Token]:
+def _tokens(data: DecodingData) -> list[OutputToken]:
     """Return the given tokens, and those of the branch."""
     steps = (*data.given, *data.branch)
     n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
@@ -117,7 +117,7 @@ def _tokens(data: DecodingData) -> list[Token]:
     return tokens
 
 
-def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:
+def _table(output: Sequence[OutputToken]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:
     """Return all labels once, and of each token numbers: what is not there is NaN.
 
     Returns:

@@ -9,19 +9,19 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.decoding.components.branches import BranchEnd, Node, sent_node
-from pages.explore.decoding.data import Token
+from pages.explore.decoding.components.branches import BranchEnd, TreeNode, sent_node
+from pages.explore.decoding.data import OutputToken
 from tests.pages.conftest import component
 
 
-def chain(n: int, *, n_given: int) -> list[Node]:
+def chain(n: int, *, n_given: int) -> list[TreeNode]:
     """One branch; every token after the given ones has probability 1/2."""
     messages = (("a", 0.5), ("b", 0.25))
     nodes = []
     for i in range(n):
-        token = Token(label=f"t{i}", log_prob=math.log(0.5), rank=0, alternatives=messages)
-        token = Token(label=f"t{i}", kind="given") if i < n_given else token
-        nodes.append(Node(id=10 + i, parent=9 + i if i else None, position=i, token=token))
+        token = OutputToken(label=f"t{i}", log_prob=math.log(0.5), rank=0, alternatives=messages)
+        token = OutputToken(label=f"t{i}", kind="given") if i < n_given else token
+        nodes.append(TreeNode(id=10 + i, parent=9 + i if i else None, position=i, token=token))
     return nodes
 
 

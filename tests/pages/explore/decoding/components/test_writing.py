@@ -17,7 +17,7 @@ import transformer_core as tc
 from headlight.figures import DARK, LIGHT, sequential_scale
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components import writing
-from pages.explore.decoding.data import AHEAD, Token
+from pages.explore.decoding.data import AHEAD, OutputToken
 from tests.pages.conftest import EXAMPLES, PROMPTS, component
 from tests.pages.explore.decoding import decoding_parts
 from tests.pages.explore.decoding.decoding_parts import loaded
@@ -102,9 +102,9 @@ def test_the_player_moves_the_step(monkeypatch: pytest.MonkeyPatch, n: Any, at: 
 def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow():
     """A given, a written and a forced token; the forced one could not have been written."""
     output = [
-        Token(label="<bos>", kind="given"),
-        Token(label="il", log_prob=-0.25, rank=0, entropy=0.75, alternatives=(("il", 0.7788), ("elle", 0.125))),
-        Token(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
+        OutputToken(label="<bos>", kind="given"),
+        OutputToken(label="il", log_prob=-0.25, rank=0, entropy=0.75, alternatives=(("il", 0.7788), ("elle", 0.125))),
+        OutputToken(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
     ]
     over_source, over_output = np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.875])
     looked = {1: (over_source, over_output), 0: (over_source[::-1], over_output[:1]), 2: (None, None)}
