@@ -15,7 +15,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.positions.tables import PositionTable
+    from headlight.analysis.positions.tables import PositionTable, StackName
     from headlight.analysis.trace.model_run import ModelRun
 
 STORE = mark("positions")
