@@ -1,8 +1,9 @@
 """A question of the knowledge test, and whether an answer to it is correct, as the Tour judges its own."""
 
 import ast
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
 from random import Random
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ from headlight.language import say_message
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.judging import Verdict, judge, number_typed
 from pages.learn.tour.lesson_engine.lesson import Asked, Choice, Question
+from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.errors import Message
 
 
@@ -60,13 +62,44 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Solution:
+    """What the code computed of a question's numbers."""
+
+    right: float  # as of an item
+    choices: tuple[Message, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)  # that the question names beside its numbers
+
+
+@dataclass(frozen=True)
 class Idea:
     """An idea of the paper, and the numbers of its questions, all equally difficult."""
 
     name: str
     title: str  # marked
-    make: Callable[..., Item]
+    ask: str  # marked, with {name} for each of the numbers
     variants: Sequence[tuple[Any, ...]]
+    within: float  # as of an item
+    solve: Callable[..., float | Solution]
+
+    def make(self, *numbers: Any) -> Item:
+        """Return the question with some numbers."""
+        result = self.solve(*numbers)
+        solution = result if isinstance(result, Solution) else Solution(result)
+        values = {**dict(zip(signature(self.solve).parameters, numbers, strict=True)), **solution.values}
+        shown = {name: plain_number(value) if isinstance(value, float) else value for name, value in values.items()}
+        return Item(
+            ask=Message(self.ask, **shown),
+            right=round(solution.right, 4),
+            choices=solution.choices,
+            within=self.within,
+        )
+
+
+def idea(
+    name: str, title: str, ask: str, variants: Sequence[tuple[Any, ...]], *, within: float = 0.0
+) -> Callable[[Callable[..., float | Solution]], Idea]:
+    """Make an idea of the function that computes its correct answers."""
+    return lambda solve: Idea(name, title, ask, variants, within, solve)
 
 
 def _none(*_: object) -> NoReturn:
