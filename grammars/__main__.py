@@ -11,10 +11,23 @@ from typing import Any
 
 from grammars import en_fr, stories
 from grammars.en_fr.minimal_pairs import draw_minimal_pairs
+from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.shipped.en_fr.minimal_pairs import Side
-from transformer_core.corpora.shipped.items import SEED, path_of, values_of
+from transformer_core.corpora.shipped.items import SEED, Values, path_of
 
 PAIRS_SEED = 1  # of the minimal pairs
+
+
+def values_of(item: Pair | Text) -> Values:
+    """Return the values in the line of an item; `item_of` in the library reads them."""
+    if isinstance(item, Text):
+        return {"text": item.text}
+    return {
+        "source": item.source,
+        "target": item.target,
+        "alignment": item.alignment,
+        "antecedents": item.antecedents,
+    }
 
 
 def lines(values: Iterable[Mapping[str, Any]]) -> bytes:

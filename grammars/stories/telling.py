@@ -3,7 +3,6 @@
 from functools import cache
 
 from grammars.stories.casting import Plan
-from transformer_core.corpora.shipped.stories.discourse import OBJECT, POSSESSIVE, Discourse
 from transformer_core.corpora.shipped.stories.lexicon import (
     ALWAYS,
     CHILDREN,
@@ -13,6 +12,7 @@ from transformer_core.corpora.shipped.stories.lexicon import (
     PRONOUN,
     indefinite,
 )
+from transformer_core.corpora.shipped.stories.references import Discourse
 from transformer_core.corpora.shipped.stories.wording import (
     MAX_SENTENCES,
     SLOT,
@@ -30,6 +30,8 @@ LAST = 0.45  # and in the last sentence, where a name sounds better
 LONGEST = 3  # pronouns for one person before the name is repeated
 THING_PRONOUN = 0.5  # share of it and them for things that the previous passage mentions
 SHORT = 0.85  # share of "the ball" among "the ball" and "the red ball"
+OBJECT = {"he": "him", "she": "her", "it": "it", "they": "them"}
+POSSESSIVE = {"he": "his", "she": "her", "it": "its", "they": "their"}
 
 
 class NoWordsError(Exception):
@@ -76,7 +78,7 @@ class Teller:
             try:
                 text = template % tuple([self.fill(slot, roles) for slot in slots])
             except NoWordsError:  # a pronoun would not be clear
-                self.discourse.restart_passage()
+                self.discourse.now, self.discourse.subject = {}, ""
                 continue
             self.room -= wording.n_sentences - 1
             self.last_subject = self.discourse.subject

@@ -16,9 +16,9 @@ from transformer_core.corpora.batching import refuse_misfit
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
+from transformer_core.corpora.storage.file_items import RunningText
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
 from transformer_core.corpora.storage.pieces import joined
-from transformer_core.corpora.storage.running_text import RunningText
 from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer

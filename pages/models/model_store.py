@@ -206,7 +206,7 @@ def keep_run(run: Path, wanted: str) -> Kept:
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
     """
-    from transformer_core.training.run.keep import keep_run as keep_run_in
+    from transformer_core.training.run.directory import keep_run as keep_run_in
 
     titles = {card.title for card in models.available().values()}
     with _free_name(wanted) as name:

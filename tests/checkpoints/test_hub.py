@@ -19,9 +19,8 @@ from tests.checkpoints import foreign
 from tests.checkpoints.local_hub import LocalHub, commit_of
 from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.checkpoints.hub import HubId, fetch
+from transformer_core.checkpoints.hub import HubId, fetch, fetch_tokenizer
 from transformer_core.checkpoints.hub_errors import explained
-from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
 from transformer_core.errors import CheckpointError, Message
 
 FolderOf = Callable[[str], Path]
@@ -113,7 +112,7 @@ def test_a_version_of_a_model(hub: LocalHub, folder: Path, tmp_path: Path):
     hub.serve(NAME, tmp_path / "older", revision="v1")
     assert torch.equal(logits(tc.load(f"{NAME}@v1")[0]), logits(tc.load(tmp_path / "older")[0]))
     assert torch.equal(logits(tc.load(f"{NAME}@{commit_of(folder)}")[0]), logits(tc.load(folder)[0]))
-    assert fetch(HubId(NAME, "v1")).commit == commit_of(tmp_path / "older")
+    assert fetch(HubId(NAME, "v1"))[1] == commit_of(tmp_path / "older")
     assert "has no version 'v2'; leave out @v2" in refusal(f"{NAME}@v2")
     hub.stop()
     assert torch.equal(logits(tc.load(f"{NAME}@v1")[0]), logits(tc.load(tmp_path / "older")[0]))
@@ -125,9 +124,9 @@ def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
     others = ["pytorch_model.bin", "tf_model.h5", "consolidated.safetensors", "modeling.py", "onnx/model.safetensors"]
     for name in ("vocab.txt", "source.spm", "README.md", "model-00001-of-00002.safetensors", *others):
         (folder / name).write_text(name)
-    fetched = fetch(HubId(NAME, None))
+    place, _ = fetch(HubId(NAME, None))
     assert set(hub.downloads()) == needed
-    assert {path.name for path in fetched.folder.iterdir()} == needed
+    assert {path.name for path in place.iterdir()} == needed
 
 
 @pytest.mark.parametrize(
@@ -169,7 +168,7 @@ def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: py
 
 
 def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
-    part = fetch(HubId(NAME, None)).folder / "model.safetensors"
+    part = fetch(HubId(NAME, None))[0] / "model.safetensors"
     hub.stop()
     part.unlink()  # half of it is here
     assert "the model is not in the Hub's cache" in refusal()

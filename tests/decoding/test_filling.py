@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from tests.decoding.test_tree import counting
 from tests.model.building import ENCODER, shaken_model, small_config
-from transformer_core.decoding.attention_rows import Aim
+from transformer_core.decoding.decoding_step import Aim
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import capture

@@ -14,13 +14,13 @@ from grammars.en_fr import english
 from grammars.en_fr.examples import EXAMPLES
 from transformer_core.corpora import CORPORA
 from transformer_core.corpora.shipped.en_fr.minimal_pairs import minimal_pairs
-from transformer_core.corpora.shipped.items import path_of, values_of
+from transformer_core.corpora.shipped.items import path_of
 
 
 @pytest.mark.parametrize(("name", "draw"), [("en-fr", en_fr.draw), ("stories", stories.draw)])
 def test_the_first_items_are_as_drawn(name: str, draw: Callable[[int, int, int], tuple[Sequence[Any], Sequence[Any]]]):
     for part, drawn in zip(("train", "held_out"), draw(0, 1_000, 50), strict=True):
-        assert first_lines(name, part, len(drawn)) == command.lines(map(values_of, drawn))
+        assert first_lines(name, part, len(drawn)) == command.lines(map(command.values_of, drawn))
 
 
 def test_the_first_minimal_pairs_are_as_drawn():

@@ -25,8 +25,8 @@ from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
-from transformer_core.training.gradients import Gradients
 from transformer_core.training.guidance import antecedent_shares, check_guidance, guidance_loss
+from transformer_core.training.loop import Gradients
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run import begin as beginning

@@ -27,6 +27,7 @@ from transformer_core.checkpoints.hub_errors import explained
 from transformer_core.checkpoints.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, Message
+from transformer_core.text.load import has_tokenizer
 
 CONFIG = "config.json"
 _TOKENIZERS = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt")
@@ -67,16 +68,10 @@ class HubId:
         return self.repo if self.revision is None else f"{self.repo}@{self.revision}"
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """A model in the cache."""
+def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, str]:
+    """Return the folder of a model in the cache, and its commit, after downloading it as far as necessary.
 
-    folder: Path
-    commit: str  # its version
-
-
-def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
-    """Download a model into the cache, as far as necessary; the cached one is used if the Hub cannot be reached.
+    The cached one is used if the Hub cannot be reached.
 
     Args:
         hub_id: of the model.
@@ -116,8 +111,8 @@ def cached_commit(hub_id: HubId) -> str | None:
     return revision.resolved
 
 
-def _cached(hub_id: HubId) -> Fetched | None:
-    """Return the cached model; None if it is missing or incomplete."""
+def _cached(hub_id: HubId) -> tuple[Path, str] | None:
+    """Return the folder and the commit of the cached model; None if it is missing or incomplete."""
     commit = cached_commit(hub_id)
     config = None if commit is None else in_cache(hub_id, CONFIG, commit)
     if commit is None or config is None:
@@ -126,7 +121,7 @@ def _cached(hub_id: HubId) -> Fetched | None:
         find_tensor_files(config.parent, where=str(hub_id))  # which are downloaded last
     except CheckpointError:
         return None
-    return Fetched(config.parent, commit)
+    return config.parent, commit
 
 
 def in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
@@ -144,7 +139,7 @@ class _Transfer:
         self._arrived = 0  # bytes of the current file
         self._is_stopped = threading.Event()
 
-    def run(self, on_progress: OnProgress | None) -> Fetched:
+    def run(self, on_progress: OnProgress | None) -> tuple[Path, str]:
         """Download the missing files: first config.json, and the others only if the model is supported."""
         if CONFIG not in self._files:
             raise CheckpointError(
@@ -168,7 +163,7 @@ class _Transfer:
 
         if missing:
             self._waiting(lambda: [self._fetch(name) for name in missing], report)
-        return Fetched(config.parent, self._commit)
+        return config.parent, self._commit
 
     def _names(self) -> list[str]:
         """Return the files to download, the weights last."""
@@ -282,3 +277,30 @@ class _Transfer:
 
 class _Stopped(Exception):
     """The download was cancelled."""
+
+
+def fetch_tokenizer(hub_id: HubId) -> Path:
+    """Return the folder of a tokenizer in the Hub's cache, downloaded if necessary.
+
+    Raises:
+        CheckpointError: there is no such model, it has no tokenizer, or the Hub cannot be reached.
+    """
+    if (known := cached_commit(hub_id)) and (file := in_cache(hub_id, "tokenizer.json", known)):
+        return file.parent
+    try:
+        commit, files = look_up(hub_id)
+        needed = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
+        place: dict[str, Any] = {
+            "revision": commit,
+            "cache_dir": constants.HF_HUB_CACHE,
+            "endpoint": constants.ENDPOINT,
+        }
+        paths = [
+            Path(hf_hub_download(hub_id.repo, name, **place))
+            for name in sorted(needed, key="tokenizer.json".__eq__)  # tokenizer.json last: with it, all are complete
+        ]
+    except Exception as error:
+        raise explained(error, hub_id.repo, hub_id.revision) from error
+    if not paths or not has_tokenizer(paths[0].parent):
+        raise CheckpointError("{id} has no supported tokenizer; choose another model", id=hub_id)
+    return paths[0].parent

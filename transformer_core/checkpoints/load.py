@@ -132,12 +132,12 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
     if hub_id is None:
         return Source(folder, str(folder))  # reading it will report that it is missing
     try:
-        fetched = fetch(hub_id, on_progress)
+        folder, commit = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
             raise CheckpointError("{error}; did you mean {nearest}?", error=error, nearest=nearest) from error
         raise
-    return Source(fetched.folder, str(hub_id), fetched.commit)
+    return Source(folder, str(hub_id), commit)
 
 
 @torch.inference_mode(mode=False)  # as in read_checkpoint

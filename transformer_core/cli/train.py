@@ -180,7 +180,7 @@ def _only_keeps(options: argparse.Namespace) -> bool:
 
 def _keep(options: argparse.Namespace) -> int:
     """Save the model of a run, then let the observer describe it."""
-    from transformer_core.training.run.keep import keep_run
+    from transformer_core.training.run.directory import keep_run
 
     step = keep_run(options.run, options.keep)
     print(f"The model of step {step:,} is saved in {_quoted(options.keep)}. Try it:")

@@ -13,8 +13,7 @@ from torch import Tensor
 from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Labelled, Pair, Text
-from transformer_core.corpora.storage.file_items import FileItems
-from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.corpora.storage.file_items import FileItems, RunningText
 from transformer_core.corpora.storage.token_store import special_token, tokenize
 from transformer_core.corpora.text_batches import LabelledBatches, MaskedBatches, NextTokenBatches
 from transformer_core.errors import CorpusError, Message

@@ -87,7 +87,7 @@ def folder_of_source(source: str) -> Path:
             "on the Hugging Face Hub (owner/name)",
             folder=source,
         )
-    from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
+    from transformer_core.checkpoints.hub import fetch_tokenizer
 
     try:
         return fetch_tokenizer(hub_id)

@@ -27,8 +27,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
-from transformer_core.decoding.attention_rows import Aim
-from transformer_core.decoding.prediction import Candidate
+from transformer_core.decoding.decoding_step import Aim, Candidate
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.instrument.finite import refusal

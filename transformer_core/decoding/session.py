@@ -15,8 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.arguments import check_kind
-from transformer_core.decoding.decoding_step import DecodingStep
-from transformer_core.decoding.prediction import NextTokenPrediction
+from transformer_core.decoding.decoding_step import DecodingStep, NextTokenPrediction
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingTree

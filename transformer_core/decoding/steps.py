@@ -1,6 +1,8 @@
 """One step of generation, on which all decoding is built: from the tokens so far to the probabilities of the next."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
@@ -9,7 +11,6 @@ from torch import Tensor
 from transformer_core.arguments import check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import ConfigError, NotFiniteError, TextError
 from transformer_core.hooks import has_any_hooks
 from transformer_core.instrument.finite import refusal
@@ -193,3 +194,25 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
             room=room,
         )
     return max_new_tokens or room
+
+
+_LITTLE_WORK = 60e6  # multiplications
+
+
+@contextmanager
+def threads_for(config: ModelConfig, n_tokens: int) -> Iterator[None]:
+    """Use one thread for little work: a forward pass of the decoder on `n_tokens`, of all rows together.
+
+    On two cores a token of a decoder with 4 layers and d_model 128 takes 1.1 ms instead of 2.1 ms, or 3.8 ms if waiting
+    threads sleep at once (`process.py`). From about 20 million parameters on it makes no difference.
+    """
+    n_threads = torch.get_num_threads()
+    of_blocks = config.n_decoder_layers * (4 * config.d_model + 2 * config.d_ff)
+    if n_threads == 1 or n_tokens * config.d_model * (of_blocks + config.vocab_size) > _LITTLE_WORK:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)

@@ -18,10 +18,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.decoding_step import DecodingStep
-from transformer_core.decoding.prediction import NextTokenPrediction
-from transformer_core.decoding.steps import check_writes, refusal_after, room_for
-from transformer_core.decoding.threads import threads_for
+from transformer_core.decoding.decoding_step import DecodingStep, NextTokenPrediction
+from transformer_core.decoding.steps import check_writes, refusal_after, room_for, threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, active_hooks, named_hook_points
 from transformer_core.model.embeddings import check_ids, check_tokens

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transformer_core.arguments import check_kind, wrong_kind
 from transformer_core.errors import InterventionError, Message
 from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, position_offset, uncompiled
-from transformer_core.instrument.edit import Edit
+from transformer_core.instrument.selection import Edit
 from transformer_core.instrument.sites import Site, check_reached, matching
 
 Intervention = Callable[[Tensor, Site], Tensor]

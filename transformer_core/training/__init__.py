@@ -1,5 +1,5 @@
 """Training: the paper's objective, optimizer and schedule, a loop that yields its steps, and the folder of a run.
 
-`objective`, `schedule` and `optimizer` are the paper's section 5, `gradients` computes the gradients of a batch, and
-`loop` joins them; `evaluate` measures; `run` trains in a separate process, with a folder on disk.
+`objective` and `optimizer` are the paper's section 5, and `loop` joins them; `evaluate` measures; `run` trains in a
+separate process, with a folder on disk.
 """

@@ -23,7 +23,6 @@ from headlight.analysis.interventions.source_runs import SourceRuns, pair_positi
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import HookPoint, position_offset
-from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.intervene import Intervention, apply_interventions, intervene
 from transformer_core.instrument.interventions import (
     average,
@@ -35,7 +34,7 @@ from transformer_core.instrument.interventions import (
     set_cells,
     zero,
 )
-from transformer_core.instrument.selection import Cell
+from transformer_core.instrument.selection import Cell, Edit
 from transformer_core.instrument.sites import Site, site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer

@@ -114,7 +114,7 @@ def _open(cell: tuple[int, int] | None) -> None:
 def _recipe(data: DecodingData) -> Alignment:
     """Return the attention over the source as far as it is written, and the true alignment where there is one."""
     from headlight.analysis.texts.word_alignment import hard_alignment, known_alignment
-    from transformer_core.decoding.attention_rows import written_weights
+    from transformer_core.decoding.decoding_step import written_weights
 
     recipe, n_shown = data.recipe, min(data.n_written + 1, len(data.branch))
     weights = named("weights", call(written_weights, recipe.branch, "cross", data.aim))

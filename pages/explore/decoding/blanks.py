@@ -21,7 +21,7 @@ from transformer_core.errors import HeadlightError, NotFiniteError, mark
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.prediction import Candidate
+    from transformer_core.decoding.decoding_step import Candidate
 
 LOOK_FOR = mark(
     "where one word determines two blanks, filling the first makes the second almost certain. Put a different token "

@@ -16,7 +16,7 @@ from transformer_core.errors import TextError, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import EncodedInput
-    from transformer_core.decoding.attention_rows import Aim
+    from transformer_core.decoding.decoding_step import Aim
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.text.interface import Given, Tokenizer
 

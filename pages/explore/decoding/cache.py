@@ -16,7 +16,7 @@ from pages.shared.recipe import Expression, Print, call, each, named, value_of
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.prediction import NextTokenPrediction
+    from transformer_core.decoding.decoding_step import NextTokenPrediction
 
 KIB = 1 << 10
 LOOK_FOR = mark(

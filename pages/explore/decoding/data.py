@@ -21,9 +21,7 @@ from transformer_core.errors import TextError
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.decoding.attention_rows import Aim, AttentionKind
-    from transformer_core.decoding.decoding_step import DecodingStep
-    from transformer_core.decoding.prediction import NextTokenPrediction
+    from transformer_core.decoding.decoding_step import Aim, AttentionKind, DecodingStep, NextTokenPrediction
     from transformer_core.decoding.session import DecodingSession
     from transformer_core.decoding.tree import DecodingTree
     from transformer_core.text.interface import Tokenizer
@@ -255,7 +253,7 @@ class DecodingData:
 
     def weights(self, kind: "AttentionKind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
         """Return the attention at a step, or at this one, for the next token; None if there is none."""
-        from transformer_core.decoding.attention_rows import attention_weights
+        from transformer_core.decoding.decoding_step import attention_weights
 
         prediction = self.prediction if step is None or step is self.at else step.prediction
         return None if prediction is None else attention_weights(prediction, kind, self.aim)

@@ -20,7 +20,7 @@ from pages.shared.view import state
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.attention_rows import AttentionKind
+    from transformer_core.decoding.decoding_step import AttentionKind
 
 KEYS: "dict[AttentionKind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
 

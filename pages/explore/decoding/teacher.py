@@ -19,8 +19,7 @@ from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.decoding_step import DecodingStep
-    from transformer_core.decoding.prediction import Candidate
+    from transformer_core.decoding.decoding_step import Candidate, DecodingStep
     from transformer_core.decoding.session import Comparison
 
 LEAD = mark(

@@ -19,7 +19,7 @@ from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.attention_rows import Aim
+    from transformer_core.decoding.decoding_step import Aim
 
 PAGE = "decoding"
 MOST_BRANCHES = 12
@@ -194,7 +194,7 @@ def without(branch: int) -> None:
 
 def aim(n_layers: int) -> "Aim":
     """Return the head, or the mean of heads, whose attention is shown, in a stack of this many layers."""
-    from transformer_core.decoding.attention_rows import Aim
+    from transformer_core.decoding.decoding_step import Aim
 
     view = state.current()
     return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=MEAN.value)

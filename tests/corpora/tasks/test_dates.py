@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from transformer_core.corpora import Corpus
-from transformer_core.corpora.tasks.date_formats import FORMATS, fits, write_date
+from transformer_core.corpora.tasks.dates import FORMATS, fits, write_date
 
 DIRECTIVES = {
     "year": "%Y", "yy": "%y", "month": "%B", "mon": "%b", "mon.": "%b", "m": "%m", "mm": "%m",

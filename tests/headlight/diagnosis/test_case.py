@@ -8,7 +8,7 @@ from tests.headlight.diagnosis.records import a_case, falling, logged
 from transformer_core.errors import RunError
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.objective import label_smoothed_cross_entropy
-from transformer_core.training.schedule import learning_rate
+from transformer_core.training.optimizer import learning_rate
 
 
 @pytest.mark.parametrize(("d_model", "warmup_steps"), [(512, 4000), (16, 6)])

@@ -21,8 +21,8 @@ from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import CorpusError, ProgramError
 from transformer_core.training.run.begin import begin
+from transformer_core.training.run.directory import keep_run
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.keep import keep_run
 from transformer_core.training.run.worker import work
 
 EXPECTED: dict[str, Callable[[list[str]], list[str]]] = {

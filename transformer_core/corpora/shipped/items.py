@@ -80,15 +80,3 @@ def item_of(values: Values) -> Pair | Text:
         tuple(map(tuple, values["alignment"])),
         tuple(map(tuple, values["antecedents"])),
     )
-
-
-def values_of(item: Pair | Text) -> Values:
-    """Return the values in the line of an item; `item_of` reads them."""
-    if isinstance(item, Text):
-        return {"text": item.text}
-    return {
-        "source": item.source,
-        "target": item.target,
-        "alignment": item.alignment,
-        "antecedents": item.antecedents,
-    }

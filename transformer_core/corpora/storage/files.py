@@ -13,7 +13,13 @@ from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.columns import Table, columns_in_words, listed, table_of
 from transformer_core.corpora.storage.encodings import NotTextError
-from transformer_core.corpora.storage.file_items import FEW_FOR_VOCABULARY, FileItems, as_text
+from transformer_core.corpora.storage.file_items import (
+    FEW_FOR_VOCABULARY,
+    FileItems,
+    RunningText,
+    as_text,
+    running_text,
+)
 from transformer_core.corpora.storage.file_spans import (
     FEWEST_BYTES,
     MOST_SHORT_TEXTS,
@@ -25,7 +31,6 @@ from transformer_core.corpora.storage.file_spans import (
     texts_at_beginning,
 )
 from transformer_core.corpora.storage.rows import format_of
-from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.tables import table_items
 from transformer_core.corpora.storage.text_files import (
     NoTextError,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.corpora.storage.file_items import RunningText
 from transformer_core.corpora.storage.token_store import TokenStore, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.file_items import FileItems, texts_of
+from transformer_core.corpora.storage.file_items import FileItems, RunningText, texts_of
 from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.storage.kept_items import KeptItems
-from transformer_core.corpora.storage.running_text import RunningText
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 

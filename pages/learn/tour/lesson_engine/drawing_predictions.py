@@ -18,7 +18,7 @@ from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.errors import mark
-from transformer_core.training.schedule import warmup_learning_rate
+from transformer_core.training.optimizer import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve
 _NARROW = 340  # px, beside the text in a narrow window: slanted labels leave room for the first panel's name

@@ -104,7 +104,7 @@ def _dot(one: Values, other: Values) -> Values:
 
 def _learning_rate(given: Sequence[Values]) -> Values:
     """Return the paper's learning rate of a step, for a width of the model and a length of the warm-up."""
-    from transformer_core.training.schedule import warmup_learning_rate
+    from transformer_core.training.optimizer import warmup_learning_rate
 
     step, d_model, warmup = (int(value.number) for value in given)
     if min(step, d_model, warmup) < 1:

@@ -19,8 +19,7 @@ from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.objective import label_smoothed_cross_entropy
-from transformer_core.training.optimizer import Adam
-from transformer_core.training.schedule import warmup_learning_rate
+from transformer_core.training.optimizer import Adam, warmup_learning_rate
 
 WORDS = ("a", "am", "i", "thanks", "student", "<eos>")
 SOURCE_WORDS = ("je", "suis", "étudiant", "merci", "", "<eos>")  # as many, since one number says how many there are

@@ -18,7 +18,7 @@ from transformer_core.errors import CheckpointError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.run.begin import begin
-from transformer_core.training.run.keep import keep_run
+from transformer_core.training.run.directory import keep_run
 from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import work
 

@@ -23,7 +23,7 @@ from tests.pages.conftest import EXAMPLES, TARGETS, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
 from tests.pages.explore.decoding.components.test_writing import sent
 from tests.pages.explore.decoding.decoding_parts import again, cells, figure, opened, rows_of
-from transformer_core.decoding.attention_rows import Aim
+from transformer_core.decoding.decoding_step import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
 PAIR = {"model": "grouped", "text": EXAMPLES[1]}

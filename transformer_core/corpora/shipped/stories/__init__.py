@@ -1,7 +1,7 @@
 """Short stories from a grammar: with characters, places, things, cause and consequence.
 
 words.txt and lexicon.py contain the words, deeds.txt and world.py the possible events, wording.py the notation of their
-wordings. reading.py, with patterns.py, references.py and discourse.py, judges the stories that a model writes.
+wordings. reading.py, with references.py, judges the stories that a model writes.
 `grammars.stories` plans and tells stories.
 """
 

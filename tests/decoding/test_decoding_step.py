@@ -6,7 +6,7 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import DECODER, odd_config, shaken_model
-from transformer_core.decoding.attention_rows import Aim, attention_weights, written_weights
+from transformer_core.decoding.decoding_step import Aim, attention_weights, written_weights
 from transformer_core.decoding.session import DecodingSession
 
 WRITTEN = [5, 9, 4, 7]
