@@ -55,7 +55,7 @@ def show(data: DecodingData) -> None:
         except NotFiniteError as error:
             prose.note(prose.sentence(error))
             return
-    written = numbers(result.nodes[len(data.given) - 1].id, [step.token for step in data.written])
+    written = numbers(result.nodes[len(data.given) - 1].id, [step.token for step in data.branch[: data.n_written]])
     branches(
         nodes=result.nodes,
         at=next(node for node in reversed(written) if node in result.paths),

@@ -16,7 +16,6 @@ from transformer_core.errors import TextError, mark
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import EncodedInput
-    from transformer_core.decoding.decoding_step import Aim
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.text.interface import Given, Tokenizer
 
@@ -81,11 +80,6 @@ class BlanksData:
         """Return the label of a token of the vocabulary."""
         return self.tokenizer.labels([token])[0]
 
-    @property
-    def aim(self) -> "Aim":
-        """The selected attention: of a head, or a mean."""
-        return view_fields.aim(self.card.config.n_encoder_layers)
-
 
 def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
     """Return the data of the page, after the person's last action.
@@ -146,17 +140,12 @@ def all_at_once(recipe: BlanksRecipe, filling: Expression) -> Expression:
 def ask(request: Any) -> None:
     """A person wants blanks filled: "next", "all", or a place with a token or a word."""
     _REQUEST.set(request)
-    look_at(None)
-
-
-def look_at(place: int | None) -> None:
-    """Another blank was chosen; None: the next one."""
-    PLACE.set(place)
+    PLACE.set(None)
 
 
 def go_back(n_steps: int) -> None:
     """Look at the step at which this many blanks were filled."""
-    look_at(None)
+    PLACE.set(None)
     view_fields.go_to(n_steps)
 
 
@@ -164,7 +153,7 @@ def start_again() -> None:
     """Forget what was filled."""
     view_fields.FILLED.set("")
     view_fields.STEP.set(None)
-    look_at(None)
+    PLACE.set(None)
 
 
 def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":

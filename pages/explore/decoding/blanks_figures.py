@@ -102,7 +102,6 @@ def one_blank(data: BlanksData) -> None:
             data.tree.masks,
             name=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
             shown=data.place,
-            take=blanks_data.look_at,
             width=120,
         )
         _TOKEN.selectbox(
@@ -120,7 +119,7 @@ def one_blank(data: BlanksData) -> None:
 
 def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     """Draw where the mask of one blank looks, and say what every open one looks at most."""
-    aim, place = data.aim, blank.position
+    aim, place = view_fields.aim(data.card.config.n_encoder_layers), blank.position
     labels = data.labels(data.at.before(place))
     whose = {
         "": say("L{layer}.H{head}", layer=aim.layer, head=aim.head),

@@ -19,8 +19,6 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import TextError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from transformer_core.decoding.decoding_step import Aim, AttentionKind, DecodingStep, NextTokenPrediction
     from transformer_core.decoding.session import DecodingSession
     from transformer_core.decoding.tree import DecodingTree
@@ -121,11 +119,6 @@ class DecodingData:
     def n_written(self) -> int:
         """How many tokens were written at this step."""
         return self.at.position - self.tree.start.position
-
-    @property
-    def written(self) -> "tuple[DecodingStep, ...]":
-        """What was written up to this step."""
-        return self.branch[: self.n_written]
 
     @property
     def given(self) -> "tuple[DecodingStep, ...]":
@@ -250,13 +243,6 @@ class DecodingData:
     def who(self, kind: "AttentionKind") -> str:
         """Return whose attention it is, as titles call it."""
         return head_in_words(kind, self.aim.layer, self.aim.head, self.aim.mean)
-
-    def weights(self, kind: "AttentionKind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
-        """Return the attention at a step, or at this one, for the next token; None if there is none."""
-        from transformer_core.decoding.decoding_step import attention_weights
-
-        prediction = self.prediction if step is None or step is self.at else step.prediction
-        return None if prediction is None else attention_weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
         """Return the steps before and after this one at which more was read, by how many tokens were written."""

@@ -69,7 +69,7 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
             result.keys.labels,
             first_query=query,
             first_key=result.keys.first,
-            key_name=data.axis_names["key_name"],
+            key_name=data.axis_names(data.view.attention)["key_name"],
             marked=(None, key),
             height=Unwritten(HEIGHT),
         ),

@@ -83,12 +83,7 @@ class HeadsData:
         drawn = call(picture, self.recipe.attention_maps[attention], spec, Unpacked(self.recipe.sides(attention)))
         return named("shown", cache.kept(mark("attention maps"), drawn))
 
-    @property
-    def axis_names(self) -> dict[str, Any]:
-        """What queries and keys are, for the axes of figures."""
-        return self.axis_names_of(self.view.attention)
-
-    def axis_names_of(self, attention: str) -> dict[str, Any]:
+    def axis_names(self, attention: str) -> dict[str, Any]:
         """Return the names of an attention's queries and keys, and where the model began to write."""
         n = self.generated_from
         remark = "" if n is None else say(" (generated from token {n} on)", n=n)

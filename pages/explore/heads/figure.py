@@ -81,7 +81,7 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
         blocks=shown.blocks,
         marked=chosen,
         generated_from=shown.keys.place(data.generated_from),
-        **data.axis_names,
+        **data.axis_names(data.view.attention),
     )
     look = {"quantity": spec.quantity, "title": data.title, "mask": shown.mask, "largest": shown.largest}
     return call(attention_heatmap, shown.values, grid, **look)
@@ -93,7 +93,7 @@ def _preview(data: HeadsData) -> Mapping[str, Any] | None:
     if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
     grids = {
-        name: TokenGrid(*labels(name), generated_from=data.generated_from, **data.axis_names_of(name))
+        name: TokenGrid(*labels(name), generated_from=data.generated_from, **data.axis_names(name))
         for name in data.model_run.attention_maps
     }
     title = say(QUANTITIES["pattern"].title)
@@ -121,7 +121,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
         first_key=shown.keys.first,
         marked=marked(data, shown),
         generated_from=shown.keys.place(data.generated_from),
-        **data.axis_names,
+        **data.axis_names(data.view.attention),
     )
     lines.attention_lines(
         grid,

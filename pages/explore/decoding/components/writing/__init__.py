@@ -20,6 +20,7 @@ from pages.explore.decoding.data import DecodingData, OutputToken
 from pages.shared.view.shared_value import SharedValue
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import AttentionKind
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-writing"
@@ -27,7 +28,6 @@ MOST_AT_ONCE = 64  # tokens that are written in one step
 N_NEARBY = 4  # steps before and after this one that a step shows at once
 AT = SharedValue(KEY, "at")  # how many tokens were written at the step that is shown
 KINDS = ("given", "written", "forced")
-AttentionRow = Float[np.ndarray, " token"] | None
 _SHADES = 33  # grounds of chips, for probabilities from 0 to 1
 _BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
 
@@ -42,17 +42,19 @@ def show(data: DecodingData) -> None:
     over each token shows how much the next token attends to it, at this step and at those nearby, which are shown at
     once when a person steps to them.
     """
-    has_encoder, n = data.card.config.has_encoder, data.n_written
-    steps = {n: data.at} | data.around(N_NEARBY)
+    from transformer_core.decoding.decoding_step import attention_weights
+
+    kinds, n = data.kinds(), data.n_written
+    nearby = {n: data.prediction} | {place: step.prediction for place, step in data.around(N_NEARBY).items()}
     looked = {
-        n: (data.weights("cross", step) if has_encoder else None, data.weights("decoder", step))
-        for n, step in steps.items()
+        place: {kind: attention_weights(after, kind, data.aim) for kind in kinds if after is not None}
+        for place, after in nearby.items()
     }
     header, numbers = payload(data.source_labels, _tokens(data), looked)
     header |= {
         "nGiven": len(data.given),
         "at": AT.payload(n),
-        "aims": {"source": data.who("cross") if has_encoder else "", "output": data.who("decoder")},
+        "aims": {"source": data.who("cross") if "cross" in kinds else "", "output": data.who("decoder")},
         "ended": replace(data, at=data.branch[-1]).ended if data.branch else data.ended,
         "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
         "hue": HUE,
@@ -61,20 +63,22 @@ def show(data: DecodingData) -> None:
 
 
 def payload(
-    source: Sequence[str], output: Sequence[OutputToken], looked: Mapping[int, tuple[AttentionRow, AttentionRow]]
+    source: Sequence[str],
+    output: Sequence[OutputToken],
+    looked: "Mapping[int, Mapping[AttentionKind, Float[np.ndarray, ' token']]]",
 ) -> tuple[dict[str, Any], bytes]:
     """Return tokens and attention as the component reads them.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
         output: all tokens of the branch, the given ones first.
-        looked: weights over the source and over the output by how many tokens were written, this step first; None:
-            nothing is drawn.
+        looked: weights over the source and over the output by how many tokens were written, this step first; where
+            there are none, nothing is drawn.
 
     Returns:
         a header, and its numbers (float32): a row for each token of the output, then the weights.
     """
-    rows = [[np.empty(0) if weights is None else weights for weights in sides] for sides in looked.values()]
+    rows = [[of.get(kind, np.empty(0)) for kind in ("cross", "decoder")] for of in looked.values()]
     labels, table = _table(output)
     header = {
         "labels": [isolate(label) for label in labels],

@@ -107,7 +107,7 @@ def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow()
         OutputToken(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
     ]
     over_source, over_output = np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.875])
-    looked = {1: (over_source, over_output), 0: (over_source[::-1], over_output[:1]), 2: (None, None)}
+    looked = {1: {"cross": over_source, "decoder": over_output}, 0: {"cross": over_source[::-1]}, 2: {}}
     header, sent_numbers = writing.payload(["The", "<b>", "שלום"], output, looked)
     numbers = np.frombuffer(sent_numbers, dtype="<f4")
     rows = numbers[: 3 * 9].reshape(3, 9)  # label, kind, three facts, and two alternatives
@@ -121,9 +121,9 @@ def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow()
     assert others == [[None, None], ["il", "elle"], ["\u2068שלום\u2069", None]]
     np.testing.assert_allclose(rows[:, 7:], [[np.nan, np.nan], [0.7788, 0.125], [1, np.nan]])
     assert len(header["labels"]) == len({*header["labels"]}) == 4
-    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
+    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5])
     steps = [(step["n"], step["source"], step["output"]) for step in header["steps"]]
-    assert steps == [(1, 3, 2), (0, 3, 1), (2, 0, 0)]
+    assert steps == [(1, 3, 2), (0, 3, 0), (2, 0, 0)]
     assert header["nOutput"] == 3 and header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
 
 
