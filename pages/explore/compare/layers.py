@@ -112,7 +112,7 @@ def _pairs(data: ComparisonData) -> list[StackPair]:
         StackPair(a=stack_a, b=stack_b, positions=value_of(_positions(data, stack_a, stack_b)))
         for stack_a, stack_b in _names(data)
     ]
-    return [pair for pair in pairs if pair.positions.is_telling]
+    return [pair for pair in pairs if is_telling(pair.positions)]
 
 
 def _names(data: ComparisonData) -> list[tuple[str, str]]:
