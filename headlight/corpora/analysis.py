@@ -285,8 +285,5 @@ def _length(lengths: NDArray[np.int64]) -> Lengths:
 def _samples(items: Sequence[Pair] | Sequence[Text]) -> tuple[tuple[str, ...], ...]:
     """Return evenly spaced items, each text cut to a readable length."""
     some = items[:: max(1, len(items) // _N_SAMPLES)][:_N_SAMPLES]
-    return tuple(tuple(map(_cut, item.texts)) for item in some)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_SAMPLE else f"{text[:_LONGEST_SAMPLE]} ..."
+    most = _LONGEST_SAMPLE
+    return tuple(tuple(text if len(text) <= most else f"{text[:most]} ..." for text in item.texts) for item in some)

@@ -87,19 +87,19 @@ class CorpusStats:
     def from_json(cls, text: str) -> "CorpusStats":
         """Return the statistics that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
+        lengths = {
+            side: Lengths(**of_side | {"counts": tuple(map(tuple, of_side["counts"]))})
+            for side, of_side in values["lengths"].items()
+        }
         return cls(
             **values
             | {
                 "description": Message.from_json(values["description"]),
-                "lengths": {side: _lengths(lengths) for side, lengths in values["lengths"].items()},
+                "lengths": lengths,
                 "frequent": tuple(Frequency(**frequency) for frequency in values["frequent"]),
                 "samples": tuple(map(tuple, values["samples"])),
             }
         )
-
-
-def _lengths(values: Mapping[str, Any]) -> Lengths:
-    return Lengths(**{**values, "counts": tuple(map(tuple, values["counts"]))})
 
 
 def kept_stats(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusStats | None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from headlight.figures.hues import DIVIDER
 from headlight.figures.labels import LINE, escape, heading
-from headlight.figures.theme import LIGHT, template
+from headlight.figures.theme import DIVIDER, LIGHT, template
 from transformer_core.text.labels import border_in
 
 HOVER = "%{customdata}<extra></extra>"
@@ -185,17 +184,13 @@ def border_lines(
         yaxis: likewise.
     """
     down, across = border_in(rows), border_in(columns)
-    level = {"xref": f"{xaxis} domain", "x0": 0, "x1": 1, "yref": yaxis}
-    upright = {"yref": f"{yaxis} domain", "y0": 0, "y1": 1, "xref": xaxis}
+    look: dict[str, Any] = {"type": "line", "line": {"color": DIVIDER, "width": 1.5}}
+    level = look | {"xref": f"{xaxis} domain", "x0": 0, "x1": 1, "yref": yaxis}
+    upright = look | {"yref": f"{yaxis} domain", "y0": 0, "y1": 1, "xref": xaxis}
     return [
-        *([border_line(level | {"y0": down - 0.5, "y1": down - 0.5})] if down else []),
-        *([border_line(upright | {"x0": across - 0.5, "x1": across - 0.5})] if across else []),
+        *([level | {"y0": down - 0.5, "y1": down - 0.5}] if down else []),
+        *([upright | {"x0": across - 0.5, "x1": across - 0.5}] if across else []),
     ]
-
-
-def border_line(ends: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line between two texts, with its ends."""
-    return {"type": "line", "line": {"color": DIVIDER, "width": 1.5}, **ends}
 
 
 def segment(x: tuple[float, float], y: tuple[float, float], **look: Any) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from headlight.figures.hues import diverging_scale
-from headlight.figures.theme import DEEP
+from headlight.figures.theme import DEEP, diverging_scale
 from headlight.language import say, separated
 from transformer_core.errors import mark
 

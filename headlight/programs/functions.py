@@ -138,15 +138,12 @@ class _Call(Evaluator[Value]):
         self._arguments = arguments
 
     def constant(self, value: object) -> Value:
-        """Return the literal."""
         return value
 
     def name(self, name: str) -> Value:
-        """Return an argument."""
         return self._arguments[name]
 
     def several(self, values: tuple[Value, ...]) -> Value:
-        """Return a tuple."""
         return _small(values)
 
     def unary(self, sign: str, value: Value) -> Value:
@@ -154,11 +151,9 @@ class _Call(Evaluator[Value]):
         return not value if sign == "not" else -_number(value)
 
     def binary(self, sign: str, left: Value, right: Value) -> Value:
-        """Return an exact number."""
         return _number(_ARITHMETIC[sign](_number(left), _number(right)))
 
     def compare(self, sign: str, left: Value, right: Value) -> Value:
-        """Return whether a comparison holds."""
         return _COMPARISONS[sign](left, right)
 
     def boolean(self, sign: str, values: Iterator[Value]) -> Value:

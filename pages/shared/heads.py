@@ -7,8 +7,8 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.heatmaps.attention import heatmap_frame
 from headlight.figures.heatmaps.cells import FORBIDDEN
-from headlight.figures.hues import NOT_FINITE
 from headlight.figures.quantities import QUANTITIES
+from headlight.figures.theme import NOT_FINITE
 from headlight.language import say
 from transformer_core.errors import mark
 

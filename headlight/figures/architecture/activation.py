@@ -11,7 +11,6 @@ from jaxtyping import Float, Int
 
 from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_cells
 from headlight.figures.heatmaps.number_panels import Scale
-from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
     axis_names,
@@ -23,6 +22,7 @@ from headlight.figures.layout import (
     label_axis,
     row_axis,
 )
+from headlight.figures.theme import FAINT, STRONG
 from headlight.language import localized, say
 from transformer_core.errors import mark
 

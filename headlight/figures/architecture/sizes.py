@@ -7,7 +7,6 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Real
 
-from headlight.figures.hues import FAINT, PART_HUES, STRONG, translucent
 from headlight.figures.labels import escape
 from headlight.figures.layout import (
     LEGEND_ABOVE,
@@ -23,6 +22,7 @@ from headlight.figures.layout import (
     note,
     row_axis,
 )
+from headlight.figures.theme import FAINT, PART_HUES, STRONG, translucent
 from headlight.language import localized, percent, say
 from transformer_core.errors import mark
 
@@ -187,13 +187,13 @@ def share_areas(
     """
     total = np.maximum(sum(values.astype(np.float64) for values in parts.values()), 1.0)
     traces = [
-        go.Scatter(
-            name=escape(name),
-            x=[*lengths],
-            y=values / total,
+        line_trace(
+            escape(name),
+            [*lengths],
+            values / total,
+            hue,
+            width=1.2,
             stackgroup="shares",
-            mode="lines",
-            line={"color": hue, "width": 1.2},
             fillcolor=translucent(hue, 0.55),
             **hover([f"{escape(name)}: {percent(share, 1)}" for share in (values / total).tolist()]),
         )
@@ -211,10 +211,13 @@ def _figure(
 ) -> go.Figure:
     shown = {name: at for name, at in marks.items() if lengths[0] <= at <= lengths[-1]}
     ordered = sorted(shown.items(), key=lambda mark: mark[1])
-    middle = np.sqrt(max(lengths[-1], 2))
+    longest = max(lengths[-1], 2)
+    digits = (1, 2, 5) if longest < 1000 else (1,)
+    ticks = [digit * 10**power for power in range(len(str(longest))) for digit in digits]
+    x_axis = label_axis(ticks, map(localized, ticks), size=11, title=axis_title(say("sequence length (tokens)")))
     notes = []
     for i, (name, at) in enumerate(ordered):
-        side, shift = ("right", -4) if at > middle else ("left", 4)
+        side, shift = ("right", -4) if at > np.sqrt(longest) else ("left", 4)
         x, y = float(np.log10(at)), 0.03 + 0.1 * (i % 2)
         notes.append(note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
     layout = figure_layout(title, height=_HEIGHT, margin=(8, 12, 78, 44)) | {
@@ -225,20 +228,12 @@ def _figure(
             line_at(x=at, color=FAINT if i else STRONG, width=1.5, dash="dot") for i, (_, at) in enumerate(ordered)
         ],
         "annotations": notes,
-        "xaxis": _length_axis([0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]),
+        "xaxis": x_axis
+        | {"type": "log", "range": [0.0, max(np.log10(longest), 0.31)]}
+        | {"unifiedhovertitle": {"text": "<b>%{x:,d}</b>"}},
         "yaxis": {"tickfont": {"size": 11}, "automargin": True, **axis},
     }
     return figure_of(traces, layout)
-
-
-def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
-    digits = (1, 2, 5) if ends[-1] < 3 else (1,)
-    ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
-    return label_axis(ticks, map(localized, ticks), size=11, title=axis_title(say("sequence length (tokens)"))) | {
-        "type": "log",
-        "range": [*ends],
-        "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},
-    }
 
 
 def _byte_ticks(low: float, high: float) -> dict[str, Any]:

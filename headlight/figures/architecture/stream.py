@@ -7,7 +7,6 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.layout import (
     LEGEND_ABOVE,
@@ -20,6 +19,7 @@ from headlight.figures.layout import (
     label_axis,
     line_trace,
 )
+from headlight.figures.theme import FAINT, STRONG, WARM, translucent
 from headlight.language import localized, percent, say
 
 MOST_LINES = 32  # positions up to which each has a line

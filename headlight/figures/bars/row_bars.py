@@ -8,12 +8,11 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from headlight.figures.heatmaps.cells import BROKEN, FORBIDDEN, NUMBERS_UP_TO, broken_cells, masked_cells
-from headlight.figures.hues import DIVIDER
 from headlight.figures.labels import LINE, isolate, shorten, text_width
 from headlight.figures.layout import axis_title, bar_trace, figure_layout, figure_of, frame_around, hover, line_at
 from headlight.figures.quantities import QUANTITIES, QuantityName
-from headlight.figures.theme import KEY
-from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
+from headlight.figures.theme import DIVIDER, KEY
+from headlight.figures.token_grid import TokenGrid, token_legends
 from headlight.language import say
 
 _ROOM = 0.08  # of the range, so that a number stands above the highest bar
@@ -88,7 +87,11 @@ def row_bars(
         token = isolate(grid.query_tokens[0])
         title = say("Attention from query {place} '{token}'", place=grid.first_query, token=token)
     ticks = what.colors(limits)["colorbar"]
-    key_axis = _key_axis(keys, grid)
+    width = grid.width - _BESIDE
+    longest = max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
+    is_slanted = longest > 0.8 * width / max(keys.n_cells, 1)
+    key_axis = keys.axis(grid.key_name, room=width, apart=LINE + 6 if is_slanted else LINE)
+    key_axis |= {"range": list(keys.ends), "tickangle": -45 if is_slanted else 0, "automargin": True}
     margin = (_BESIDE, 8, 58 if subtitle else 38, 8)
     layout = figure_layout(title, height=grid.height or _HEIGHT, margin=margin, subtitle=subtitle) | {
         "meta": token_legends(xaxis=(keys, key_axis)),
@@ -112,14 +115,3 @@ def row_bars(
     if keys.border is not None:
         layout["shapes"].append(line_at(x=keys.border, color=DIVIDER, width=1.5))
     return figure_of(traces, layout)
-
-
-def _key_axis(keys: TokenAxis, grid: TokenGrid) -> dict[str, Any]:
-    width = grid.width - _BESIDE
-    longest = max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
-    is_slanted = longest > 0.8 * width / max(keys.n_cells, 1)
-    return keys.axis(grid.key_name, room=width, apart=LINE + 6 if is_slanted else LINE) | {
-        "range": list(keys.ends),
-        "tickangle": -45 if is_slanted else 0,
-        "automargin": True,
-    }

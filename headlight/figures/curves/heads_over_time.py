@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.training.curves import Curve, thinned
 from headlight.figures.curves.panels import STEP, Panel, diamonds, panels_over_steps, wrapped
-from headlight.figures.hues import FAINT, layer_hues, translucent
 from headlight.figures.labels import escape
+from headlight.figures.layout import line_trace
+from headlight.figures.theme import FAINT, layer_hues, translucent
 from headlight.language import say
 from transformer_core.errors import mark
 
@@ -68,7 +69,11 @@ def heads_over_time(
             *_marks(name, steps, of_heads, hues, appearances),
         ]
         title, axis = f"<b>{say(ATTENTIONS[name].title)}</b>", {"range": [-0.03 * highest, 1.03 * highest]}
-        ends = _end(name, of_heads, chosen)
+        ends = {}
+        if chosen is not None and chosen[0] == name:  # its name, at the height at which its line ends
+            known = of_heads[chosen[1:]][~np.isnan(of_heads[chosen[1:]])]
+            text = say("L{layer}.H{head}", layer=chosen[1], head=chosen[2])
+            ends = {f"<b>{text}</b>": known[-1].item()} if known.size else {}
         panels.append(Panel(title=title, height=_HEIGHT, axis=axis, traces=traces, levels=levels, ends=ends))
     if not panels or not steps.size:
         blank = {"showticklabels": False, "showgrid": False}
@@ -117,8 +122,7 @@ def _lines(
         )
         if is_chosen and chance is not None:
             dotted = {"color": hues[layer], "width": 1.5, "dash": "dot"}
-            look: dict[str, Any] = {"mode": "lines", "line": dotted, "hoverinfo": "skip"}
-            lines.append(go.Scatter(name=say(_CHANCE), x=curve.steps, y=chance, **look))
+            lines.append(line_trace(say(_CHANCE), curve.steps, chance, hues[layer], line=dotted, hoverinfo="skip"))
     return sorted(lines, key=lambda line: line.line.width)
 
 
@@ -129,17 +133,9 @@ def _band(steps: Int[np.ndarray, " snapshot"], chances: Float[np.ndarray, "layer
     if not known.any():
         return []
     x, y = steps[known], by_head[:, known]
-    look: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "legendgroup": _CHANCE}
-    return [
-        go.Scatter(
-            name=say(_CHANCE),
-            x=np.concatenate([x, x[::-1]]),
-            y=np.concatenate([np.nanmax(y, axis=0), np.nanmin(y, axis=0)[::-1]]),
-            fill="toself",
-            fillcolor=translucent(FAINT, 0.25),
-            **look,
-        )
-    ]
+    around = np.concatenate([x, x[::-1]]), np.concatenate([np.nanmax(y, axis=0), np.nanmin(y, axis=0)[::-1]])
+    look: dict[str, Any] = {"fill": "toself", "fillcolor": translucent(FAINT, 0.25), "hoverinfo": "skip"}
+    return [line_trace(say(_CHANCE), *around, FAINT, line={"width": 0}, legendgroup=_CHANCE, **look)]
 
 
 def _marks(
@@ -161,13 +157,3 @@ def _marks(
     marker = {"size": 9, "color": [hues[layer] for _, layer, _ in heads]}
     look: dict[str, Any] = {"name": say("head specializes"), "marker": marker, "legendgroup": "marks"}
     return [diamonds(at, values, [wrapped(sentence) for sentence in sentences], **look)]
-
-
-def _end(attention: str, scores: Float[np.ndarray, "layer head snapshot"], chosen: Head | None) -> dict[str, float]:
-    """Return the name of the chosen head, at the height at which its line ends."""
-    if chosen is None or chosen[0] != attention:
-        return {}
-    _, layer, head = chosen
-    known = scores[layer, head][~np.isnan(scores[layer, head])]
-    name = say("L{layer}.H{head}", layer=layer, head=head)
-    return {f"<b>{name}</b>": float(known[-1])} if known.size else {}

@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int, Num
 
-from headlight.figures.hues import FAINT, STRONG, translucent
 from headlight.figures.labels import escape
 from headlight.figures.layout import (
     LEGEND_ABOVE,
@@ -21,6 +20,7 @@ from headlight.figures.layout import (
     line_trace,
     note,
 )
+from headlight.figures.theme import FAINT, STRONG, translucent
 from headlight.language import say, say_number
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px

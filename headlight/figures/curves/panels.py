@@ -11,9 +11,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from headlight.analysis.training.curves import Curve
-from headlight.figures.hues import FAINT, STRONG
 from headlight.figures.labels import escape
 from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, line_trace, note
+from headlight.figures.theme import FAINT, STRONG
 from headlight.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 
 from headlight.analysis.training.curves import SMOOTHED_FROM, Curve, smoothed, thinned
 from headlight.figures.curves.panels import MARKED, Panel, diamonds, line, log_ticks, panels_over_steps, wrapped
-from headlight.figures.hues import FAINT, STRONG, WARM, layer_hues, translucent
 from headlight.figures.labels import escape
+from headlight.figures.theme import FAINT, STRONG, WARM, layer_hues, translucent
 from headlight.language import localized, say, separated
 from transformer_core.errors import mark
 

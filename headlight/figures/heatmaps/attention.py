@@ -8,9 +8,9 @@ from jaxtyping import Bool, Float
 from plotly.graph_objects import Figure
 
 from headlight.figures.heatmaps.cells import Cells, outlines
-from headlight.figures.hues import CHOSEN, WARM, diverging_scale
 from headlight.figures.layout import figure_of
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName, without_zero
+from headlight.figures.theme import CHOSEN, WARM, diverging_scale
 from headlight.figures.token_grid import TokenGrid
 from headlight.language import say, separated
 from transformer_core.errors import mark

@@ -26,10 +26,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
-from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
-from headlight.figures.layout import HOVER, border_line, frame_around, hover
+from headlight.figures.layout import HOVER, frame_around, hover, segment
 from headlight.figures.quantities import BELOW
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import DIVIDER, KEY, NOT_FINITE, QUERY, WARM
 from headlight.figures.token_grid import TokenAxis, TokenGrid
 from headlight.language import say, separated
 from transformer_core.errors import mark
@@ -229,15 +228,15 @@ def outlines(
     """
     row, column = queries.around(grid.marked[0]), keys.around(grid.marked[1])
     cells = [(keys.around(key), queries.around(query)) for query, key in framed]
-    (left, right), (top, bottom), x, y = keys.ends, queries.ends, keys.border, queries.border
+    x, y = keys.border, queries.border
     shapes = [
         *([] if row is None else [frame_around(keys.ends, row, color=QUERY, width=1.5)]),
         *([] if column is None else [frame_around(column, queries.ends, color=KEY, width=1.5)]),
         *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
         *(frame_around(across, down, color=hue, width=3) for across, down in cells if across and down),
         *_dividers(queries, keys, grid.generated_from),
-        *([] if y is None else [border_line({"x0": left, "x1": right, "y0": y, "y1": y})]),
-        *([] if x is None else [border_line({"x0": x, "x1": x, "y0": top, "y1": bottom})]),
+        *([] if y is None else [segment(keys.ends, (y, y), color=DIVIDER, width=1.5)]),
+        *([] if x is None else [segment((x, x), queries.ends, color=DIVIDER, width=1.5)]),
     ]
     return {"shapes": shapes} if shapes else {}
 
@@ -245,17 +244,10 @@ def outlines(
 def _dividers(queries: TokenAxis, keys: TokenAxis, generated_from: int | None) -> list[dict[str, Any]]:
     """Return dotted lines between the given and the generated part, with a label."""
     row, column = queries.around(generated_from), keys.around(generated_from)
-    look: dict[str, Any] = {"type": "line", "line": {"color": DIVIDER, "width": 1.5, "dash": "dot"}}
-    label: dict[str, Any] = {
-        "text": say("generated"),
-        "textposition": "start",
-        "textangle": 0,
-        "xanchor": "left",
-        "yanchor": "top",
-    }
-    (left, right), (top, bottom) = keys.ends, queries.ends
+    look: dict[str, Any] = {"color": DIVIDER, "width": 1.5, "dash": "dot"}
+    label = {"text": say("generated"), "textposition": "start", "textangle": 0, "xanchor": "left", "yanchor": "top"}
     label |= {"font": {"size": 12, "color": DIVIDER}, "padding": 5}
-    lines = [] if row is None else [look | {"x0": left, "x1": right, "y0": row[0], "y1": row[0]}]
+    lines = [] if row is None else [segment(keys.ends, (row[0], row[0]), **look)]
     if column is not None:
-        lines.append(look | {"x0": column[0], "x1": column[0], "y0": top, "y1": bottom, "label": label})
+        lines.append(segment((column[0], column[0]), queries.ends, **look) | {"label": label})
     return lines

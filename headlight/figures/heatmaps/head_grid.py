@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, number_cells
-from headlight.figures.hues import CHOSEN, WARM
 from headlight.figures.labels import LINE, escape
 from headlight.figures.layout import (
     add_panel,
@@ -22,6 +21,7 @@ from headlight.figures.layout import (
     note,
 )
 from headlight.figures.quantities import Limits, rounded, without_zero
+from headlight.figures.theme import CHOSEN, WARM
 from headlight.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 from jaxtyping import Int
 
 from headlight.figures.heatmaps.cells import MOST_TEXTS
-from headlight.figures.hues import FAINT, STRONG, WARM, translucent
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
     LEGEND_BELOW,
@@ -23,7 +22,7 @@ from headlight.figures.layout import (
     line_at,
     line_trace,
 )
-from headlight.figures.theme import KEY, VALUE
+from headlight.figures.theme import FAINT, KEY, STRONG, VALUE, WARM, translucent
 from headlight.figures.token_grid import TokenAxis, token_legends
 from headlight.language import say
 from transformer_core.errors import mark

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, numbers_in_cells
-from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
     add_panel,
@@ -23,7 +22,7 @@ from headlight.figures.layout import (
     label_axis,
     note,
 )
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import FAINT, KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
 from headlight.language import localized, say
 

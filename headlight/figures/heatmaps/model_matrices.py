@@ -10,7 +10,6 @@ from jaxtyping import Float, Int
 
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
-from headlight.figures.hues import FAINT, WARM
 from headlight.figures.labels import LINE, escape, text_width
 from headlight.figures.layout import (
     axis_title,
@@ -23,6 +22,7 @@ from headlight.figures.layout import (
     segment,
 )
 from headlight.figures.quantities import COLORBAR
+from headlight.figures.theme import FAINT, WARM
 from headlight.language import localized, say
 from transformer_core.errors import mark
 

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from headlight.figures.heatmaps.cells import number_traces
-from headlight.figures.hues import WARM, diverging_scale
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.layout import (
     add_panel,
@@ -23,7 +22,7 @@ from headlight.figures.layout import (
     note,
 )
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, rounded
-from headlight.figures.theme import DEEP
+from headlight.figures.theme import DEEP, WARM, diverging_scale
 from headlight.figures.token_grid import TokenGrid
 
 _ROW = 26  # px per row where there is room

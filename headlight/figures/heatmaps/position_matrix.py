@@ -11,10 +11,10 @@ from jaxtyping import Float
 
 from headlight.figures.heatmaps.cells import MOST_TEXTS, Words, browser_words
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
-from headlight.figures.hues import FAINT
 from headlight.figures.labels import LINE, escape, text_width
 from headlight.figures.layout import bold_title, cell_axis, figure_layout, figure_of, hover, label_axis, segment
 from headlight.figures.quantities import rounded
+from headlight.figures.theme import FAINT
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
 _DIGIT = 7.5  # px: the width of a digit in a cell

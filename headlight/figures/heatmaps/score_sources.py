@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 
 from headlight.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO, masked_cells
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
-from headlight.figures.hues import FAINT, STRONG, WARM
 from headlight.figures.labels import LINE, escape, shorten, text_width
 from headlight.figures.layout import (
     add_panel,
@@ -27,7 +26,7 @@ from headlight.figures.layout import (
     segment,
 )
 from headlight.figures.quantities import rounded
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import FAINT, KEY, QUERY, STRONG, WARM
 from headlight.figures.token_grid import TokenAxis, TokenGrid
 from headlight.language import say
 

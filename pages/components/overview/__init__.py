@@ -10,7 +10,7 @@ import streamlit as st
 from jaxtyping import Float
 
 from headlight.figures import DARK, LIGHT, sequential_scale
-from headlight.figures.hues import DIVIDER, NOT_FINITE, WARM
+from headlight.figures.theme import DIVIDER, NOT_FINITE, WARM
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.shared.measures import MeasureTexts

@@ -8,7 +8,7 @@ from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.texts.side_by_side import changes, ranked_heads
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.head_grid import head_grid
-from headlight.figures.hues import STRONG
+from headlight.figures.theme import STRONG
 from headlight.language import say, say_message
 from pages.components import figures
 from pages.explore.compare import view_fields

@@ -13,7 +13,7 @@ from headlight.analysis.heads.text_measures import applies, measure_text
 from headlight.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.head_map import head_map_figure
-from headlight.figures.hues import category_hues
+from headlight.figures.theme import category_hues
 from headlight.language import localized, say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept

@@ -10,7 +10,7 @@ from headlight.analysis.heads.picture import HeadPicture
 from headlight.analysis.heads.text_measures import range_of
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
-from headlight.figures.hues import category_hues
+from headlight.figures.theme import category_hues
 from headlight.language import say
 from pages.components.overview import MeasuredHeads, Pictures, head_overview
 from pages.explore import overviews

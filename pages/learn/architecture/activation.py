@@ -12,7 +12,7 @@ from headlight.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.architecture.stream import stream_figure
-from headlight.figures.hues import PART_HUES
+from headlight.figures.theme import PART_HUES
 from headlight.language import localized, percent, say
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData

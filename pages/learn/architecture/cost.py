@@ -19,7 +19,7 @@ from headlight.analysis.blueprint.plan import n_parameters
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure
 from headlight.figures.architecture.sizes import cost_curves, share_areas
-from headlight.figures.hues import COST_HUES, FAINT, STRONG, WARM
+from headlight.figures.theme import COST_HUES, FAINT, STRONG, WARM
 from headlight.language import localized, percent, say
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import prose

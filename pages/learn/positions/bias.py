@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
-from headlight.figures.hues import layer_hues
+from headlight.figures.theme import layer_hues
 from headlight.language import localized, say
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import PositionsData

@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.figures.curves.lines import Line
 from headlight.figures.heatmaps.position_matrix import Side
-from headlight.figures.hues import FAINT, STRONG
+from headlight.figures.theme import FAINT, STRONG
 from headlight.language import localized, say
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData, by_distance

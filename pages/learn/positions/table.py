@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
-from headlight.figures.hues import STRONG, WARM, category_hues
+from headlight.figures.theme import STRONG, WARM, category_hues
 from headlight.language import localized, say
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData, in_words

@@ -8,7 +8,7 @@ from plotly.graph_objects import Figure
 
 from headlight.figures import TokenGrid
 from headlight.figures.bipartite import bipartite_lines
-from headlight.figures.hues import HUES
+from headlight.figures.theme import HUES
 from tests.headlight.figures.heatmaps.test_attention import a_pattern
 
 KEYS = ("the", "cat", "the", "<eos>")

@@ -11,7 +11,7 @@ from headlight.figures import attention_heatmap, row_bars
 from headlight.figures.heatmaps.all_heads import all_heads
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
-from headlight.figures.hues import DIVIDER
+from headlight.figures.theme import DIVIDER
 from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.labels import with_border

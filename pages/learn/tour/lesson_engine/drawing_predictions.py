@@ -1,17 +1,17 @@
 """The figures of lessons that show predictions, and how a model is trained: targets, losses, learning rates."""
 
 import numpy as np
+from pages.learn.tour.lesson_engine.changed import next_tokens
+from pages.learn.tour.lesson_engine.errors import LessonError
 
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.number_panels import number_panels
-from headlight.figures.hues import WARM
+from headlight.figures.theme import WARM
 from headlight.language import localized, say
 from pages.learn.tour.lesson_engine import figure_kind as read
-from pages.learn.tour.lesson_engine.changed import next_tokens
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
-from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.figure_kind import POSITION, SMOOTHING, TITLE, Slider, figure
 from pages.learn.tour.lesson_engine.quantities import probabilities
 from pages.learn.tour.lesson_engine.run import Run

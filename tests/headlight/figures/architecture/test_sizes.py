@@ -3,7 +3,7 @@
 import numpy as np
 
 from headlight.figures.architecture.sizes import cost_curves, parameter_bars, parameter_shares, share_areas
-from headlight.figures.hues import COST_HUES, PART_HUES
+from headlight.figures.theme import COST_HUES, PART_HUES
 
 
 def traces_of(figure: object) -> dict:

@@ -5,7 +5,7 @@ import pytest
 from plotly.graph_objects import Figure, Scatter
 
 from headlight.figures import heads_over_time
-from headlight.figures.hues import layer_hues
+from headlight.figures.theme import layer_hues
 
 STEPS = np.array([0, 1, 5, 20, 100])
 

@@ -10,9 +10,8 @@ from plotly.graph_objects import Figure, Heatmap
 
 from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.attention import heatmap_frame
-from headlight.figures.hues import WARM
 from headlight.figures.quantities import Quantity
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import KEY, QUERY, WARM
 
 QUERIES, KEYS = ("<bos>", "le", "chat", "le"), ("the", "cat", "the", "<eos>")
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from plotly.graph_objects import Figure, Scatter
 
 from headlight.figures.heatmaps.head_map import head_map_figure, label_sides
-from headlight.figures.hues import HUES
 from headlight.figures.labels import LINE, text_width
+from headlight.figures.theme import HUES
 
 POINTS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 1.0], [4.0, 1.0]])
 LABELS = ["0.0", "0.1", "1.0", "1.1"]

@@ -7,8 +7,7 @@ from jaxtyping import Bool, Float
 
 from headlight.figures import TokenGrid, isolate
 from headlight.figures.heatmaps.overview import fine_levels
-from headlight.figures.hues import category_hues
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import KEY, QUERY, category_hues
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.shared.view.shared_value import SharedValue

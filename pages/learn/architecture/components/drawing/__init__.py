@@ -9,8 +9,7 @@ from typing import Any
 
 from headlight.analysis.blueprint.plan import Blueprint, Box
 from headlight.analysis.trace.residual_stream import has_added_positions
-from headlight.figures.hues import PART_HUES
-from headlight.figures.theme import KEY, QUERY, VALUE
+from headlight.figures.theme import KEY, PART_HUES, QUERY, VALUE
 from headlight.language import localized, say
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue

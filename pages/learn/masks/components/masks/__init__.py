@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from headlight.figures import isolate
-from headlight.figures.hues import CELL, mask_colors
-from headlight.figures.theme import KEY, QUERY
+from headlight.figures.theme import CELL, KEY, QUERY, mask_colors
 from pages.components.mounting import component, packed
 from pages.learn.masks.view_fields import MOST_CELLS
 from pages.shared.view.fields import sent

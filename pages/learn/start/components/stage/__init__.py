@@ -13,8 +13,7 @@ import numpy as np
 from headlight.analysis.stage.panels import Lane, Panel, Zoom
 from headlight.analysis.stage.stage_text import StageText
 from headlight.figures import DARK, LIGHT, Theme, isolate
-from headlight.figures.hues import NOT_FINITE
-from headlight.figures.theme import KEY, QUERY, VALUE
+from headlight.figures.theme import KEY, NOT_FINITE, QUERY, VALUE
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.components.sampling import NextTokenDistribution, distribution_payload

@@ -15,8 +15,7 @@ from jaxtyping import Float
 from headlight.analysis.walkthrough.formulas import formula_tree
 from headlight.analysis.walkthrough.outline import Number, Stage, WalkMatrix
 from headlight.figures import DARK, LIGHT, Theme, isolate
-from headlight.figures.hues import NOT_FINITE
-from headlight.figures.theme import KEY, QUERY, VALUE
+from headlight.figures.theme import KEY, NOT_FINITE, QUERY, VALUE
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.learn.steps.step_texts import NOTES, NOTICES, PLACES, QUANTITIES, SYMBOLS, TITLES
