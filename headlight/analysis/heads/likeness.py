@@ -13,12 +13,10 @@ from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from headlight.analysis.flow.divergence import has_choice, js_divergences
-from transformer_core.errors import ConfigError, NotFiniteError, mark
+from transformer_core.errors import ConfigError, NotFiniteError
 
 Patterns = Float[np.ndarray, "_ _ _ _"]
 """Of one text: [layer, head, query, key]."""
-
-MIXED = mark("mixed")
 
 _ROUNDING = 1e-9  # of the greatest distance: a gap below it is none
 _STRIP_CELLS = 2**23  # of Gram matrices at a time: 64 MiB
@@ -36,8 +34,8 @@ class HeadMap:
 class ClusterName:
     """What a group of heads has in common."""
 
-    habit: str  # in plain words; "mixed" where none is above the threshold
-    mean: float | None  # over the heads, of the score of that habit; of "mixed" the highest of any; None: none known
+    habit: str | None  # None: none is above the threshold
+    mean: float | None  # over the heads, of the score of that habit; without one the highest of any; None: none known
     n_heads: int
 
 
@@ -198,7 +196,7 @@ def name_clusters(
 
     Args:
         labels: the group of each head, from `clusters`.
-        scores: by habit in plain words ("looks at the token before") how much of it each head has; NaN: not known.
+        scores: by habit how much of it each head has; NaN: not known.
         threshold: a mean that is not above it makes no name.
 
     Returns:
@@ -209,9 +207,9 @@ def name_clusters(
         members = labels == label
         known = {habit: values[members & ~np.isnan(values)] for habit, values in scores.items()}
         means = {habit: float(values.mean()) for habit, values in known.items() if len(values)}
-        best = max(means, key=means.__getitem__, default=MIXED)
-        mean = means.get(best)
-        habit = best if mean is not None and mean > threshold else MIXED
+        best = max(means, key=means.__getitem__, default=None)
+        mean = None if best is None else means[best]
+        habit = best if mean is not None and mean > threshold else None
         names.append(ClusterName(habit=habit, mean=mean, n_heads=int(members.sum())))
     return tuple(names)
 

@@ -1,8 +1,9 @@
-"""Two model runs side by side: their heads on the tokens that they share, and how far apart those are."""
+"""Two texts, or two model runs, side by side: the tokens that they share, and how far apart their heads are on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -10,31 +11,57 @@ from jaxtyping import Bool, Float
 from headlight.analysis.flow.divergence import head_changes
 from headlight.analysis.heads.likeness import cka_matrix, pattern_distances
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.texts.token_alignment import (
-    AlignedPatterns,
-    TokenAlignment,
-    align_tokens,
-    aligned_patterns,
-)
 from transformer_core.errors import ConfigError
+from transformer_core.text.labels import border_in, with_border
+
+if TYPE_CHECKING:
+    from headlight.analysis.trace.attention_maps import AttentionMaps
 
 Labels = tuple[Sequence[str], Sequence[str]]
 """Of the queries and of the keys of an attention."""
 
 
-@runtime_checkable
-class HeadPatterns(Protocol):
-    """One attention on one text, as `AttentionMaps` has it."""
+class PairedPlaces(NamedTuple):
+    """A place in text A and the one in text B that stands for it."""
+
+    a: int
+    b: int
+    label: str  # "it", or "tired → wide" where another token stands there
+    is_replaced: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenAlignment:
+    """The places of two texts: every one is in one pair, or in one text only."""
+
+    pairs: tuple[PairedPlaces, ...]  # in the order of both texts
+    only_a: tuple[int, ...]
+    only_b: tuple[int, ...]
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """Layers, heads, queries, keys."""
+    def labels(self) -> tuple[str, ...]:
+        """Of the pairs."""
+        return tuple(pair.label for pair in self.pairs)
 
-    def pattern(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
-        """Return the pattern of a head."""
+    @property
+    def places_a(self) -> list[int]:
+        """The paired places of text A."""
+        return [pair.a for pair in self.pairs]
 
-    def mask(self, layer: int) -> Bool[np.ndarray, "query key"]:
-        """Return the mask of a layer, True = may attend."""
+    @property
+    def places_b(self) -> list[int]:
+        """The paired places of text B, each under its partner."""
+        return [pair.b for pair in self.pairs]
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether two tokens at least, and half of the shorter text, are the same in both.
+
+        Where fewer are, which ones are paired is a matter of chance.
+        """
+        n_same = sum(not pair.is_replaced for pair in self.pairs)
+        shorter = len(self.pairs) + min(len(self.only_a), len(self.only_b))
+        return n_same >= 2 and 2 * n_same >= shorter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,41 +79,125 @@ class SharedTokens:
     @property
     def is_telling(self) -> bool:
         """Whether both queries and keys give something to compare."""
-        return is_telling(self.queries) and is_telling(self.keys)
+        return self.queries.is_telling and self.keys.is_telling
 
 
-def is_telling(tokens: TokenAlignment) -> bool:
-    """Return whether two tokens at least, and half of the shorter text, are the same in both.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AlignedPatterns:
+    """Two patterns on the tokens that two texts share: one row a pair of queries, one column a pair of keys.
 
-    Where fewer are, which ones are paired is a matter of chance.
+    Weights are as they were. Where a text has keys without a partner, a last column, elsewhere, holds the weight on
+    all of them together, so that each row still sums to 1 (or is all 0 where nothing may be attended).
     """
-    n_same = sum(not pair.is_replaced for pair in tokens.pairs)
-    shorter = len(tokens.pairs) + min(len(tokens.only_a), len(tokens.only_b))
-    return n_same >= 2 and 2 * n_same >= shorter
+
+    a: Float[np.ndarray, "query key"]
+    b: Float[np.ndarray, "query key"]
+    mask_a: Bool[np.ndarray, "query key"]  # True = may attend; elsewhere: to at least one of those keys
+    mask_b: Bool[np.ndarray, "query key"]
+    query_labels: tuple[str, ...]
+    key_labels: tuple[str, ...]  # of the pairs; elsewhere has none
+    has_elsewhere: bool
+
+    @property
+    def mask(self) -> Bool[np.ndarray, "query key"]:
+        """Where at least one of the two may attend, so that there is something to compare."""
+        return self.mask_a | self.mask_b
+
+    @property
+    def difference(self) -> Float[np.ndarray, "query key"]:
+        """B minus A; each row sums to 0 where both texts have something to attend to."""
+        return self.b - self.a
+
+    @property
+    def distance(self) -> float:
+        """The mean Jensen-Shannon distance of the two heads, to base 2: in [0, 1]."""
+        return float(head_changes(self.a[None], self.b[None], self.mask)[0])
+
+
+def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
+    """Pair the tokens of two texts: equal ones in the same order, and those that were replaced one for one.
+
+    Of two pairs of texts, the first ones are aligned and the second ones.
+
+    Args:
+        a: labels of the tokens of text A; the mark where a second text begins makes no token another.
+        b: those of text B.
+
+    Returns:
+        The alignment. Where some tokens of A stand for as many others in B, they are paired place by place and flagged
+        as replaced; where their numbers differ, nobody can say which stands for which, and they have no partner.
+
+    Source: Ratcliff and Metzener 1988, as Python's difflib has it; no token is too frequent to be paired.
+    """
+    pairs: list[PairedPlaces] = []
+    only_a: list[int] = []
+    only_b: list[int] = []
+    bare_a, bare_b = (with_border(labels, None) for labels in (a, b))
+    cut_a, cut_b = border_in(a), border_in(b)
+    if cut_a is None or cut_b is None:
+        cut_a, cut_b = len(a), len(b)
+    opcodes = [
+        (kind, range(from_a + start_a, from_a + end_a), range(from_b + start_b, from_b + end_b))
+        for from_a, part_a, from_b, part_b in (
+            (0, bare_a[:cut_a], 0, bare_b[:cut_b]),
+            (cut_a, bare_a[cut_a:], cut_b, bare_b[cut_b:]),
+        )
+        for kind, start_a, end_a, start_b, end_b in SequenceMatcher(None, part_a, part_b, autojunk=False).get_opcodes()
+    ]
+    for kind, places_a, places_b in opcodes:
+        if len(places_a) == len(places_b):
+            is_replaced = kind == "replace"
+            pairs += [
+                PairedPlaces(i, j, f"{a[i]} → {bare_b[j]}" if is_replaced else a[i], is_replaced)
+                for i, j in zip(places_a, places_b, strict=True)
+            ]
+        else:
+            only_a += places_a
+            only_b += places_b
+    return TokenAlignment(pairs=tuple(pairs), only_a=tuple(only_a), only_b=tuple(only_b))
+
+
+def aligned_patterns(
+    pattern_a: Float[np.ndarray, "query_a key_a"],
+    pattern_b: Float[np.ndarray, "query_b key_b"],
+    mask_a: Bool[np.ndarray, "query_a key_a"],
+    mask_b: Bool[np.ndarray, "query_b key_b"],
+    shared: SharedTokens,
+) -> AlignedPatterns:
+    """Return two patterns restricted to the queries and keys that are paired; nothing is normalized again.
+
+    Args:
+        pattern_a: attention weights of a head on text A.
+        pattern_b: those of the same head, or of another, on text B.
+        mask_a: True = may attend, on text A.
+        mask_b: the same on text B.
+        shared: the tokens of both texts, paired.
+    """
+    queries, keys = shared.queries, shared.keys
+    has_elsewhere = bool(keys.only_a or keys.only_b)
+    a, allowed_a = _on_pairs(pattern_a, mask_a, queries.places_a, keys.places_a, keys.only_a)
+    b, allowed_b = _on_pairs(pattern_b, mask_b, queries.places_b, keys.places_b, keys.only_b)
+    n_columns = len(keys.pairs) + has_elsewhere
+    return AlignedPatterns(
+        a=a[:, :n_columns],
+        b=b[:, :n_columns],
+        mask_a=allowed_a[:, :n_columns],
+        mask_b=allowed_b[:, :n_columns],
+        query_labels=queries.labels,
+        key_labels=keys.labels,
+        has_elsewhere=has_elsewhere,
+    )
 
 
 def aligned_head(
-    a: HeadPatterns, b: HeadPatterns, shared: SharedTokens, head_a: tuple[int, int], head_b: tuple[int, int]
+    a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens, head_a: tuple[int, int], head_b: tuple[int, int]
 ) -> AlignedPatterns:
-    """Return a head of A and a head of B on the tokens that both texts have.
-
-    Args:
-        a: an attention of run A.
-        b: one of run B.
-        shared: their tokens, paired.
-        head_a: layer and head of A.
-        head_b: those of B.
-    """
+    """Return a head of A and one of B, (layer, number), on the tokens that both texts have: `shared` pairs them."""
     patterns = a.pattern(*head_a), b.pattern(*head_b)
-    return aligned_patterns(*patterns, a.mask(head_a[0]), b.mask(head_b[0]), shared.queries, shared.keys)
+    return aligned_patterns(*patterns, a.mask(head_a[0]), b.mask(head_b[0]), shared)
 
 
-def distance(pair: AlignedPatterns) -> float:
-    """Return the mean Jensen-Shannon distance of two aligned heads, to base 2: in [0, 1]."""
-    return float(head_changes(pair.a[None], pair.b[None], pair.mask)[0])
-
-
-def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.ndarray, "layer head"]:
+def changes(a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens) -> Float[np.ndarray, "layer head"]:
     """Return how far apart each head of A and the head of the same number of B are, as `divergence.head_changes` does.
 
     Args:
@@ -107,7 +218,7 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
         )
     changed = np.zeros(a.shape[:2])
     for layer, head in np.ndindex(changed.shape):
-        changed[layer, head] = distance(aligned_head(a, b, shared, (layer, head), (layer, head)))
+        changed[layer, head] = aligned_head(a, b, shared, (layer, head), (layer, head)).distance
     return changed
 
 
@@ -124,7 +235,7 @@ def ranked_heads(changes: Mapping[str, Float[np.ndarray, "layer head"]]) -> list
 
 
 def distances_by_looking(
-    a: HeadPatterns, b: HeadPatterns | None, shared: SharedTokens | None
+    a: "AttentionMaps", b: "AttentionMaps | None", shared: SharedTokens | None
 ) -> Float[np.ndarray, "head head"]:
     """Return how far apart the patterns of each two heads are: those of A, or those of A and after them those of B.
 
@@ -138,9 +249,10 @@ def distances_by_looking(
         the same for all heads: those that have a choice in any layer.
     """
     if b is None or shared is None:
-        return pattern_distances(_heads(a), mask=_any_mask(a))
+        heads = [a.pattern(*place) for place in np.ndindex(a.shape[:2])]
+        return pattern_distances(np.stack(heads), mask=_any_mask(a))
     masks = _any_mask(a), _any_mask(b)
-    partner = aligned_patterns(a.pattern(0, 0), b.pattern(0, 0), *masks, shared.queries, shared.keys)
+    partner = aligned_patterns(a.pattern(0, 0), b.pattern(0, 0), *masks, shared)
     heads_a = [aligned_head(a, b, shared, place, (0, 0)).a for place in np.ndindex(a.shape[:2])]
     heads_b = [aligned_head(a, b, shared, (0, 0), place).b for place in np.ndindex(b.shape[:2])]
     return pattern_distances(np.stack([*heads_a, *heads_b]), mask=partner.mask)
@@ -187,10 +299,13 @@ def layer_likeness(
     return cka_matrix([state[positions.places_a] for state in a], [state[positions.places_b] for state in b])
 
 
-def _heads(patterns: HeadPatterns) -> Float[np.ndarray, "head query key"]:
-    return np.stack([patterns.pattern(*place) for place in np.ndindex(patterns.shape[:2])])
+def _any_mask(maps: "AttentionMaps") -> Bool[np.ndarray, "query key"]:
+    return np.any([maps.mask(layer) for layer in range(maps.shape[0])], axis=0)
 
 
-def _any_mask(patterns: HeadPatterns) -> Bool[np.ndarray, "query key"]:
-    """Return where any layer may attend."""
-    return np.any([patterns.mask(layer) for layer in range(patterns.shape[0])], axis=0)
+def _on_pairs(
+    pattern: np.ndarray, mask: np.ndarray, queries: Sequence[int], keys: Sequence[int], unpaired: Sequence[int]
+) -> tuple[Float[np.ndarray, "query column"], Bool[np.ndarray, "query column"]]:
+    rows, allowed = pattern[list(queries)], mask[list(queries)]
+    elsewhere, is_allowed = rows[:, list(unpaired)].sum(axis=1), allowed[:, list(unpaired)].any(axis=1)
+    return np.column_stack([rows[:, list(keys)], elsewhere]), np.column_stack([allowed[:, list(keys)], is_allowed])

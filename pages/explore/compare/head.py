@@ -9,8 +9,7 @@ import streamlit as st
 
 from headlight.analysis.flow.divergence import has_choice
 from headlight.analysis.heads.table import pattern_arrays, pattern_csv
-from headlight.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
-from headlight.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
+from headlight.analysis.texts.side_by_side import AlignedPatterns, SharedTokens, TokenAlignment, aligned_head
 from headlight.figures import Figure, TokenGrid, attention_heatmap, difference_heatmap, isolate
 from headlight.figures.labels import shorten, text_width
 from headlight.language import say
@@ -61,7 +60,7 @@ def code(data: ComparisonData) -> list[Print]:
     return [
         *data.outputs,
         Print(pair.difference, AXES),
-        Print(call(distance, pair), "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
+        Print(pair.distance, "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
     ]
 
 
@@ -134,7 +133,7 @@ def _draw(data: ComparisonData, figure: Figure, *, table: tuple[Any, ...], **opt
 
 def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
     """Return the labels of the columns; the one of all other keys in the reader's language."""
-    return (*pair.key_labels[:-1], say(ELSEWHERE)) if pair.has_elsewhere else pair.key_labels
+    return (*pair.key_labels, say("elsewhere")) if pair.has_elsewhere else pair.key_labels
 
 
 def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -224,7 +223,7 @@ def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.
 
 def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
-    apart, rows = value_of(call(distance, pair)), has_choice(value_of(pair).mask)
+    apart, rows = value_of(pair).distance, has_choice(value_of(pair).mask)
     what = _paired(shared.queries, say("queries"))
     if shared.keys != shared.queries:
         what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; their weight is summed under “elsewhere”"))

@@ -6,8 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.texts.side_by_side import is_telling, layer_likeness
-from headlight.analysis.texts.token_alignment import TokenAlignment, align_tokens
+from headlight.analysis.texts.side_by_side import TokenAlignment, align_tokens, layer_likeness
 from headlight.figures.heatmaps.model_matrices import layer_matrix
 from headlight.language import say
 from pages.explore.compare.data import ComparisonData, kept
@@ -112,7 +111,7 @@ def _pairs(data: ComparisonData) -> list[StackPair]:
         StackPair(a=stack_a, b=stack_b, positions=value_of(_positions(data, stack_a, stack_b)))
         for stack_a, stack_b in _names(data)
     ]
-    return [pair for pair in pairs if is_telling(pair.positions)]
+    return [pair for pair in pairs if pair.positions.is_telling]
 
 
 def _names(data: ComparisonData) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from math import isqrt
 import numpy as np
 import streamlit as st
 
-from headlight.analysis.heads.likeness import MIXED, ClusterName, HeadMap, clusters, head_map, name_clusters
+from headlight.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.heads.text_measures import applies, measure_text
@@ -142,8 +142,9 @@ def _map(data: ComparisonData, on_map: MappedHeads) -> None:
 
 
 def _called(name: ClusterName) -> str:
-    habit = say(HABITS.get(name.habit, name.habit))
-    return habit if name.habit == MIXED or name.mean is None else f"{habit}, {localized(name.mean, '.2f')}"
+    if name.habit is None or name.mean is None:
+        return say("mixed")
+    return f"{say(HABITS[name.habit])}, {localized(name.mean, '.2f')}"
 
 
 def _clusters(data: ComparisonData, on_map: MappedHeads) -> None:

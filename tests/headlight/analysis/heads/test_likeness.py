@@ -10,7 +10,6 @@ from scipy.stats import ortho_group  # type: ignore[import-untyped]
 
 from headlight.analysis.heads import likeness
 from headlight.analysis.heads.likeness import (
-    MIXED,
     ClusterName,
     cka_matrix,
     clusters,
@@ -139,9 +138,9 @@ def test_groups_have_the_name_of_their_strongest_habit():
         "attention sinks (first token)": np.array([0.1, 0.7, 0.7, 0.3, np.nan]),
     }
     names = name_clusters(np.array([0, 0, 1, 1, 2]), scores, 0.5)
-    assert [name.habit for name in names] == ["previous-token heads", MIXED, MIXED]
+    assert [name.habit for name in names] == ["previous-token heads", None, None]
     assert names[0].mean == pytest.approx(0.85) and names[1].mean == 0.5  # at the threshold
-    assert names[2] == ClusterName(habit=MIXED, mean=None, n_heads=1)
+    assert names[2] == ClusterName(habit=None, mean=None, n_heads=1)
     assert [name.n_heads for name in names] == [2, 2, 1]
 
 

@@ -1,24 +1,26 @@
-"""Two readings side by side: against naive loops, hand-computed cases, and invariants."""
+"""Texts and model runs side by side: against naive loops, hand-computed cases, and invariants."""
 
 from math import sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
 
 from headlight.analysis.heads.likeness import cka_matrix
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.texts.side_by_side import (
     SharedTokens,
+    align_tokens,
     aligned_head,
+    aligned_patterns,
     changes,
-    distance,
     distances_by_looking,
     distances_by_writing,
     layer_likeness,
     ranked_heads,
 )
-from headlight.analysis.texts.token_alignment import align_tokens
 from transformer_core.errors import ConfigError
 
 CAT = ("the", "cat", "was", "tired", ".")
@@ -82,13 +84,13 @@ def test_the_queries_with_a_choice_are_those_of_the_heads_own_layers():
 def test_a_token_of_one_text_only_is_elsewhere():
     a, b = Patterns(1, 1, 5, seed=3), Patterns(1, 2, 6, seed=4)
     pair = aligned_head(a, b, shared(CAT, LONG), (0, 0), (0, 1))
-    assert pair.key_labels == (*CAT, "elsewhere")
+    assert pair.key_labels == CAT and pair.has_elsewhere
     kept = [0, 2, 3, 4, 5]
     np.testing.assert_allclose(pair.b[:, :5], b.weights[0, 1][np.ix_(kept, kept)])
     np.testing.assert_allclose(pair.b[:, 5], b.weights[0, 1][kept, 1])
     np.testing.assert_allclose(pair.a[:, 5], 0)
     rows = [jensenshannon(pair.a[q], pair.b[q], base=2) for q in range(5)]
-    assert distance(pair) == pytest.approx(np.mean(rows), abs=1e-6)
+    assert pair.distance == pytest.approx(np.mean(rows), abs=1e-6)
 
 
 def test_models_of_other_shapes_are_refused_calmly():
@@ -133,3 +135,66 @@ def test_ranked_heads_have_the_greatest_change_first_and_ties_in_order():
         (HeadName("cross", 1, 1), 0.1),
         (HeadName("cross", 1, 0), 0.0),
     ]
+
+
+texts = st.lists(st.sampled_from("abc"), max_size=12)
+
+
+def pattern(n_queries: int, n_keys: int, mask: np.ndarray, seed: int = 0) -> np.ndarray:
+    weights = np.random.default_rng(seed).gamma(0.5, size=(n_queries, n_keys)).astype(np.float32) * mask + 1e-3 * mask
+    return weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
+
+
+def test_words_that_came_and_went():
+    alignment = align_tokens("a black cat sat down".split(), "a cat sat on it now".split())
+    assert [(pair.a, pair.b) for pair in alignment.pairs] == [(0, 0), (2, 1), (3, 2)]
+    assert alignment.labels == ("a", "cat", "sat")
+    assert alignment.only_a == (1, 4)  # "down" stands for "on it now", nobody can say for which
+    assert alignment.only_b == (3, 4, 5)
+
+
+def test_frequent_tokens_are_paired_too():
+    """From 200 tokens on difflib on its own takes what is frequent for noise."""
+    text = ["a", "b"] * 150
+    assert len(align_tokens(text, [*text, "c"]).pairs) == 300
+
+
+@given(texts, texts)
+def test_every_place_is_paired_or_alone_and_pairs_keep_the_order(a: list[str], b: list[str]):
+    alignment = align_tokens(a, b)
+    assert sorted([*alignment.places_a, *alignment.only_a]) == list(range(len(a)))
+    assert sorted([*alignment.places_b, *alignment.only_b]) == list(range(len(b)))
+    assert alignment.places_a == sorted(alignment.places_a) and alignment.places_b == sorted(alignment.places_b)
+    for pair in alignment.pairs:
+        assert pair.is_replaced == (a[pair.a] != b[pair.b])
+        assert pair.label == (f"{a[pair.a]} → {b[pair.b]}" if pair.is_replaced else a[pair.a])
+
+
+def test_what_lies_on_unpaired_keys_is_kept_elsewhere():
+    words_a, words_b = "a black cat sat".split(), "a cat sat there now".split()
+    mask_a, mask_b = np.tri(4, dtype=bool), np.tri(5, dtype=bool)
+    a, b = pattern(4, 4, mask_a, seed=1), pattern(5, 5, mask_b, seed=2)
+    tokens = align_tokens(words_a, words_b)
+    aligned = aligned_patterns(a, b, mask_a, mask_b, SharedTokens(queries=tokens, keys=tokens))
+    assert aligned.key_labels == ("a", "cat", "sat") and aligned.query_labels == ("a", "cat", "sat")
+    assert aligned.has_elsewhere
+    for row, (place_a, place_b) in enumerate([(0, 0), (2, 1), (3, 2)]):
+        np.testing.assert_allclose(aligned.a[row], [*(a[place_a, key] for key in (0, 2, 3)), a[place_a, 1]])
+        np.testing.assert_allclose(aligned.b[row], [*b[place_b, :3], b[place_b, 3] + b[place_b, 4]])
+    np.testing.assert_allclose(aligned.a.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(aligned.b.sum(axis=1), 1, rtol=1e-6)
+    assert aligned.mask_a[:, -1].tolist() == [False, True, True]  # "black" comes after "a"
+    assert aligned.mask_b[:, -1].tolist() == [False, False, False]  # "there now" comes after all
+    assert aligned.mask[:, -1].tolist() == [False, True, True]
+
+
+def test_queries_and_keys_of_different_texts():
+    """Cross-attention: rows from the targets, columns from the sources; a row of nothing stays one."""
+    queries, keys = align_tokens(["<bos>", "le"], ["<bos>", "le", "chat"]), align_tokens(["x", "y"], ["x"])
+    mask_a, mask_b = np.ones((2, 2), dtype=bool), np.array([[True], [True], [False]])
+    a, b = pattern(2, 2, mask_a), pattern(3, 1, mask_b)
+    aligned = aligned_patterns(a, b, mask_a, mask_b, SharedTokens(queries=queries, keys=keys))
+    assert aligned.a.shape == aligned.b.shape == aligned.mask.shape == (2, 2)
+    assert aligned.key_labels == ("x",) and aligned.has_elsewhere
+    assert aligned.b.tolist() == [[1, 0], [1, 0]]
+    assert a.dtype == aligned.a.dtype

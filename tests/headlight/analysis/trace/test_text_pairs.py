@@ -12,7 +12,7 @@ from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.effect import output_log_probs
 from headlight.analysis.interventions.records import Component, Patch, Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.masks.leak import leak
 from headlight.analysis.masks.text import mask_text
 from headlight.analysis.positions.shuffled_words import shuffle_words

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
-from headlight.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
+from headlight.analysis.texts.side_by_side import PairedPlaces, TokenAlignment
 from pages.explore.compare import head
 from tests.pages.conftest import EXAMPLES, OpenApp, words_of
 from tests.pages.explore.compare.compare_page import figures_of, open_compare

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
+from headlight.analysis.texts.side_by_side import PairedPlaces, TokenAlignment
 from pages.explore.compare import layers
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.data import ComparisonData

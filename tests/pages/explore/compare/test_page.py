@@ -9,7 +9,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.texts.token_alignment import align_tokens
+from headlight.analysis.texts.side_by_side import align_tokens
 from headlight.analysis.trace.model_run import run_text
 from pages.explore.compare import samples, texts
 from pages.explore.compare.ablation import ablation
