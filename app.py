@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from pages.shared import owners, private_streamlit, server
-from pages.shared.budget import budget
+from pages.shared import cache, owners, private_streamlit, server
 from transformer_core.errors import ConfigError
 from transformer_core.process import let_waiting_threads_sleep
 
 let_waiting_threads_sleep()
 private_streamlit.keep_waiting_acts()
 try:
-    budget()
+    cache.budget()
     if owners.is_shared():
         private_streamlit.serve_strangers(owners.MOST_UPLOAD)
 except ConfigError as error:

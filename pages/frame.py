@@ -15,8 +15,9 @@ HOME = "start"  # where the server's address leads to
 def show(page: Page) -> None:
     """Draw the frame of a page, and the page."""
     visits.arrive(page.url)
-    if page.url != "train":
-        run_state.leave_train()
+    if page.url != "train":  # the next visit there is a new one
+        run_state.IS_HERE.pop()
+        run_state.ENDED.pop()
     if page.subject == "server":
         model_bar.brand()
         navigation.run()

@@ -9,7 +9,7 @@ from pages.shared.view import state
 
 
 def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> None:
-    """Draw the choice of the attention, where the model has several; `take`: as a `Choice` has it."""
+    """Draw the choice of the attention, where the model has several; `take`: as a `Control` has it."""
     if len(card.attentions) > 1:
         state.ATTENTION.selectbox(
             say("Attention"),

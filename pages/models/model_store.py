@@ -1,4 +1,4 @@
-"""The models as things to hold: their tables, their files, bringing in and taking away."""
+"""The folders of models: which are none, how they come and go, and what is written in them."""
 
 import re
 import threading
@@ -10,39 +10,17 @@ from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-import streamlit as st
-
 from headlight.language import say, say_message
-from pages.shared import cache, models, owners
+from pages.shared import models, owners
 from pages.shared.models import ModelCard
-from transformer_core.errors import CheckpointError, HeadlightError, Message, mark
+from transformer_core.errors import CheckpointError, HeadlightError, Message
 from transformer_core.reasons import reason
-from transformer_core.text.interface import Given
-from transformer_core.text.load import load_tokenizer
 
 if TYPE_CHECKING:
     from transformer_core.checkpoints.tensor_files import OnProgress
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.tokenizer import OwnTokenizer
 
-MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
-
-_KINDS = {  # of tokenizers
-    "word": mark("one per word"),
-    "character": mark("one per character"),
-    "byte_bpe": mark("byte-level BPE"),
-    "ids": mark("token ids, because the model came without a tokenizer"),
-}
-_ROLES = {
-    "pad": mark("padding"),
-    "bos": mark("begin of sequence"),
-    "eos": mark("end of sequence"),
-    "unk": mark("unknown"),
-    "mask": mark("mask"),
-}
-END = mark("end")  # the stack of the last layer
-STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "both": mark("both"), END: END}
 _MAX_NAME = 60  # characters
 
 _taken: set[str] = set()  # names under which somebody is bringing a model in now
@@ -56,66 +34,6 @@ class Unusable(NamedTuple):
     reason: str
     is_foreign: bool  # a Hugging Face folder, which can be brought in
     can_be_deleted: bool
-
-
-def parameter_table(card: ModelCard) -> pd.DataFrame:
-    """Return how many parameters each part has, and which share of all that is, in percent."""
-    from headlight.analysis.heads.inventory import parameters_by_part
-
-    counts = parameters_by_part(card.config)
-    in_all = sum(counts.values())
-    rows = [(stack or END, part, n, 100 * n / in_all) for (stack, part), n in counts.items()]
-    return pd.DataFrame(rows, columns=["stack", "part", "parameters", "share"])
-
-
-def configuration_table(card: ModelCard) -> pd.DataFrame:
-    """Return every setting that shapes the model, with what it means."""
-    from headlight.analysis.heads.inventory import settings
-
-    rows = [
-        (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))
-        for name, value, meaning in settings(card.config)
-    ]
-    return pd.DataFrame(rows, columns=["setting", "value", "meaning"])
-
-
-def tokenizer_fact(card: ModelCard) -> str:
-    """Return one sentence about a model's tokenizer.
-
-    Raises:
-        HeadlightError: it is damaged.
-    """
-    tokenizer = _tokenizer(card.path, card.version)
-    kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
-    return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
-
-
-def tokens_of(card: ModelCard, text: Given) -> list[tuple[str, int]]:
-    """Return a text as the model reads it: each token's label and number.
-
-    Raises:
-        HeadlightError: the tokenizer is damaged, or cannot read the text.
-    """
-    tokenizer, architecture = _tokenizer(card.path, card.version), card.config.architecture
-    labels = tokenizer.labels_for(text, architecture)
-    return list(zip(labels, tokenizer.encode_for(text, architecture), strict=True))
-
-
-def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
-    """Return the first `MAX_TOKENS_SHOWN` tokens that contain a text, or have it as their id, and how many there are.
-
-    Raises:
-        HeadlightError: the tokenizer is damaged.
-    """
-    with st.spinner(say("Reading the tokens …")):
-        table = _all_tokens(card.path, card.version)
-    table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
-    if wanted := wanted.strip():
-        part = wanted.replace(" ", "·").lower()
-        table = table[
-            table["token"].str.lower().str.contains(part, regex=False) | (table["number"].astype(str) == wanted)
-        ]
-    return table.head(MAX_TOKENS_SHOWN), len(table)
 
 
 def whole_card(path: str) -> dict[str, Any]:
@@ -192,16 +110,11 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     return name
 
 
-class Kept(NamedTuple):
-    """A model that was kept of a training."""
-
-    name: str  # of its folder
-    title: str
-    step: int  # of the training, whose weights it has
-
-
-def keep_run(run: Path, wanted: str) -> Kept:
+def keep_run(run: Path, wanted: str) -> tuple[str, str, int]:
     """Save the last model of a training under a name that resembles the wanted one; its heads are measured later.
+
+    Returns:
+        The name of its folder, its title, and the step after which it has its weights.
 
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
@@ -212,7 +125,7 @@ def keep_run(run: Path, wanted: str) -> Kept:
     with _free_name(wanted) as name:
         title = f"{wanted} ({name})" if wanted in titles else wanted
         step = keep_run_in(run, models.folder() / name, title=title)
-    return Kept(name, title, step)
+    return name, title, step
 
 
 def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, examples: Sequence[str]) -> str:
@@ -229,17 +142,6 @@ def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, 
         except OSError as error:
             raise CheckpointError("it cannot be written ({error})", error=reason(error)) from None
     return name
-
-
-def describe_heads(run: Path, name: str) -> None:
-    """Measure what the heads of a model do that was kept of a training, and say it in its card.
-
-    Raises:
-        HeadlightError: that failed; the model is as it was.
-    """
-    from headlight.analysis.training.describing import describe_heads as describe_heads_in
-
-    describe_heads_in(run, models.folder() / name)
 
 
 def delete(name: str) -> None:
@@ -296,7 +198,6 @@ def _is_foreign(place: Path) -> bool:
 
 
 def _trouble(place: Path) -> str:
-    """Return why a folder is no model that can be used."""
     from transformer_core.checkpoints.checkpoint import CARD, CONFIG, WEIGHTS, existing, read_json
     from transformer_core.config import ModelConfig
 
@@ -313,23 +214,3 @@ def _trouble(place: Path) -> str:
     except OSError as error:
         return say("It cannot be read ({error}).", error=reason(error))
     return say("Its card.json does not match the format of a model card.")
-
-
-@cache.by_arguments(mark("tokenizers"))
-def _tokenizer(path: str, version: str) -> Any:
-    """Load a tokenizer without its model; the version is that of the folder's files."""
-    from transformer_core.checkpoints.checkpoint import TOKENIZER, existing, reading_folder
-
-    return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
-
-
-@cache.by_arguments(mark("tables of tokens"))
-def _all_tokens(path: str, version: str) -> pd.DataFrame:
-    """Return every token: number, label, and what it is for."""
-    tokenizer, roles = _tokenizer(path, version), dict[int, str]()
-    for role, meaning in _ROLES.items():
-        if (i := getattr(tokenizer, f"{role}_id")) is not None:
-            roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning
-    numbers = range(tokenizer.vocab_size)
-    labels = [tokenizer.labels([i])[0] for i in numbers]
-    return pd.DataFrame({"number": numbers, "token": labels, "role": [roles.get(i, "") for i in numbers]})

@@ -109,7 +109,7 @@ def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
         say("Continue the text"),
         help=say("The model continues your text; heads are shown for both"),
         shown=is_wanted,
-        take=lambda is_on: state.set_continuation(card, is_on),
+        take=lambda is_on: state.CONTINUE.set("" if is_on == card.continues else "on" if is_on else "off"),
         width="content",
     )
 
@@ -132,8 +132,7 @@ def is_known(model_run: "ModelRun") -> bool:
     return not all(map(math.isnan, blanks)) if blanks else bool(model_run.output)
 
 
-def _small(words: str, links: Sequence[prose.Link] = ()) -> prose.Markup:
-    """Return a line of small letters, and after it links to definitions."""
+def _small(words: str, links: Sequence[prose.TermLink] = ()) -> prose.Markup:
     return prose.markup("<p class='hl-small hl-whole' dir='auto'>{}{}</p>", words, prose.linked(links))
 
 
@@ -201,24 +200,16 @@ class _Awaited:
     is_drawn: bool = False  # the page without it; only then is it begun, so that it does not hold the heads up
     future: "Future[None] | None" = None
 
-    def let_go(self) -> None:
-        """Leave it out where nobody has begun with it."""
-        if self.future is not None:
-            self.future.cancel()
-
-
-def is_slow(card: ModelCard) -> bool:
-    """Whether a model takes seconds to write its output."""
-    return card.config.architecture != "encoder_only" and card.n_parameters >= LARGE
-
 
 def settle(card: ModelCard, source: Source) -> None:
     """Decide whether this run shows the output, or for now the text alone; once per run, before `source` reads it."""
     view, awaited = state.current(), _AWAITED.value
     is_given = not view.continues or view.target is not None  # nothing is to be written
-    is_ready = is_given or not is_slow(card) or readings.read.holds(source, view.text)
+    is_slow = card.config.architecture != "encoder_only" and card.n_parameters >= LARGE
+    is_ready = is_given or not is_slow or readings.read.holds(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
-        awaited.let_go()
+        if awaited.future is not None:
+            awaited.future.cancel()  # where nobody has begun with it
         awaited = None
         _AWAITED.set(None)
     if is_ready or not view.text:

@@ -5,6 +5,8 @@ stands on the page Server. A key names all that a thing was made from, with the 
 from the lines of code that compute a thing, `by_arguments` from what a function is called with.
 """
 
+import os
+import re
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Mapping
@@ -22,10 +24,16 @@ from typing import Any, Generic, ParamSpec, TypeVar
 import streamlit as st
 
 from pages.shared import forwards
-from pages.shared.budget import budget
 from pages.shared.recipe import Expression, identity, through
+from transformer_core.errors import ConfigError
+from transformer_core.main_memory import main_memory
 
 MIB = 1 << 20
+VARIABLE = "HEADLIGHT_MEMORY"
+SHARE = 0.5  # the rest is for trainings, for what is computed just now, and for other programs
+_UNTOLD = 8 << 30  # bytes that a machine has which does not say
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?)B?", re.IGNORECASE)
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(%?)")
 P = ParamSpec("P")
 T = TypeVar("T")
 Place = tuple[str, Hashable]
@@ -165,6 +173,28 @@ def version(*paths: Path) -> str:
             stat = path.stat()
             stamps += [path.name, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino]
     return blake2b(repr(stamps).encode(), digest_size=12).hexdigest()
+
+
+def budget() -> int:
+    """Return how many bytes all that is kept may take together.
+
+    Raises:
+        ConfigError: HEADLIGHT_MEMORY is no share and no size.
+    """
+    wanted = os.environ.get(VARIABLE, "").strip() or str(SHARE)
+    n_bytes = 0.0
+    if match := _SIZE.fullmatch(wanted):
+        number, unit, is_binary = float(match[1]), match[2].upper(), bool(match[3])
+        n_bytes = number * (1024 if is_binary else 1000) ** (" KMGT".index(unit))
+    elif (match := _PART.fullmatch(wanted)) and (share := float(match[1]) / (100 if match[2] else 1)) <= 1:
+        n_bytes = share * (main_memory() or _UNTOLD)
+    if n_bytes < 1:
+        raise ConfigError(
+            "{variable} must be a share of the machine’s memory, such as 0.5, or a size, such as 8GB; got {wanted!r}",
+            variable=VARIABLE,
+            wanted=wanted,
+        )
+    return int(n_bytes)
 
 
 @st.cache_resource(show_spinner=False)

@@ -32,15 +32,12 @@ def _fold(
     with st.expander(prose.plain(title), icon=icon, key=key, on_change="rerun") as folded:
         if not folded.open:
             return
-        _small(above)
+        if above:
+            prose.small(above)
         try:
             if result := lines():
                 st.code(result, language=language)
         except HeadlightError as error:
             prose.note(prose.sentence(error))
-        _small(below)
-
-
-def _small(words: str) -> None:
-    if words:
-        prose.small(words)
+        if below:
+            prose.small(below)

@@ -1,20 +1,34 @@
-"""What to train on: a corpus that is made here, or a custom text; and what is known of it before the start."""
+"""What to train on: a corpus that is made here, or a custom text; and what is known of it before the start.
 
+That is found by a separate process, which all who look share. The page starts the process, notes each second that
+somebody waits, and reads how far it is. Where nobody does so any more, because it was cancelled or all tabs are closed,
+the process ends.
+"""
+
+import json
+import os
+import threading
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from headlight.corpora.analysis_process import STAGES, WatchedFolder
+from headlight.cli.launch import forget_log
+from headlight.corpora.analysis_process import STAGES, Progress, WatchedFolder
 from headlight.language import localized, percent, say, say_message
-from pages.shared import analyses, prose
+from pages.shared import models, prose, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import NO_MESSAGE, CorpusError, HeadlightError, Message, mark
+from transformer_core.reasons import reason
 
 if TYPE_CHECKING:
     from headlight.corpora.corpus_stats import CorpusStats
@@ -45,10 +59,14 @@ _LENGTHS = {
 _WATCHED = Kept("corpus-analysis")  # the folder of the analysis that was selected last
 _CANCELLED = Kept("corpus-cancelled")  # what is not to be analysed
 _TICK = 1.0  # seconds between two looks at an analysis
+_STATUS_CANCELLED = 130  # the exit status of a process that ended because nobody waited
+_STATUS_SORRY = 2  # of one that says in a sentence why it could not continue
+_OLD_SECONDS = 24 * 3600.0  # after so long, what was left behind is deleted
+_STARTING = threading.Lock()  # two sessions start no two processes for one corpus
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class CorpusChoice:
     """A corpus, and how it is read."""
 
     name: str  # of a corpus that is made here; "own" for a custom text
@@ -63,7 +81,17 @@ class Choice:
         return self.corpus in MADE_HERE
 
 
-def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
+@dataclass(frozen=True, kw_only=True)
+class Analysis:
+    """How the analysis of a corpus stands; without statistics and a problem, a process is at work."""
+
+    folder: WatchedFolder
+    stats: "CorpusStats | None" = None
+    problem: Message = NO_MESSAGE  # why there are no statistics
+    progress: Progress = field(default_factory=Progress)
+
+
+def show(choice: CorpusChoice, architecture: Architecture) -> "CorpusStats | None":
     """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
     arguments = (choice.corpus, dict(choice.reading), architecture)
     if _CANCELLED.value == arguments:
@@ -72,7 +100,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
         return None
     _CANCELLED.pop()
     try:
-        analysis = analyses.look(*arguments)
+        analysis = analysis_of(*arguments)
     except HeadlightError as error:
         prose.warning(say("This cannot be trained on: {error}.", error=error))
         return None
@@ -82,7 +110,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
     _WATCHED.set(analysis.folder)
     if analysis.problem:
         prose.warning(say("This cannot be trained on: {error}.", error=analysis.problem))
-        st.button(say("Try again"), key="analyse-again", on_click=analyses.forget, args=(analysis,))
+        st.button(say("Try again"), key="analyse-again", on_click=forget, args=(analysis,))
         return None
     if analysis.stats is None:
         st.fragment(_watch, run_every=_TICK)(arguments)
@@ -139,7 +167,7 @@ def _watch(request: tuple[str, Mapping[str, str | int | bool], Architecture]) ->
     if _CANCELLED.value == request:
         st.rerun()
     try:
-        analysis = analyses.look(*request)
+        analysis = analysis_of(*request)
     except HeadlightError:
         st.rerun()
     if analysis.stats is not None or analysis.problem:
@@ -158,3 +186,91 @@ def _watch(request: tuple[str, Mapping[str, str | int | bool], Architecture]) ->
 def _cancel(request: object, folder: WatchedFolder) -> None:
     _CANCELLED.set(request)
     folder.give_up()
+
+
+def place_of(corpus: str) -> str:
+    """Return the name of a corpus as this process finds it, wherever it was started."""
+    from headlight.programs.corpus import PREFIX
+    from transformer_core.corpora import BETWEEN, CORPORA
+
+    if corpus.startswith(PREFIX):
+        program = models.ROOT / corpus.removeprefix(PREFIX)
+        return f"{PREFIX}{program}" if program.exists() else corpus
+    return corpus if corpus in CORPORA else BETWEEN.join(str(models.ROOT / part) for part in corpus.split(BETWEEN))
+
+
+def reading_here(reading: Mapping[str, str | int | bool]) -> Mapping[str, str | int | bool]:
+    """Return how a corpus is read, with the folder of a tokenizer as this process finds it, wherever it was started."""
+    tokens = str(reading.get("tokens", ""))
+    folder = models.ROOT / os.path.expanduser(tokens)
+    return {**reading, "tokens": str(folder)} if "/" in tokens and os.path.isdir(folder) else reading
+
+
+def analysis_of(corpus: str, reading: Mapping[str, str | int | bool], architecture: Architecture) -> Analysis:
+    """Return how the analysis of a corpus stands, and say that somebody waits; where there is none, it is started.
+
+    Args:
+        corpus: as `--corpus` takes it.
+        reading: fields of `CorpusReading`.
+        architecture: of the model that is to learn from it.
+
+    Raises:
+        HeadlightError: there is no such corpus, it cannot be read so, or no process can be started.
+    """
+    from headlight.corpora.corpus_stats import CorpusStats, kept_stats, made_from
+
+    reading = reading_here(reading)
+    chosen, path = CorpusReading(**reading), place_of(corpus)  # type: ignore[arg-type]  # what the widgets offer
+    depends_on = json.dumps(made_from(path, chosen, architecture))
+    folder = WatchedFolder(runs.folder() / ".analyses" / blake2b(depends_on.encode(), digest_size=8).hexdigest())
+    with _STARTING:
+        started = next((one for one in runs.launcher().started() if one.run == folder.path), None)
+        is_at_work = started.process.poll() is None if started else folder.is_alive()
+        stats = kept_stats(path, chosen, architecture)
+        if stats is None and folder.result.exists():  # the cache folder cannot be written
+            with suppress(OSError, LookupError, TypeError, ValueError):
+                stats = CorpusStats.from_json(folder.result.read_text(encoding="utf-8"))
+        elif stats is not None and not is_at_work and folder.path.exists():
+            folder.delete()
+            forget_log(folder.path.parent / ".logs" / f"{folder.path.name}.log")
+        if stats is not None:
+            return Analysis(folder=folder, stats=stats)
+        if started and not is_at_work and started.process.returncode != _STATUS_CANCELLED:
+            return Analysis(folder=folder, problem=_problem(started.process.returncode, started.trouble(), started.log))
+        try:
+            folder.want()
+            if not is_at_work:
+                _start(folder, path, reading, architecture)
+        except OSError as error:
+            raise CorpusError(
+                "{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error)
+            ) from error
+    return Analysis(folder=folder, progress=folder.progress())
+
+
+def forget(analysis: Analysis) -> None:
+    """Forget that an analysis failed, so that it is tried again."""
+    runs.launcher().forget(analysis.folder.path)
+
+
+def _start(
+    folder: WatchedFolder, path: str, reading: Mapping[str, str | int | bool], architecture: Architecture
+) -> None:
+    for old in folder.path.parent.glob("[!.]*"):
+        if time.time() - old.stat().st_mtime > _OLD_SECONDS:
+            WatchedFolder(old).delete()
+    words = ["inspect", "--corpus", path, "--architecture", architecture, "--folder", str(folder.path)]
+    for name, value in reading.items():
+        words += ["--set", f"{name}={value if isinstance(value, str) else str(value).lower()}"]
+    runs.launcher().forget(folder.path)
+    runs.launcher().start(folder.path, words)
+
+
+def _problem(status: int, trouble: Message, log: Path) -> Message:
+    if status == _STATUS_SORRY:
+        return trouble
+    return Message(
+        "its analysis ended early (exit status {status}): it was killed or ran out of memory; its output is in {log}",
+        status=status,
+        log=log,
+    )

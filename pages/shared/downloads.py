@@ -1,4 +1,4 @@
-"""Models as files to download: packed into a temporary file, and sent from there piece by piece; and small tables.
+"""Models as files to download: packed into a temporary file, and sent from there piece by piece.
 
 Streamlit's own button holds the whole file in memory, for as long as the session lasts, so it has small files alone.
 """
@@ -8,30 +8,16 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote
 
-import streamlit as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pages.shared import prose
 from transformer_core.errors import HeadlightError
 
 if TYPE_CHECKING:
     from pages.shared.models import ModelCard
 
 PIECE = 1 << 18  # bytes that are in memory at a time
-
-
-def button(label: str, table: str, *, name: str, key: str) -> None:
-    """Draw a button that downloads a small table as CSV.
-
-    Args:
-        label: of the button.
-        table: in CSV.
-        name: of the file.
-        key: of the button.
-    """
-    st.download_button(prose.plain(label), table, name, "text/csv", key=key, on_click="ignore")
 
 
 def address(card: "ModelCard") -> str:

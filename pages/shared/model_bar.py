@@ -215,7 +215,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     return [*remarks, *_detours(model_run)]
 
 
-def left_out(text: "ModelRun | FixedText") -> list[str]:
+def left_out(text: "FixedText") -> list[str]:
     """Return a sentence for each of a text and a target that was too long to be read whole."""
     remarks = []
     if text.left_out:

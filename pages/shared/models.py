@@ -163,7 +163,8 @@ def available(page: str = "") -> dict[str, ModelCard]:
     if folder() == ROOT / MODELS:
         places = {name: APP / MODELS / name for name in SHIPPED} | places
     cards = {}
-    for place in sorted(places.values(), key=lambda place: _rank(place.name)):
+    shipped = [places.pop(name) for name in SHIPPED if name in places]
+    for place in (*shipped, *sorted(places.values(), key=lambda place: place.name)):
         try:
             cards[place.name] = _card(place)
         except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
@@ -202,11 +203,6 @@ def _paper_base(cut: ModelCard) -> ModelCard:
         success="",
         config=config,
     )
-
-
-def _rank(name: str) -> tuple[int, str]:
-    """Return the sort key of a folder's name."""
-    return (SHIPPED.index(name) if name in SHIPPED else len(SHIPPED), name)
 
 
 class DeviceError(HeadlightError):
@@ -282,14 +278,7 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
 def not_finite(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> Message | None:
     """Return which weights of a model are NaN or infinite, in a sentence; None where none are.
 
-    Args:
-        path: as for `load`, and so are the others.
-        version: of the model.
-        device: where it runs.
-        precision: of its weights.
-
-    Raises:
-        HeadlightError: as `load`.
+    The arguments are those of `load`, and so are the errors.
     """
     from transformer_core.instrument.finite import not_finite_weights, note_on_weights
 
@@ -298,7 +287,6 @@ def not_finite(path: str, version: str, device: str = CPU, precision: str = PREC
 
 
 def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
-    """Build the paper's base model as the lines that pages show do."""
     from transformer_core.devices import choose_precision
 
     _, tokenizer = tc.load(place_of(at_root(folder() / SHIPPED[0])))

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.language import say
 from pages.shared.view.fields import Kept
 from transformer_core.errors import ConfigError, HeadlightError, mark
 
@@ -104,11 +103,6 @@ def check_room(folder: Path) -> None:
             "your files on this shared server take more than {most} MiB; delete some of them first",
             most=MOST_KEPT >> 20,
         )
-
-
-def not_mine() -> str:
-    """Return the sentence that stands in place of what only the maker may do."""
-    return say("Another visitor made this; on this shared server, only they can change it.")
 
 
 def _note(path: Path) -> Path:

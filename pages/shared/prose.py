@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import streamlit as st
 from markupsafe import Markup, escape
 
-from headlight.language import say, say_message
+from headlight.language import localized, say, say_message
 from pages.shared.view import visits
 from transformer_core.errors import HeadlightError, Message
 
@@ -24,7 +24,7 @@ LATE = re.compile(
 WORD_JOINER = "\u2060"  # takes no room and shows nothing
 
 
-class Link(NamedTuple):
+class TermLink(NamedTuple):
     """A link to a definition."""
 
     label: str
@@ -131,7 +131,9 @@ def note(words: str) -> None:
     html("<p class='hl-note'>{}</p>", words)
 
 
-def small(words: str | Markup, links: Sequence[Link] = (), *, width: Literal["stretch", "content"] = "stretch") -> None:
+def small(
+    words: str | Markup, links: Sequence[TermLink] = (), *, width: Literal["stretch", "content"] = "stretch"
+) -> None:
     """Say something in small letters, and where its terms are defined."""
     html("<p class='hl-small'>{}{}</p>", words, linked(links), width=width)
 
@@ -141,23 +143,23 @@ def label(words: str) -> None:
     html("<span class='hl-try'>{}</span>", words, width="content")
 
 
-def facts(pairs: Iterable[tuple[str, str]], look: str = "", links: Sequence[Link] = ()) -> None:
+def facts(pairs: Iterable[tuple[str, str]], look: str = "", links: Sequence[TermLink] = ()) -> None:
     """Draw names and their values side by side, and where the terms are defined; `look`: a class of a style sheet."""
     terms = markup("<p class='hl-small'>{}</p>", linked(links)) if links else ""
     html("<div class='hl-facts-list {}'>{}</div>{}", look, each("<div><span>{}</span>{}</div>", pairs), terms)
 
 
-def paragraph(words: str | Markup, links: Sequence[Link] = ()) -> None:
+def paragraph(words: str | Markup, links: Sequence[TermLink] = ()) -> None:
     """Say something about what is shown, and where its terms are defined."""
     html("<p class='hl-look'>{}{}</p>", words, linked(links))
 
 
-def look_for(words: str, links: Sequence[Link] = ()) -> None:
+def look_for(words: str, links: Sequence[TermLink] = ()) -> None:
     """Say in a line what is worth looking for, and where the terms are defined."""
     paragraph(markup("<b>{}</b> {}", say("What to look for:"), words), links)
 
 
-def subheading(words: str, aside: str = "", links: Sequence[Link] = ()) -> None:
+def subheading(words: str, aside: str = "", links: Sequence[TermLink] = ()) -> None:
     """Say what a part of a page is about, and, in small letters, what else, and where the terms are defined."""
     more = markup("<span>{}</span>", aside) if aside else ""
     html("<h2 class='hl-subtitle'>{}{}{}</h2>", words, more, linked(links))
@@ -174,14 +176,14 @@ def tokens(numbers: Iterable[tuple[str, object]]) -> Markup:
     return markup("<div class='hl-tokens'>{}</div>", each("<span><bdi>{}</bdi><small>{}</small></span>", numbers))
 
 
-def linked(links: Sequence[Link]) -> Markup:
+def linked(links: Sequence[TermLink]) -> Markup:
     """Return links to definitions as HTML, to stand after a text; "" for none."""
     template = "<a href='{}' target='_blank' title='{}'>{}</a>"
     result = joined(", ", (markup(template, link.address, link.about, link.label) for link in links))
     return markup(" <span class='hl-terms'>{} {}</span>", say("Glossary:"), result) if result else result
 
 
-def with_links(words: str, links: Sequence[Link]) -> str:
+def with_links(words: str, links: Sequence[TermLink]) -> str:
     """Return a text for the tip of a widget, as Markdown, with links to definitions after it."""
     result = ", ".join(f"[{plain(link.label)}]({link.address})" for link in links)
     return f"{plain(words)} {plain(say('Glossary:'))} {result}".strip() if result else plain(words)
@@ -200,3 +202,12 @@ def amount(number: float) -> str:
     if number < 1e6:
         return say("{n:,.0f} thousand", n=number / 1000.0)
     return say("{n:,.1f} million", n=number / 1000000.0)
+
+
+def duration(seconds: float) -> str:
+    """Return about how long something takes: "20 s", "3 min", "2 h"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{localized(seconds / 3600, '.1f')} h"

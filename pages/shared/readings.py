@@ -45,7 +45,7 @@ def read(source: Source, text: Given, target: str | None = None) -> "ModelRun":
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
     model_run = run(source, text, target)
-    if _n_tokens(model_run) <= MOST_POOLED:
+    if max(max(shape[2:]) for shape in _shapes(model_run)) <= MOST_POOLED:
         side = picture_side(model_run)
         with models.on(source.device):
             for attention_maps in model_run.attention_maps.values():
@@ -104,11 +104,7 @@ def run(source: Source, text: Given, target: str | None, most: int = MAX_TOKENS)
 def picture_side(model_run: "ModelRun") -> int:
     """Return how many rows and columns the picture of a head may have in the overview."""
     n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in _shapes(model_run))
-    return thumbnail_side(n_heads, _n_tokens(model_run))
-
-
-def _n_tokens(model_run: "ModelRun") -> int:
-    return max(max(n_queries, n_keys) for _, _, n_queries, n_keys in _shapes(model_run))
+    return thumbnail_side(n_heads, max(max(shape[2:]) for shape in _shapes(model_run)))
 
 
 def _shapes(model_run: "ModelRun") -> list[tuple[int, int, int, int]]:

@@ -271,7 +271,6 @@ def _index(key: Any) -> str:
 
 
 def _changed(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that are not as usual."""
     usual = {
         field.name: field.default_factory() if field.default_factory is not MISSING else field.default
         for field in fields(value)
@@ -282,7 +281,6 @@ def _changed(value: Any) -> dict[str, Any]:
 
 
 def _written_call(function: str, arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> str:
-    """Return a call on one line, or on a line for each argument."""
     unpacked = [one for one in arguments if isinstance(one, Unpacked)]
     parts = [written(one) for one in arguments if not isinstance(one, Unpacked)]
     parts += [f"{name}={written(one)}" for name, one in named_arguments.items() if not isinstance(one, Unwritten)]

@@ -79,7 +79,6 @@ def curves_csv(curves: "Mapping[str, Curve]") -> str:
 
 
 def _heads_csv(history: "HeadHistory", measure: str) -> str:
-    """Return one measure of all heads as a table: a line for each snapshot."""
     import pandas as pd
 
     columns: dict[str, Any] = {

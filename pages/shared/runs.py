@@ -135,7 +135,6 @@ def find(name: str) -> Run | None:
 
 
 def _is_request(values: Mapping[str, Any] | None) -> bool:
-    """Whether a run.json says what the pages read of it."""
     training, model = ((values or {}).get(name) for name in ("training", "model"))
     return (
         isinstance(training, dict)
@@ -202,17 +201,6 @@ def records(run: Run) -> list[dict[str, Any]]:
     while run.state == "running" and result and result[-1]["step"] > run.step:
         result.pop()
     return result
-
-
-def head_records(run: Run) -> list[dict[str, Any]]:
-    """Return the measurements of the heads so far.
-
-    Raises:
-        RunError: a line in the middle is damaged.
-    """
-    from transformer_core.training.run.film import Film
-
-    return read_records(Film(run.path).heads.path)
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Mapping, MutableMapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -88,7 +88,7 @@ _STYLES = re.compile(r'"(\.[^"]+\.css)"')
 
 
 class Doorkeeper:
-    """ASGI middleware that refuses what is not for this visitor.
+    """ASGI middleware that sends `HEADERS` with every answer, and refuses what is not for this visitor.
 
     That is a foreign `Host` (Streamlit itself checks only the websocket), against DNS rebinding; and on a shared server
     the metrics.
@@ -105,26 +105,17 @@ class Doorkeeper:
             answer = PlainTextResponse(say(WRONG_HOST), status_code=421)
         elif scope["type"] == "http" and owners.is_shared() and METRICS.fullmatch(scope["path"]):
             answer = PlainTextResponse("Not found", status_code=404)
-        await answer(scope, receive, send)
+        await answer(scope, receive, _with_headers(send, HEADERS))
 
 
-class SecurityHeaders:
-    """ASGI middleware that sends `HEADERS` with every answer."""
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
+    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            added = [(name.encode(), value.encode()) for name, value in headers.items()]
+            message["headers"] = [*message.get("headers", []), *added]
+        await send(message)
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand in front of `app`."""
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, and add the headers to what comes back."""
-
-        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message.get("headers", []), *added]
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
+    return send_with_headers
 
 
 class FrontPage:
@@ -153,8 +144,9 @@ class FrontPage:
             if not _FIRST_PATH.done():
                 _FIRST_PATH.set_result(scope["path"])
             answer = self.page(locale.asked_for(Request(scope)) if scope["path"] in START else None)
-            if owners.is_shared() and owners.COOKIE not in Request(scope).cookies:
-                send = _with_cookie(send)
+            if owners.is_shared() and owners.COOKIE not in Request(scope).cookies:  # it is known by from now on
+                cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
+                send = _with_headers(send, {"set-cookie": cookie})
         await answer(scope, receive, send)
 
     def _page(self, language: str | None) -> HTMLResponse:
@@ -164,19 +156,7 @@ class FrontPage:
         return HTMLResponse(text, headers={"cache-control": "no-cache"})
 
 
-def _with_cookie(send: Send) -> Send:
-    """Give the browser of a visitor what it is known by from now on."""
-    cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
-
-    async def send_with_cookie(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), (b"set-cookie", cookie.encode())]
-        await send(message)
-
-    return send_with_cookie
-
-
-MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(Doorkeeper), Middleware(FrontPage)]
+MIDDLEWARE = [Middleware(Doorkeeper), Middleware(FrontPage)]
 
 
 @asynccontextmanager

@@ -66,7 +66,6 @@ class Source:
         return (self._with_stack(model, tokenizer, side) if self.stack else model), tokenizer
 
     def _from_files(self, side: str) -> tuple[Expression, Expression]:
-        """Return the model of a folder or a snapshot, and its tokenizer."""
         options = {} if self.device == CPU else {"device": self.device}
         options |= {} if self.precision == PRECISIONS[0] else {"dtype": self.precision}
         if self.step is None:
@@ -80,7 +79,6 @@ class Source:
         return model, tokenizer
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
-        """Return the model in which the stack acts."""
         from headlight.analysis.interventions.context import with_interventions
         from headlight.analysis.interventions.stack_json import from_json
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from headlight.language import say, say_message
-from pages.shared import prose, runs
+from pages.shared import prose, run_readings, runs
 from pages.shared.run_figures import draw_heads
 from pages.shared.runs import Run
 from pages.shared.ticking import throttled
@@ -49,7 +49,7 @@ def history_of(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
     """
     from headlight.analysis.training.head_history import HeadHistory, appearances
 
-    history = HeadHistory.from_records(runs.head_records(run))
+    history = HeadHistory.from_records(runs.read_records(run_readings.film(run).heads.path))
     return history, appearances(history) if history.heads else []
 
 

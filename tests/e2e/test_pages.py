@@ -162,7 +162,7 @@ JOURNEYS = {
         seen=at(".st-key-run-curves .main-svg"),
         german="Trainieren",
         address="train?run=",
-        watched=[".st-key-train-source", ".st-key-train-corpus", ".st-key-hl-train-start"],
+        watched=[".st-key-train-source-segments", ".st-key-train-corpus-box", ".st-key-hl-train-start"],
     ),
     "film": Journey(
         act=lambda page: page.get_by_role("slider", name="Snapshot of the training").press("ArrowLeft"),

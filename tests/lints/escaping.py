@@ -95,7 +95,7 @@ def unsafe(source: str) -> Iterator[tuple[str, int]]:
                     if one.name in MODULES and (one.name, one.asname) != ("streamlit", "st"):
                         yield one.name, node.lineno
             case ast.ImportFrom(module=module, names=names) if module in MODULES and [one.name for one in names] != [
-                "Link"
+                "TermLink"
             ]:
                 yield str(module), node.lineno
             case ast.ImportFrom(names=names) if any(one.name == "prose" and one.asname for one in names):

@@ -46,7 +46,7 @@ st.expander(f'**{prose.plain(name)}**')
 st.button(say('{n} more', n=n))
 prose.warning(say('It failed: {error}.', error=error))
 def line() -> prose.Markup | None: ...
-from pages.shared.prose import Link
+from pages.shared.prose import TermLink
 prose.html('<p class="{}">' '{:.2f}</p>', words, number)
 prose.say_markup(WORDS, name=name)
 """

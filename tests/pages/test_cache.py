@@ -1,6 +1,8 @@
 """What is kept in memory: bounded, each thing made once however many ask, and nothing of what failed."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 
 from pages.shared import cache
 from pages.shared.cache import MIB, Cache, Use, size_of
+from transformer_core.errors import ConfigError
 
 N_THREADS = 10
 
@@ -241,3 +244,40 @@ def test_a_function_is_kept_under_all_its_arguments_and_apart_from_others(monkey
     assert n_of(store) == 4
     other.put(once, "c")  # which was made with others
     assert other("c", times=1) is once and other.holds("c", 1) and not other.holds("c", 2) and not kept.holds("c", 1)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 10,000 bytes that says nothing of a budget."""
+    monkeypatch.delenv("HEADLIGHT_MEMORY", raising=False)
+    monkeypatch.setattr(cache, "main_memory", lambda: 10_000)
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_budget_that_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
+    for wanted, n_bytes in (
+        *(("", 5_000), ("0.25", 2_500), ("1", 10_000), ("30%", 3_000), ("100%", 10_000)),
+        *(("8GB", 8_000_000_000), ("8 GiB", 8 << 30), ("1.5g", 1_500_000_000), (" 512MiB ", 512 << 20), ("2k", 2_000)),
+    ):
+        monkeypatch.setenv("HEADLIGHT_MEMORY", wanted)
+        assert cache.budget() == n_bytes, wanted
+    monkeypatch.setattr(cache, "main_memory", lambda: None)
+    monkeypatch.delenv("HEADLIGHT_MEMORY")
+    assert cache.budget() == 4 << 30, "of a machine that says nothing"
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("wanted", ["lots", "0", "-1", "1.5", "120%", "8", "0GB", "8GBB", "0.5GB or more", "nan"])
+def test_a_budget_that_cannot(wanted: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_MEMORY", wanted)
+    with pytest.raises(ConfigError, match=f"such as 8GB.*got {wanted!r}"):
+        cache.budget()
+
+
+def test_a_server_says_in_one_sentence_what_is_wrong():
+    command = (sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--server.headless", "true")
+    env = os.environ | {"HEADLIGHT_MEMORY": "lots"}
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], env=env, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    (sentence,) = [line for line in ended.stderr.splitlines() if line.strip()]
+    assert sentence.startswith("Headlight did not start: HEADLIGHT_MEMORY must be") and "got 'lots'" in sentence

@@ -1,11 +1,13 @@
-"""Every page that has a record is drawn, and drawn again, under its name; records are well-formed."""
+"""Every page that has a record is drawn, and drawn again, under its name; records and style sheets are well-formed."""
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import style
 from pages.shared.page import SECTIONS, pages
 from tests.pages.conftest import PROMPTS, app_at, url_of, view_of, words_of
 
@@ -65,3 +67,23 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     assert url_of(app) == {"model": "tales", "text": PROMPTS[1]}
     app.selectbox(key="model").select("en-fr").run()
     assert url_of(app) == {}
+
+
+FOLDER = Path(style.__file__).with_name("styles")
+ROOMS = FOLDER.parents[1]
+
+
+def test_each_sheet_is_there_once_and_the_shared_ones_come_first():
+    joined = style.sheet()
+    shared = [FOLDER / name for name in style.SHARED_SHEETS]
+    of_pages = [sheet for page in pages().values() for sheet in sorted(page.folder.glob("*.css"))]
+    assert {*shared} == {*FOLDER.glob("*.css")}
+    others = (ROOMS / "components", FOLDER.parent)
+    assert {*of_pages} == {sheet for sheet in ROOMS.glob("*/*/*.css") if sheet.parents[1] not in others}
+    assert joined.endswith("".join(sheet.read_text(encoding="utf-8") for sheet in (*shared, *of_pages)))
+
+
+def test_no_rule_asks_every_element_what_it_has():
+    """With one that does, each label that plotly measures takes ten times as long: the whole page is checked again."""
+    for sheet in FOLDER.parent.rglob("*.css"):
+        assert not re.findall(r"(?:^|[\s,>+~(]):has\(", sheet.read_text(encoding="utf-8")), sheet

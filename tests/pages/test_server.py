@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pages.shared import server, style
-from pages.shared.server import HEADERS, FrontPage, SecurityHeaders
+from pages.shared.server import HEADERS, Doorkeeper, FrontPage
 from tests.conftest import run_coroutine
 
 LINK = re.compile(r'<link rel="(?:modulepreload|preload)"[^>]* fetchpriority="low" href="([^"]+)">')
@@ -93,4 +93,4 @@ def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.Monke
 
 
 def test_every_answer_has_the_headers():
-    assert ask(SecurityHeaders(FrontPage(streamlit_itself)), "/")[0].items() >= HEADERS.items()
+    assert ask(Doorkeeper(FrontPage(streamlit_itself)), "/")[0].items() >= HEADERS.items()

@@ -50,7 +50,7 @@ def live_figure(
         figure: it takes the width and height of its place.
         name: of the files that are saved, without their endings.
         key: the component's key.
-        files: the numbers in the figure and what explains them, as `export.files` makes them; called when a person
+        files: the numbers in the figure and what explains them, as `drawing.files` makes them; called when a person
             opens the menu.
         height: px; None: that of the stage.
         cell: the chosen cell, query and key, which the figure marks.

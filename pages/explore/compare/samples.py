@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.language import say
 from pages.explore.compare import view_fields
 from pages.explore.compare.sides import SideWeights
-from pages.shared import analyses, cache, models, prose, runs
+from pages.shared import cache, corpora, models, prose, runs
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import CorpusError, HeadlightError, Message, mark
@@ -84,7 +84,7 @@ def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Archi
     from headlight.corpora.corpus_stats import made_from
 
     with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
-        place = analyses.place_of(corpus)
+        place = corpora.place_of(corpus)
         key = (seed, *made_from(place, reading, architecture))
         return cache.get(mark("samples of corpora"), key, lambda: _sample(place, seed, reading))
 

@@ -15,7 +15,7 @@ from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
 from pages.explore.compare import view_fields
 from pages.explore.compare.ablation import OTHER, ablated_heads, ablation, method_of
-from pages.shared import export, prose, readings, run_readings, runs
+from pages.shared import drawing, prose, readings, run_readings, runs
 from pages.shared.heads import head_in_words
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
@@ -114,7 +114,7 @@ class Side:
     def as_json(self) -> dict[str, Any]:
         """Return which weights read which text, as the state of a figure has it."""
         return {
-            "model": export.model_of(self.folder),
+            "model": drawing.model_of(self.folder),
             "change": json.loads(to_json(self.change)),
             "text": self.text,
             "target": self.target,

@@ -19,8 +19,8 @@ from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.components import lines
 from pages.explore.heads.data import HeadsData, marked
-from pages.shared import export, prose
-from pages.shared.drawing import draw, draw_figure
+from pages.shared import prose
+from pages.shared.drawing import draw, draw_figure, script
 from pages.shared.heads import preview
 from pages.shared.recipe import Expression, Print, call, named
 from pages.shared.view import state
@@ -140,7 +140,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
                     bipartite_lines(patterns, grid, names=names if shares else (), title=title),
                     name=data.file_name("lines"),
                     key="heads-still",
-                    code=lambda: export.script(redrawn, _printed(data), **about),
+                    code=lambda: script(redrawn, _printed(data), **about),
                     **_saved(data, shown),
                     height=460,
                     opens=True,

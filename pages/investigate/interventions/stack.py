@@ -17,7 +17,7 @@ from headlight.language import say
 from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
-from pages.shared import export, prose
+from pages.shared import drawing, prose
 from pages.shared.view import stack_history
 from pages.shared.view.fields import Kept
 from transformer_core.config import ModelConfig
@@ -138,7 +138,7 @@ def written(stack: Stack, model: str, texts: Mapping[str, str]) -> bytes:
         model: the folder of its model, as one writes it at the project's root.
         texts: that it was made for, by `TEXTS`.
     """
-    values = {FILE: json.loads(to_json(stack)), MODEL: export.model_of(model), **texts}
+    values = {FILE: json.loads(to_json(stack)), MODEL: drawing.model_of(model), **texts}
     return json.dumps(values, indent=1, ensure_ascii=False).encode()
 
 
@@ -150,7 +150,7 @@ def elsewhere(made_for: Mapping[str, Any], model: str, texts: Mapping[str, str])
         model: the folder of the model that is here.
         texts: that it reads, as for `written`.
     """
-    theirs, own = made_for.get(MODEL), export.model_of(model)
+    theirs, own = made_for.get(MODEL), drawing.model_of(model)
     is_model = theirs is None or theirs.get("sha256", theirs["path"]) == own.get("sha256", own["path"])
     text, read_here = ([of[name] for name in TEXTS[:2] if name in of] for of in (made_for, texts))
     is_text = not text or text == read_here

@@ -11,7 +11,7 @@ from headlight.programs.program import Program
 from pages.learn.programs import training
 from pages.learn.programs.data import ProgramsData
 from pages.learn.programs.line import draw_pattern
-from pages.shared import analyses, cache, models, prose, run_readings, runs
+from pages.shared import cache, corpora, models, prose, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, through, value_of
 from pages.shared.runs import Run
@@ -92,7 +92,7 @@ def recipe(program: Program, run: Run) -> Expression:
 
     compiled, tokenizer = _compiled(program)
     model, _ = _trained(run)
-    corpus = named("corpus", call(load_corpus, analyses.place_of(training.corpus_of(program))))
+    corpus = named("corpus", call(load_corpus, corpora.place_of(training.corpus_of(program))))
     matching = call(match_program, compiled, model, tokenizer, corpus)
     return named("match", cache.kept(mark("matched heads"), matching))
 

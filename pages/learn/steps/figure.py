@@ -18,7 +18,7 @@ from pages.learn.steps.step_texts import TORCH_REASONS
 from pages.shared import drawing, prose
 from pages.shared.recipe import Print, call, named, value_of
 from pages.shared.view import state
-from pages.shared.view.fields import Choice
+from pages.shared.view.fields import Control
 from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _title(name: str) -> str:
     return say(ATTENTIONS[name].title)
 
 
-def _one_of(label: str, choice: Choice, options: Sequence[Any], name: Any = str) -> None:
+def _one_of(label: str, choice: Control, options: Sequence[Any], name: Any = str) -> None:
     """Draw a choice of one out of a few side by side; of many, folded up."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         if name is str:

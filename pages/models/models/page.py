@@ -5,13 +5,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.language import localized, say, say_message, say_number
+from headlight.language import say, say_message, say_number
 from pages.models import model_store
+from pages.models.models import details
 from pages.shared import downloads, models, owners, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
 
 LEAD = mark("All available models. Inspect a model, download it, or import your own.")
@@ -48,7 +48,7 @@ def page() -> None:
         not_usable(cards)
     if chosen is not None:
         with right:
-            details(chosen)
+            show(chosen)
 
 
 def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
@@ -74,7 +74,6 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
 
 
 def _kind(card: ModelCard) -> str:
-    """Return the description of a model."""
     return say(KIND_IN_WORDS[card.kind] if card.config.unembed else NO_PREDICTIONS)
 
 
@@ -163,7 +162,7 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
     st.rerun()
 
 
-def details(card: ModelCard) -> None:
+def show(card: ModelCard) -> None:
     """Show one model from all sides."""
     own = say("your own") if owners.is_mine(models.place_of(card.path)) else say("made by someone else")
     whose = say("trained elsewhere") if card.is_imported else own
@@ -183,112 +182,24 @@ def details(card: ModelCard) -> None:
         if is_mine and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
             confirm_deletion(card.name, card.title)
         st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
-    tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
-    for tab, show in zip(tabs, (parameters_of, configuration_of, tokenizer_of, card_of), strict=True):
-        with tab:
-            try:
-                show(card)
-            except HeadlightError as error:
-                prose.warning(say("This cannot be shown: {error}.", error=error))
-
-
-def parameters_of(card: ModelCard) -> None:
-    """Show where the parameters are."""
-    view = state.current()
-    models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
-    table = model_store.parameter_table(card)
-    facts = say(
-        "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
-        n=table["parameters"].sum(),
-        size=in_words(model_store.n_bytes(card)),
-    )
-    prose.paragraph(facts)
-    text = table.assign(
-        stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
-    )
-    st.dataframe(
-        text.style.format({"parameters": localized}),
-        hide_index=True,
-        height="content",
-        column_config={
-            "stack": st.column_config.TextColumn(say("stack")),
-            "part": st.column_config.TextColumn(say("part")),
-            "parameters": st.column_config.NumberColumn(say("parameters")),
-            "share": st.column_config.ProgressColumn(say("share"), format="%.1f%%", min_value=0.0, max_value=100.0),
-        },
-    )
-
-
-def configuration_of(card: ModelCard) -> None:
-    """Show the settings that shape the model."""
-    about = say(
-        "This model’s configuration, without settings of parts it does not have. Sections, equations and tables refer "
-        "to “Attention Is All You Need”."
-    )
-    terms = definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention")
-    prose.paragraph(about, terms)
-    st.dataframe(
-        model_store.configuration_table(card),
-        hide_index=True,
-        height="content",
-        column_config={
-            "setting": st.column_config.TextColumn(say("setting")),
-            "value": st.column_config.TextColumn(say("value"), width=150),
-            "meaning": st.column_config.TextColumn(say("meaning")),
-        },
-    )
-
-
-def tokenizer_of(card: ModelCard) -> None:
-    """Show how the model cuts the text, and all of its tokens."""
-    text = state.current().text
-    prose.html(
-        "<p class='hl-look'>{} {}</p>{}",
-        model_store.tokenizer_fact(card),
-        say("Your text as the model reads it:"),
-        prose.tokens(model_store.tokens_of(card, text) if text else []),
-    )
-    wanted = st.text_input(say("Find a token"), placeholder=say("part of it, or its id"))
-    table, n_found = model_store.token_table(card, wanted)
-    st.dataframe(
-        table,
-        hide_index=True,
-        height=360,
-        column_config={
-            "number": st.column_config.NumberColumn(say("number"), width="small"),
-            "token": st.column_config.TextColumn(say("token")),
-            "role": st.column_config.TextColumn(say("role")),
-        },
-    )
-    if n_found > len(table):
-        prose.caption(say("The first {n:,} of {n_found:,} tokens.", n=len(table), n_found=n_found))
-
-
-def card_of(card: ModelCard) -> None:
-    """Show what is written about the model."""
-    values = model_store.whole_card(card.path)
-    command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
-    if isinstance(command, str):
-        prose.paragraph(say("Command to reproduce it:"))
-        st.code(command, language="bash", wrap_lines=True)
-    st.json(values, expanded=1)
+    details.show(card)
 
 
 def confirm_deletion(name: str, title: str) -> None:
     """Ask before a model is deleted."""
-    st.dialog(say("Delete this model?"))(_confirm)(name, title)
 
+    @st.dialog(say("Delete this model?"))
+    def confirm() -> None:
+        prose.text(
+            say("“{title}” will be deleted permanently. Keep a copy if you might need it. Its folder is", title=title)
+        )
+        st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
+        with st.container(horizontal=True):
+            is_kept = st.button(say("Keep it"), type="primary")
+            if st.button(say("Delete it"), on_click=delete, args=(name, title)) or is_kept:
+                st.rerun()
 
-def _confirm(name: str, title: str) -> None:
-    """Ask once more."""
-    prose.text(
-        say("“{title}” will be deleted permanently. Keep a copy if you might need it. Its folder is", title=title)
-    )
-    st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
-    with st.container(horizontal=True):
-        is_kept = st.button(say("Keep it"), type="primary")
-        if st.button(say("Delete it"), on_click=delete, args=(name, title)) or is_kept:
-            st.rerun()
+    confirm()
 
 
 def delete(name: str, title: str) -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from headlight.language import localized, say
 from pages.shared import cache, health, prose, runs
-from pages.shared.budget import VARIABLE
 from pages.shared.page import pages
 from transformer_core.errors import mark
 
@@ -30,7 +29,7 @@ def memory() -> None:
             "or as a size.",
             used=used / cache.MIB,
             most=most / cache.MIB,
-            variable=VARIABLE,
+            variable=cache.VARIABLE,
         )
     )
     if not kept:

@@ -3,13 +3,13 @@
 from urllib.parse import urlencode
 
 from pages.shared.glossary import terms
-from pages.shared.prose import Link
+from pages.shared.prose import TermLink
 from pages.shared.view import locale
 
 PAGE = "glossary"
 
 
-def definitions(*names: str) -> tuple[Link, ...]:
+def definitions(*names: str) -> tuple[TermLink, ...]:
     """Return links to the definitions of terms, in their own tab, so that the page is left unchanged.
 
     Raises:
@@ -17,7 +17,7 @@ def definitions(*names: str) -> tuple[Link, ...]:
     """
     there = terms()
     return tuple(
-        Link(
+        TermLink(
             label=there[name].title,
             address=f"{PAGE}?{urlencode({'term': name} | locale.published())}",
             about=there[name].meaning,

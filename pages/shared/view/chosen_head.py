@@ -7,18 +7,22 @@ from typing import Any
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.language import say, say_number
-from pages.shared.view.fields import Choice
+from pages.shared.view.fields import Control
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+
+NO_LAYER = mark("This model has no layer “{wanted}”, only 0 to {last}; layer {nearest} is shown instead.")
+NO_HEAD = mark("This model has no head “{wanted}”, only 0 to {last}; head {nearest} is shown instead.")
 
 
 @dataclass(frozen=True)
 class HeadChoice:
     """The choices that together name a head."""
 
-    attention: Choice
-    layer: Choice
-    head: Choice
+    attention: Control
+    layer: Control
+    head: Control
 
     @property
     def value(self) -> HeadName:
@@ -63,8 +67,8 @@ def nearest_head(
     n_layers = ATTENTIONS[chosen].n_layers(config)
     if chosen != usual.attention:
         usual = HeadName(chosen, n_layers - 1, 0)
-    at_layer, layer_notes = _index(layer, n_layers, default=usual.layer, what="layer")
-    at_head, head_notes = _index(head, config.n_heads, default=usual.head, what="head")
+    at_layer, layer_notes = _index(layer, n_layers, default=usual.layer, missing=NO_LAYER)
+    at_head, head_notes = _index(head, config.n_heads, default=usual.head, missing=NO_HEAD)
     return HeadName(chosen, at_layer, at_head), [*attention_notes, *layer_notes, *head_notes]
 
 
@@ -94,8 +98,8 @@ def _attention(wanted: str, config: ModelConfig) -> tuple[str, list[str]]:
     ]
 
 
-def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[int, list[str]]:
-    """Return the wanted index clamped to what the model has, and a note where that is another one."""
+def _index(wanted: str | None, size: int, *, default: int, missing: str) -> tuple[int, list[str]]:
+    """Return the wanted index clamped to what the model has, and `missing` where that is another one."""
     if wanted is None:
         return default, []
     try:
@@ -105,9 +109,4 @@ def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[i
     if 0 <= index < size:
         return index, []
     nearest = min(max(index, 0), size - 1)
-    values = {"wanted": wanted[:20], "last": size - 1, "nearest": nearest}
-    if what == "layer":
-        note = say("This model has no layer “{wanted}”, only 0 to {last}; layer {nearest} is shown instead.", **values)
-    else:
-        note = say("This model has no head “{wanted}”, only 0 to {last}; head {nearest} is shown instead.", **values)
-    return nearest, [note]
+    return nearest, [say(missing, wanted=wanted[:20], last=size - 1, nearest=nearest)]

@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"\d{1,6}")
 _VALUE: Any = object()  # a widget shows the value itself
 
 
-class Choice:
+class Control:
     """Something that a person chooses.
 
     The methods that draw a widget take its label, what can be chosen, and Streamlit's own options. Besides:
@@ -147,7 +147,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Kept(Choice):
+class Kept(Control):
     """Something that is kept for the session alone."""
 
     key: str
@@ -155,7 +155,7 @@ class Kept(Choice):
 
 
 @dataclass(frozen=True)
-class Field(Choice):
+class Field(Control):
     """One thing that a person chooses on a page, and a link restores."""
 
     page: str  # its address

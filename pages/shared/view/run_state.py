@@ -4,8 +4,7 @@ It is separate from the view of a model (state.py): the Train and Film pages sho
 """
 
 import re
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from headlight.language import say
 from pages.shared.view import fields, locale, state
 from pages.shared.view.address import Address
 from pages.shared.view.chosen_head import HeadChoice
-from pages.shared.view.fields import Choice, Field, Kept, TextField, number, text_up_to
+from pages.shared.view.fields import Field, Kept, TextField, number, text_up_to
 from pages.shared.view.shared_value import SharedValue
 
 PAGE = "run"
@@ -64,12 +63,6 @@ def seed() -> None:
     NOTE.set(" ".join(notes) or NOTE.value)
 
 
-def leave_train() -> None:
-    """Another page than Train is drawn: the next visit there is a new one."""
-    IS_HERE.pop()
-    ENDED.pop()
-
-
 def in_words() -> dict[str, str]:
     """Return the whole view in the words of the URL."""
     return fields.written(FIELDS)
@@ -84,15 +77,11 @@ def publish() -> None:
     _ADDRESS.write(values)
 
 
-def choose(view: Mapping[Choice, Any]) -> None:
-    """A person chose something: what it makes of the view."""
-    for choice, value in view.items():
-        choice.set(value)
-
-
 def choose_run(name: str) -> None:
     """Another run was chosen: its own last snapshot and examples come first."""
-    choose({RUN: name, NEW_CHOSEN: False, SNAPSHOT: None, OTHER: "", TEXT: "", TARGET: ""})
+    RUN.set(name)
+    for control in (NEW_CHOSEN, SNAPSHOT, OTHER, TEXT, TARGET):
+        control.pop()
 
 
 def on_run(name: str, names: Collection[str]) -> None:
@@ -103,17 +92,18 @@ def on_run(name: str, names: Collection[str]) -> None:
     """
     if name in names and (name != RUN.value or not name):
         choose_run(name)
-        choose({NEW_CHOSEN: not name})
+        NEW_CHOSEN.set(not name)
 
 
 def on_snapshot() -> None:
     """The slider of a film came to rest; what came from the browser is checked like any input."""
     step = FILM_SNAPSHOT.heard()
     if type(step) is int and step >= 0:
-        choose({SNAPSHOT: step})
+        SNAPSHOT.set(step)
 
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
     """A snapshot and a head were chosen on the page."""
     FILM_SNAPSHOT.forget()  # the slider may be elsewhere
-    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head})
+    SNAPSHOT.set(step)
+    SHOWN_HEAD.set(attention, layer, head)

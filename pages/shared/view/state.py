@@ -143,11 +143,6 @@ def wants_continuation(card: ModelCard) -> bool:
     return card.continues if not chosen else chosen == "on"
 
 
-def set_continuation(card: ModelCard, is_wanted: bool) -> None:
-    """A person chose whether texts are continued."""
-    CONTINUE.set("" if is_wanted == card.continues else "on" if is_wanted else "off")
-
-
 def seed(
     cards: Mapping[str, ModelCard],
     own: Sequence[Field] = (),

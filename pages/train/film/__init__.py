@@ -3,10 +3,4 @@
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
-PAGE = Page(
-    package=__name__,
-    place=2,
-    title=mark("Film"),
-    icon="movie",
-    subject="run",
-)
+PAGE = Page(package=__name__, place=2, title=mark("Film"), icon="movie", subject="run")

@@ -14,6 +14,7 @@ from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.cells import strongest_cells
 from headlight.figures import isolate
 from headlight.language import say
+from pages.components.overview import Pictures
 from pages.shared import cache, models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
@@ -29,7 +30,6 @@ MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is rea
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
-Pictures = tuple[list[dict[str, Any]], bytes, bytes]
 OnSnapshot = Callable[[int, int, int], None]
 """Told how many snapshots are read, of how many, and the step of the last one."""
 
@@ -112,10 +112,10 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
     side, n_frames = fit_frames(shapes, len(snapshots))
     steps = [snapshots[place] for place in thinned_places(len(snapshots), n_frames)]
-    of_run = str(run.path), run_readings.version(run)
-    missing = [step for step in steps if not _read_one.holds(*of_run, step, tokens)]
+    sources = {step: run_readings.source(run, step) for step in steps}
+    missing = [step for step in steps if not read_one.holds(sources[step], tokens)]
     known: dict[int, SnapshotReading | DamagedSnapshot] = {
-        step: read_one(run, step, tokens) for step in steps if step not in missing
+        step: read_one(sources[step], tokens) for step in steps if step not in missing
     }
     reader = read_snapshots(film, missing, tokens)
     while True:
@@ -125,13 +125,13 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
             break
         known[snapshot.step] = snapshot
         if isinstance(snapshot, SnapshotReading):
-            _read_one.put(snapshot, *of_run, snapshot.step, tokens)
+            read_one.put(snapshot, sources[snapshot.step], tokens)
         on_snapshot(len(known) - len(steps) + len(missing), len(missing), snapshot.step)
     results = [known[step] for step in steps if step in known]
     read_ones = [snapshot for snapshot in results if isinstance(snapshot, SnapshotReading)]
     if not read_ones:
         raise RunError("no snapshot of the film of {run} can be read; train it again", run=run.name)
-    shown = f"{of_run} {tokens} {[snapshot.step for snapshot in read_ones]}"
+    shown = f"{run.path} {run_readings.version(run)} {tokens} {[snapshot.step for snapshot in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
         identity=identity,
@@ -152,23 +152,14 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
     trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
-            return _fixed_by(str(run.path), run_readings.version(run), step, text, target, most)
+            return _fixed_by(run_readings.source(run, step), text, target, most)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
 
 
-def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
-    """Return the result of a run's model, or of one that reads like it, for a fixed text after a step.
-
-    Raises:
-        HeadlightError: this snapshot cannot be read.
-    """
-    return _read_one(str(run.path), run_readings.version(run), step, tokens)
-
-
-def pictures(read: FilmRead) -> Pictures:
-    """Return the data of the overview's film: its groups, a byte per cell and snapshot, and each strongest cell."""
+def pictures(read: FilmRead) -> tuple[Pictures, bytes]:
+    """Return the pictures of all heads at all snapshots, and each picture's strongest cell, as `FilmStrip` has it."""
     return cache.get(mark("snapshot thumbnails"), read.identity, lambda: _pictures(read))
 
 
@@ -186,10 +177,10 @@ def room(config: ModelConfig, n_snapshots: int) -> int:
 
 
 @cache.by_arguments(mark("fixed texts"))
-def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: int) -> "FixedText":
+def _fixed_by(source: Source, text: str, target: str, most: int) -> "FixedText":
     from headlight.analysis.texts.fixed_text import fix_text
 
-    model, tokenizer = Source(path, version, step=step).load()
+    model, tokenizer = source.load()
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(
@@ -203,22 +194,27 @@ def _fixed_by(path: str, version: str, step: int, text: str, target: str, most: 
 
 
 @cache.by_arguments(mark("snapshots of films"))
-def _read_one(path: str, version: str, step: int, tokens: "FixedText") -> "SnapshotReading":
+def read_one(source: Source, tokens: "FixedText") -> "SnapshotReading":
+    """Return the result of a snapshot of a run, or of one that reads like it, for a fixed text.
+
+    Raises:
+        HeadlightError: this snapshot cannot be read.
+    """
     from headlight.analysis.training.film_reading import SnapshotReading, read_snapshots
     from transformer_core.training.run.film import Film
 
-    run = Path(path).name
+    run, step = Path(source.path), source.step
+    assert step is not None, "a snapshot has a step"
     with models.on(models.CPU):
-        for snapshot in read_snapshots(Film(Path(path)), [step], tokens):
-            if isinstance(snapshot, SnapshotReading):
-                return snapshot
-            raise RunError(
-                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run, reason=snapshot.reason
-            )
-    raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run)
+        snapshot = next(read_snapshots(Film(run), [step], tokens), None)
+    if isinstance(snapshot, SnapshotReading):
+        return snapshot
+    if snapshot is None:
+        raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run.name)
+    raise RunError("step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=snapshot.reason)
 
 
-def _pictures(read: FilmRead) -> Pictures:
+def _pictures(read: FilmRead) -> tuple[Pictures, bytes]:
     from headlight.figures.heatmaps.overview import pooled_levels
 
     groups, cells, strongest = [], [], []
@@ -235,4 +231,6 @@ def _pictures(read: FilmRead) -> Pictures:
         queries, keys, weights = strongest_cells(patterns, mask)
         triples = np.stack([queries, keys, np.rint(100 * weights)], axis=-1)
         strongest.append(triples.reshape(n_snapshots, -1).astype("<u2"))
-    return groups, np.concatenate(cells, axis=1).tobytes(), np.concatenate(strongest, axis=1).tobytes()
+    levels = np.concatenate(cells, axis=1).tobytes()
+    pictures = Pictures(groups=groups, levels=levels, version=read.identity)
+    return pictures, np.concatenate(strongest, axis=1).tobytes()

@@ -1,7 +1,5 @@
 """The chosen head at the chosen snapshot: its heatmap, what the model says then, and the lines that give the same."""
 
-from typing import Any
-
 import streamlit as st
 
 from headlight.analysis.trace.cells import strongest_cell
@@ -13,7 +11,6 @@ from pages.shared.answer import probability
 from pages.shared.heads import head_in_words, preview
 from pages.shared.lines import output_in_a_line
 from pages.shared.recipe import Print, named, script
-from pages.shared.run_figures import weights_folder
 from pages.shared.view import run_state
 from pages.train.film import recipes
 from pages.train.film.film_readings import SnapshotData
@@ -39,25 +36,18 @@ LOOK_FOR = mark(
 
 
 def heatmap(data: SnapshotData) -> None:
-    """Draw the chosen head at the chosen snapshot."""
+    """Draw the chosen head at the chosen snapshot, and what the browser draws of others: while it plays, or clicked."""
+    grids = {name: TokenGrid(**data.axes_of(name)) for name in data.read.reading.patterns}
+    others = preview(data.head, grids, lambda head: say(TITLE, step="{step}", head=head))
     recipes.draw(
         data,
         attention_heatmap,
         (recipes.snapshot(data, data.step, "snapshot"), data.head[1:], data.pattern(data.place)),
-        axes=data.axes,
         title=say(TITLE, step=localized(data.step), head=head_in_words(*data.head)),
         name=data.file_name(f"step{data.step}"),
         key=run_state.FILM_HEATMAP,
-        model=weights_folder(data.run.path, data.step),
-        height=None,
-        preview=_preview(data),
+        preview=others | {"step": data.step},
     )
-
-
-def _preview(data: SnapshotData) -> dict[str, Any]:
-    """Return the data for drawing other snapshots while the film is played, and other heads when clicked."""
-    grids = {name: TokenGrid(**data.axes_of(name)) for name in data.read.reading.patterns}
-    return preview(data.head, grids, lambda head: say(TITLE, step="{step}", head=head)) | {"step": data.step}
 
 
 def says(data: SnapshotData) -> None:

@@ -8,7 +8,6 @@ from headlight.language import say, say_number
 from pages.shared import prose, run_readings, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
-from pages.shared.view.fields import Kept
 from pages.train.film import stage
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark
@@ -17,7 +16,6 @@ LEAD = mark(
     "When did this head emerge? Each training keeps snapshots of its weights, dense early and sparser later. Run any "
     "text through any snapshot and watch the heads specialize."
 )
-CHOSEN_RUN = Kept("film-run")  # in the list of trainings
 TICK = 3.0  # seconds between two looks at a film that grows
 
 
@@ -33,12 +31,12 @@ def page() -> None:
         prose.note(say("There is no training yet; snapshots appear here as soon as one has started."))
         return
     with right:
-        CHOSEN_RUN.selectbox(
+        run_state.RUN.selectbox(
             say("Training"),
             [*result],
             name=lambda name: result[name].title,
-            shown=run.name,
             take=lambda name: run_state.on_run(name, [*result]),
+            part="film",
             label_visibility="collapsed",
         )
     try:
@@ -149,8 +147,8 @@ def _new_snapshots(name: str, n_known: int) -> None:
                 key="film-take-in",
                 type="tertiary",
                 icon=":material/add_photo_alternate:",
-                on_click=run_state.choose,  # also if the page is redrawn before it comes to the button
-                args=({run_state.SNAPSHOT: None},),
+                on_click=run_state.SNAPSHOT.set,  # also if the page is redrawn before it comes to the button
+                args=(None,),
             ):
                 st.rerun()
 

@@ -11,6 +11,7 @@ from headlight.figures import TokenGrid
 from pages.shared import drawing, models, runs
 from pages.shared.readings import MAX_NEW_TOKENS
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, through
+from pages.shared.run_figures import weights_folder
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.film import film_readings
@@ -60,8 +61,9 @@ def draw(
     data: SnapshotData,
     figure: Callable[..., Any],
     *patterns: tuple[Expression, tuple[int, int], np.ndarray],
-    axes: Mapping[str, Any],
     title: str,
+    of: tuple[Run, int] | None = None,
+    axes: Mapping[str, Any] | None = None,
     width: int | None = None,
     **more: Any,
 ) -> None:
@@ -71,13 +73,14 @@ def draw(
         data: what the page shows.
         figure: the function that draws it.
         patterns: for each, the snapshot as code, layer and head, and the numbers, which are not computed again.
-        axes: labels and names, as `TokenGrid` takes them, and the mask.
         title: of the figure.
+        of: the training and its snapshot whose weights are saved with it; None: those that are chosen.
+        axes: labels and names, as `TokenGrid` takes them, and the mask; None: those of the chosen head.
         width: px that the figure is laid out for; None: the usual.
         more: as for `pages.shared.drawing.draw`.
     """
-    attention = data.head.attention
-    weights = [_known(of.patterns[attention][place], values) for of, place, values in patterns]
+    attention, axes, (run, step) = data.head.attention, axes or data.axes, of or (data.run, data.step)
+    weights = [_known(snapshot.patterns[attention][place], values) for snapshot, place, values in patterns]
     last, (layer, _), _ = patterns[-1]
     labels = {name: of for name, of in axes.items() if name != "mask"}
     grid = call(TokenGrid, **labels, **({} if width is None else {"width": Unwritten(width)}))
@@ -90,7 +93,9 @@ def draw(
         title=title,
         csv=lambda: pattern_csv(*table),
         arrays=lambda: pattern_arrays(*table),
+        model=weights_folder(run.path, step),
         view=run_state.in_words,
+        height=None,
         state_of=lambda: {"ids": [[*ids] for ids in data.read.reading.fixed.inputs]},
         **more,
     )
@@ -118,5 +123,4 @@ def matching(data: SnapshotData, other: Run, step: int, texts: Sequence[str], re
 
 
 def _known(recipe: Expression, value: Any) -> Expression:
-    """Return the same, which is not computed again."""
     return through(recipe, lambda _: value)

@@ -11,7 +11,7 @@ import streamlit as st
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import attention_heatmap, head_matrix
 from headlight.language import say, say_number
-from pages.shared import drawing, export, prose, run_commands, run_readings, runs, ticking
+from pages.shared import drawing, prose, run_commands, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, call
 from pages.shared.run_figures import weights_folder
@@ -111,7 +111,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
     step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:
         matching, texts = _match(data, other, step)
-        partner = film_readings.read_one(other, step, data.read.reading.fixed)
+        partner = film_readings.read_one(run_readings.source(other, step), data.read.reading.fixed)
     except HeadlightError as error:
         prose.warning(say("The two cannot be compared: {error}.", error=error))
         return
@@ -122,16 +122,17 @@ def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, li
     """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
     from headlight.analysis.heads.likeness import match_heads
 
-    attention, own = data.head.attention, data.read.reading
-    texts = [text for text in run_readings.examples(data.run) if text != run_state.TEXT.value][: N_TEXTS - 1]
-    pairs = [(own.fixed, own.patterns[attention][data.place], np.logical_or.reduce(own.masks[attention]))]
-    for text in texts:
-        fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
-        one = film_readings.read_one(data.run, data.step, fixed)
-        pairs.append((fixed, one.patterns[attention], np.logical_or.reduce(one.masks[attention])))
-    theirs = [film_readings.read_one(other, step, fixed).patterns[attention] for fixed, _, _ in pairs]
-    ours, masks = [patterns for _, patterns, _ in pairs], [mask for _, _, mask in pairs]
-    return match_heads(ours, theirs, masks=masks), texts
+    attention, own, text = data.head.attention, data.read.reading, run_state.TEXT.value
+    texts = [other_text for other_text in run_readings.examples(data.run) if other_text != text][: N_TEXTS - 1]
+    fixed = [own.fixed, *(film_readings.fixed(data.run, own.steps.tolist(), text, "") for text in texts)]
+    patterns = [own.patterns[attention][data.place]]
+    masks = [np.logical_or.reduce(own.masks[attention])]
+    for tokens in fixed[1:]:
+        one = film_readings.read_one(run_readings.source(data.run, data.step), tokens)
+        patterns.append(one.patterns[attention])
+        masks.append(np.logical_or.reduce(one.masks[attention]))
+    others = [film_readings.read_one(run_readings.source(other, step), tokens).patterns[attention] for tokens in fixed]
+    return match_heads(patterns, others, masks=masks), texts
 
 
 def _draw(
@@ -168,7 +169,7 @@ def _draw(
             arrays=lambda: {"similarity": matching.similarity, "partners": np.array(matching.partners)},
             model=weights_folder(run.path, data.step),
             view=run_state.in_words,
-            state_of=lambda: {"texts": all_texts, "other": export.model_of(weights_folder(other.path, step))},
+            state_of=lambda: {"texts": all_texts, "other": drawing.model_of(weights_folder(other.path, step))},
             height=None,
         )
     layer, head = matching.partner(chosen.layer, chosen.head)
@@ -184,13 +185,12 @@ def _draw(
                 data,
                 attention_heatmap,
                 (recipes.snapshot(data, at, side, run=None if of is run else of), place, values),
+                of=(of, at),
                 axes=axes,
                 title=say("{name}: L{layer}.H{head}", name=title, layer=place[0], head=place[1]),
                 name=f"{of.name}-{chosen.attention}-layer{place[0]}-head{place[1]}",
                 key=f"film-seed-{side}",
-                model=weights_folder(of.path, at),
                 width=360,
-                height=None,
             )
     _pairs(data, matching)
 
@@ -267,5 +267,5 @@ def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     except HeadlightError as error:
         run_state.NOTE.set(say("The training was not started: {error}.", error=error))
         return
-    run_state.choose({run_state.OTHER: name})
+    run_state.OTHER.set(name)
     run_state.NOTE.set(say("{name} has started; it is compared below while it trains.", name=name))

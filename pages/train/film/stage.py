@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from headlight.figures import attention_heatmap, difference_heatmap
 from headlight.language import localized, say, say_message
-from pages.components.overview import FilmStrip, Pictures, head_overview
+from pages.components.overview import FilmStrip, head_overview
 from pages.shared import code_expander, prose, run_readings, runs, ticking
 from pages.shared.heads import head_in_words
 from pages.shared.model_bar import TEXT_BOXES, left_out
-from pages.shared.run_figures import weights_folder
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -136,7 +135,6 @@ def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
 
 
 def _remarks(read: FilmRead) -> list[str]:
-    """Return the warnings about the view."""
     reading, remarks = read.reading, []
     if read.damaged:
         text = ", ".join(localized(snapshot.step) for snapshot in read.damaged[:8])
@@ -166,10 +164,10 @@ def _remarks(read: FilmRead) -> list[str]:
 
 def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     reading = data.read.reading
-    groups, levels, strongest = film_readings.pictures(data.read)
+    pictures, strongest = film_readings.pictures(data.read)
     steps = [int(step) for step in reading.steps]
     head_overview(
-        Pictures(groups=groups, levels=levels, version=data.read.identity),
+        pictures,
         chosen=data.head._asdict(),
         key=run_state.FILM_OVERVIEW,
         on_chosen=partial(run_state.SHOWN_HEAD.take, run_state.FILM_OVERVIEW),
@@ -232,12 +230,11 @@ def _two_snapshots(data: SnapshotData) -> None:
     if place == data.place:
         prose.paragraph(say("A and B are the same snapshot; move one of the two sliders."))
         return
-    axes, snapshots = data.axes, (steps[place], data.step)
+    snapshots = steps[place], data.step
     names = tuple(say("step {step:,}", step=step) for step in snapshots)
     a, b = data.pattern(place), data.pattern(data.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    payload: dict[str, Any] = {"axes": axes, "height": None, "width": WIDTH}
     both = [
         (recipes.snapshot(data, step, name), data.head[1:], values)
         for step, name, values in zip(snapshots, "ab", (a, b), strict=True)
@@ -251,8 +248,8 @@ def _two_snapshots(data: SnapshotData) -> None:
                 title=say("{letter}: after step {step:,}", letter=letter, step=step),
                 name=data.file_name(letter, f"step{step}"),
                 key=f"film-pair-{letter}",
-                model=weights_folder(data.run.path, step),
-                **payload,
+                of=(data.run, step),
+                width=WIDTH,
             )
     with columns[2]:
         recipes.draw(
@@ -262,8 +259,7 @@ def _two_snapshots(data: SnapshotData) -> None:
             title="B − A",
             name=data.file_name("difference"),
             key="film-pair-difference",
-            model=weights_folder(data.run.path, data.step),
-            **payload,
+            width=WIDTH,
         )
     prose.look_for(
         say(

@@ -3,10 +3,4 @@
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
-PAGE = Page(
-    package=__name__,
-    place=1,
-    title=mark("Train"),
-    icon="model_training",
-    subject="run",
-)
+PAGE = Page(package=__name__, place=1, title=mark("Train"), icon="model_training", subject="run")

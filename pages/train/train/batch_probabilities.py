@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.shared import cache, models, prose, run_readings, runs
-from pages.shared.corpora import Choice
+from pages.shared.corpora import CorpusChoice
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError, mark
@@ -24,7 +24,7 @@ _UNTRAINED = ""  # in place of a model's name
 
 
 def show(
-    choice: Choice,
+    choice: CorpusChoice,
     stats: "CorpusStats",
     tokenizer: "Tokenizer",
     batch: "Batch",
@@ -79,7 +79,7 @@ def show(
 
 
 def _models(
-    choice: Choice, stats: "CorpusStats", model: ModelConfig
+    choice: CorpusChoice, stats: "CorpusStats", model: ModelConfig
 ) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
     """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
     results: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {

@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from headlight.language import say
-from pages.shared import analyses, prose
-from pages.shared.corpora import Choice
+from pages.shared import corpora, prose
+from pages.shared.corpora import CorpusChoice
 from pages.shared.view.fields import Kept
 from pages.train.train import batch_probabilities
 from transformer_core.config import Architecture, ModelConfig
@@ -49,16 +49,16 @@ class Feed:
             return next(self.batches.seek(BatchPosition(epoch=0, index=index)))
 
 
-def show(choice: Choice, stats: "CorpusStats", model: ModelConfig, training: TrainingConfig) -> None:
+def show(choice: CorpusChoice, stats: "CorpusStats", model: ModelConfig, training: TrainingConfig) -> None:
     """Draw what such a training reads; nothing is made before somebody asks for it."""
     title = say("Windows and batch")
     with st.expander(prose.plain(title), icon=":material/grid_on:", key=OPEN, on_change="rerun") as folded:
         if not folded.open:
             return
         try:
-            reading = analyses.reading_here(choice.reading)
+            reading = corpora.reading_here(choice.reading)
             feed = _feed(
-                analyses.place_of(choice.corpus),
+                corpora.place_of(choice.corpus),
                 tuple(sorted(reading.items())),
                 model.architecture,
                 (model.max_seq_len, training.batch_size, training.seed, training.stride),
@@ -128,7 +128,9 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     prose.small(words)
 
 
-def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
+def _batch(
+    choice: CorpusChoice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig
+) -> None:
     """Draw one batch, and what a model says of it."""
     n = feed.batches.batches_per_epoch
     index = INDEX.value % n

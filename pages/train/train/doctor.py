@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from headlight.language import say
-from pages.shared import analyses, corpora, prose, runs
+from pages.shared import corpora, prose, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message
@@ -62,7 +62,6 @@ def references(run: Run) -> dict[str, float]:
 
 
 def _failure(run: Run) -> Message:
-    """Return why a run failed; none where it did not."""
     if run.state != "failed":
         return NO_MESSAGE
     status = runs.directory(run).status()
@@ -76,6 +75,6 @@ def _stats(run: Run) -> "CorpusStats | None":
     request = run.request or {}
     try:
         reading = CorpusReading(**request.get("reading", {}))
-        return kept_stats(analyses.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"])
+        return kept_stats(corpora.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"])
     except (HeadlightError, KeyError, TypeError):
         return None

@@ -21,7 +21,7 @@ class _Request:
 
     name: str
     next_step: Literal["save", "describe", "none"] = "save"
-    kept: model_store.Kept | None = None
+    kept: tuple[str, str, int] | None = None  # its name, its title, and the step whose weights it has
     trouble: str = ""
 
 
@@ -48,20 +48,22 @@ def offer(run: Run, step: int) -> None:
 
 def _answer(request: _Request, run: Run) -> None:
     """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
+    from headlight.analysis.training.describing import describe_heads
+
     if request.next_step == "save":
         try:
             request.kept, request.next_step = model_store.keep_run(run.path, request.name), "describe"
         except HeadlightError as error:
             request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
-    if request.kept and request.kept.name in models.available():
-        kept = request.kept
-        prose.success(say("Saved as “{name}”, after step {step:,}.", name=kept.title, step=kept.step))
+    if request.kept and request.kept[0] in models.available():
+        name, title, step = request.kept
+        prose.success(say("Saved as “{name}”, after step {step:,}.", name=title, step=step))
         if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
-            st.switch_page("explore/heads/page.py", query_params={"model": kept.name})
+            st.switch_page("explore/heads/page.py", query_params={"model": name})
         if request.next_step == "describe":
             with st.spinner(say("Saved. Measuring its heads for the model card …"), show_time=True):
                 try:
-                    model_store.describe_heads(run.path, request.kept.name)
+                    describe_heads(run.path, models.folder() / name)
                 except HeadlightError as error:
                     request.trouble = say("The model is saved, but {error}.", error=error)
                 request.next_step = "none"
@@ -79,12 +81,11 @@ def put_away(run: Run) -> None:
         run_commands.delete(run)
         run_state.choose_run("")
 
-    with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
-        offer_deletion(run.name, gone, delete, key="delete-run-really")
+    offer_deletion(say("Delete this training …"), run.name, gone, delete, key="delete-run")
 
 
-def offer_deletion(name: str, about: str, delete: Callable[[], None], *, key: str) -> None:
-    """Draw a button that deletes something, or says why that failed."""
+def offer_deletion(title: str, name: str, about: str, delete: Callable[[], None], *, key: str) -> None:
+    """Draw, folded up, a button that deletes something, or says why that failed."""
 
     def on_click() -> None:
         try:
@@ -92,5 +93,6 @@ def offer_deletion(name: str, about: str, delete: Callable[[], None], *, key: st
         except HeadlightError as error:
             run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
 
-    prose.small(about)
-    st.button(prose.plain(say("Delete {name}", name=name)), key=key, type="primary", on_click=on_click)
+    with st.popover(prose.plain(title), type="tertiary", icon=":material/delete:", key=key):
+        prose.small(about)
+        st.button(prose.plain(say("Delete {name}", name=name)), key=f"{key}-really", type="primary", on_click=on_click)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.language import say, say_message, say_number
 from pages.shared import models, owners, prose
-from pages.shared.corpora import TOKENS, Choice
+from pages.shared.corpora import TOKENS, CorpusChoice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import keep, own_texts
@@ -23,7 +23,7 @@ OWN = Kept("train-own")  # the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as in the file"), "lines": mark("one text per line"), "stream": mark("one running text")}
 _ROWS = {"pairs": mark("Source and target"), "texts": mark("One text")}
 _N_ROWS = 3  # of a table, shown where the columns cannot be guessed
-Given = Sequence[tuple[BinaryIO | bytes, str]]
+Uploads = Sequence[tuple[BinaryIO | bytes, str]]
 """Open files, or what was typed, and what each is called."""
 
 _FOREIGN = "foreign"
@@ -34,7 +34,7 @@ _REFUSAL = Kept("train-upload-refusal")  # of the last file, as long as nothing 
 _REMARK = Kept("train-upload-remark", ("", ""))  # on the last file, with its key
 
 
-def choose() -> Choice | None:
+def choose() -> CorpusChoice | None:
     """Take in custom texts, and choose one of them; None while there is none."""
     _take()
     if _PENDING.value:
@@ -49,15 +49,9 @@ def choose() -> Choice | None:
     titles = own_texts.titles(texts)
     chosen = OWN.value if OWN.is_chosen else next(iter(texts))
     OWN.set(chosen if chosen in texts else None)
-    key = st.selectbox(
-        say("Train on"),
-        [*texts],
-        format_func=lambda key: titles.get(key, key),
-        key=OWN.key,
-        placeholder=say("Choose a text"),
-        persist_state="session",
-    )
-    if OWN.value is None:
+    OWN.selectbox(say("Train on"), [*texts], name=titles.__getitem__, placeholder=say("Choose a text"))
+    key = OWN.value
+    if key is None:
         return None
     remarked, remark = _REMARK.value
     if key == remarked and remark:
@@ -96,11 +90,13 @@ def _take() -> None:
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or tab-separated pairs"), height=160, placeholder=say("Paste a text here"))
         if st.form_submit_button(say("Upload")):
-            name = f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}"
+            lines = [line for line in text.splitlines() if line.strip()]
+            are_pairs = len(lines) > 1 and sum("\t" in line for line in lines) > len(lines) / 2
+            name = f"{say('pasted')}{'.tsv' if are_pairs else '.txt'}"
             _take_in([(text.encode("utf-8", "replace"), name)])
 
 
-def _take_in(files: Given, *, skip_bad_lines: bool = False) -> None:
+def _take_in(files: Uploads, *, skip_bad_lines: bool = False) -> None:
     """Take texts in and choose them; what is refused leaves nothing chosen, so that no other text is trained on."""
     from transformer_core.corpora.storage.uploads import take_in
 
@@ -120,7 +116,7 @@ def _take_in(files: Given, *, skip_bad_lines: bool = False) -> None:
         _REMARK.set((OWN.value, say_message(taken.remark)))
 
 
-def _offer_to_skip(files: Given, error: BadLinesError) -> None:
+def _offer_to_skip(files: Uploads, error: BadLinesError) -> None:
     """Show the first lines that hold no pair or text, and let the owner decide."""
     lines = error.lines
     values = {"name": error.name, "n_lines": lines.n_lines}
@@ -150,20 +146,14 @@ def _offer_to_skip(files: Given, error: BadLinesError) -> None:
         st.button(say("Cancel"), key="cancel-upload", on_click=_PENDING.pop)
 
 
-def _skip(files: Given) -> None:
+def _skip(files: Uploads) -> None:
     for file, _ in files:
         if not isinstance(file, bytes):
             file.seek(0)
     _take_in(files, skip_bad_lines=True)
 
 
-def _are_pairs(text: str) -> bool:
-    """Whether most lines of a pasted text have a tab in them."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return len(lines) > 1 and sum("\t" in line for line in lines) > len(lines) / 2
-
-
-def _read(key: str, text: OwnText) -> Choice | None:
+def _read(key: str, text: OwnText) -> CorpusChoice | None:
     """Choose how a text is read; None while the tokenizer or the columns are not named."""
     try:
         columns = _choose_columns(key, text)
@@ -175,38 +165,30 @@ def _read(key: str, text: OwnText) -> Choice | None:
     reading, is_pairs, is_table = columns
     with st.container(key="hl-train-reading"):
         left, right = st.columns(2)
-    tokens = left.selectbox(
-        say("Tokens"),
-        [*(TOKENS if owners.is_shared() else _TOKENS)],
-        format_func=lambda name: say(_TOKENS[name]),
-        key=f"train-tokens-{key}",
-        persist_state="session",
-    )
-    if tokens == _FOREIGN and not owners.is_shared():
-        source = st.text_input(
-            say("Folder of a tokenizer, or its id on the Hugging Face Hub"),
-            placeholder="openai-community/gpt2",
-            key=f"train-tokenizer-{key}",
-            persist_state="session",
-        ).strip()
+    tokens, tokenizer = Kept(f"train-tokens-{key}", "byte_bpe"), Kept(f"train-tokenizer-{key}", "")
+    kinds = TOKENS if owners.is_shared() else _TOKENS
+    with left:
+        tokens.selectbox(say("Tokens"), [*kinds], name=lambda name: say(kinds[name]))
+    if tokens.value == _FOREIGN and not owners.is_shared():
+        label = say("Folder of a tokenizer, or its id on the Hugging Face Hub")
+        tokenizer.text(label, placeholder="openai-community/gpt2")
+        source = tokenizer.value.strip()
         if not source:
             prose.caption(say("Specify the tokenizer."))
             return None
         is_folder = "/" not in source and isdir(models.ROOT / source)
         reading["tokens"] = f"./{source}" if is_folder else source
-    elif tokens != "byte_bpe":
-        reading["tokens"] = tokens
+    elif tokens.value != tokens.usual:
+        reading["tokens"] = tokens.value
     if not is_table:
-        division = right.selectbox(
-            say("Texts"),
-            [*DIVISIONS],
-            format_func=lambda name: say(DIVISIONS[name]),
-            key=f"train-divided-{key}",
-            persist_state="session",
-        )
-        if division != "auto":
-            reading["division"] = division
-    return Choice(name="own", corpus=text.corpus, is_pairs=is_pairs, run_name=Path(text.name).stem, reading=reading)
+        division = Kept(f"train-divided-{key}", "auto")
+        with right:
+            division.selectbox(say("Texts"), [*DIVISIONS], name=lambda name: say(DIVISIONS[name]))
+        if division.value != division.usual:
+            reading["division"] = division.value
+    return CorpusChoice(
+        name="own", corpus=text.corpus, is_pairs=is_pairs, run_name=Path(text.name).stem, reading=reading
+    )
 
 
 def _choose_columns(key: str, text: OwnText) -> tuple[dict[str, Any], bool, bool] | None:
@@ -236,34 +218,23 @@ def _choose_columns(key: str, text: OwnText) -> tuple[dict[str, Any], bool, bool
         prose.caption(say("Choose the columns to train on. The first rows:"))
         shown = pd.DataFrame(first_rows(guessed, _N_ROWS), columns=[*guessed.columns])
         st.dataframe(shown, hide_index=True)
-    kind = st.segmented_control(
-        say("Each row has"),
-        [*_ROWS],
-        format_func=lambda name: say(_ROWS[name]),
-        default="texts" if guessed.text or len(guessed.columns) < 2 else "pairs",
-        required=True,
-        key=f"train-row-{key}",
-        persist_state="session",
-    )
+    row = Kept(f"train-row-{key}", "texts" if guessed.text or len(guessed.columns) < 2 else "pairs")
+    row.segmented(say("Each row has"), [*_ROWS], name=lambda name: say(_ROWS[name]), label_visibility="visible")
     sides = {"text_column": (say("Text"), guessed.text)}
-    if kind == "pairs":
+    if row.value == "pairs":
         sides = {"source_column": (say("Source"), guessed.source), "target_column": (say("Target"), guessed.target)}
-    chosen: dict[str, Any] = {}
+    chosen = {
+        name: Kept(f"train-{name}-{guessed.has_header}-{key}", usual or None) for name, (_, usual) in sides.items()
+    }
     for place, (name, (label, usual)) in zip(st.columns(2), sides.items(), strict=False):
         options = list(dict.fromkeys([*filter(None, [usual]), *guessed.columns]))
-        chosen[name] = place.selectbox(
-            label,
-            options,
-            index=0 if usual else None,
-            placeholder=say("Choose a column"),
-            key=f"train-{name}-{guessed.has_header}-{key}",
-            persist_state="session",
-        )
-    if not all(chosen.values()):
+        with place:
+            chosen[name].selectbox(label, options, placeholder=say("Choose a column"))
+    if not all(column.value for column in chosen.values()):
         return None
-    if any(chosen[name] != usual for name, (_, usual) in sides.items()):
-        reading |= chosen
-    return reading, kind == "pairs", True
+    if any(column.value != column.usual for column in chosen.values()):
+        reading |= {name: column.value for name, column in chosen.items()}
+    return reading, row.value == "pairs", True
 
 
 def _offer_to_delete(text: OwnText) -> None:
@@ -274,5 +245,4 @@ def _offer_to_delete(text: OwnText) -> None:
         OWN.set(None)
         run_state.NOTE.set(say("{name} was deleted.", name=text.name))
 
-    with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
-        keep.offer_deletion(text.name, kept, delete, key="delete-text-really")
+    keep.offer_deletion(say("Delete this text …"), text.name, kept, delete, key="delete-text")

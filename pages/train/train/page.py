@@ -94,11 +94,10 @@ def _import_what_watching_takes() -> Thread:
 
 def choose(all_runs: dict[str, runs.Run]) -> None:
     """Choose a training, or a new one."""
-    setup.CHOSEN_RUN.selectbox(
+    run_state.RUN.selectbox(
         say("Training"),
         [NEW, *all_runs],
         name=lambda name: all_runs[name].title if name in all_runs else say("A new training …"),
-        shown=run_state.RUN.value,
         take=lambda name: run_state.on_run(name, [NEW, *all_runs]),
     )
 

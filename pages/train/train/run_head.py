@@ -1,14 +1,14 @@
 """The head of a training: its state, its progress and the time left, and the commands to it."""
 
+import math
 from typing import Any
 
 import streamlit as st
 
-from headlight.language import say, say_message
+from headlight.language import localized, say, say_message
 from pages.shared import owners, prose, run_commands, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
-from pages.train.train.words import duration, loss_in_digits
 from transformer_core.errors import HeadlightError, mark
 
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
@@ -52,7 +52,7 @@ def _how_far(run: Run) -> str:
     recent = records[-max(5, len(records) // 4) :]
     first = next((record for record in recent if "seconds" in record), last)
     if run.state != "running":
-        return say("{far}, {time} of training", far=far, time=duration(last["seconds"]))
+        return say("{far}, {time} of training", far=far, time=prose.duration(last["seconds"]))
     if last["step"] <= first["step"]:
         return far
     seconds_a_step = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
@@ -61,7 +61,7 @@ def _how_far(run: Run) -> str:
         "{far}, {rate:,.0f} tokens/s, about {time} left at the current load",
         far=far,
         rate=last["tokens_per_second"],
-        time=duration(left),
+        time=prose.duration(left),
     )
 
 
@@ -75,7 +75,7 @@ def _records(run: Run) -> list[dict[str, Any]]:
 def _controls(run: Run) -> None:
     """Draw the commands for the run in its current state; nothing changes its place when it is paused or continues."""
     if not owners.is_mine(run.path):
-        prose.small(owners.not_mine())
+        prose.small(say("Another visitor made this; on this shared server, only they can change it."))
         return
     is_paused = run.state == "paused"
     if run.state == "running" or is_paused:
@@ -134,3 +134,10 @@ def _go_on(run: Run) -> None:
         run_commands.resume(run)
     except HeadlightError as error:
         run_state.NOTE.set(say("The training did not resume: {error}.", error=error))
+
+
+def loss_in_digits(nats: float) -> str:
+    """Return a loss with three digits that matter, however small it is: "12.3", "1.69", "0.00213"."""
+    if not 1e-6 <= nats < 1e6:
+        return localized(nats, ".2g")
+    return f"{nats:,.{max(0, 2 - math.floor(math.log10(nats)))}f}"

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.shared import models, prose
-from pages.shared.corpora import Choice
+from pages.shared.corpora import CorpusChoice
 from pages.shared.glossary.links import definitions
 from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.errors import mark
@@ -78,7 +78,7 @@ def preset_in_words(name: str) -> str:
     return say(_PRESETS.get(name, name))
 
 
-class Fields:
+class ConfigWidgets:
     """Widgets for the fields of a configuration. Values are kept separately for each choice of corpus and preset."""
 
     def __init__(self, prefix: str, usual: ModelConfig | TrainingConfig) -> None:
@@ -123,7 +123,9 @@ class Fields:
         return {"key": f"{self.prefix}-{name}", "persist_state": "session", "help": about}
 
 
-def arguments(choice: Choice, preset: str, model: ModelConfig, training: TrainingConfig, device: str) -> list[str]:
+def arguments(
+    choice: CorpusChoice, preset: str, model: ModelConfig, training: TrainingConfig, device: str
+) -> list[str]:
     """Return the command line that trains this, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
     usual = PRESETS[preset](model.vocab_size).to_dict() | preset_training(preset, choice.name).to_dict()

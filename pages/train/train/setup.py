@@ -7,13 +7,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.analysis.heads.inventory import parameters_by_part
-from headlight.language import say, say_message
+from headlight.language import localized, say, say_message
 from pages.shared import corpora, models, prose, run_commands
-from pages.shared.corpora import MADE_HERE, Choice
+from pages.shared.corpora import MADE_HERE, CorpusChoice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import batch_view, own_text, settings
-from pages.train.train.words import duration, epochs_in_words
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.model.presets import PRESETS
@@ -23,9 +22,8 @@ from transformer_core.training.presets import preset_training
 if TYPE_CHECKING:
     from headlight.analysis.training.estimate import Suggestion
 
-CHOSEN_RUN = Kept("train-run", "")  # in the list of trainings
-SOURCE, GENERATED = "train-source", "train-corpus"
 _MADE, _OWN = mark("Built-in"), mark("Your own text")
+_SOURCE, _TASK = Kept("train-source", _MADE), Kept("train-corpus", next(iter(MADE_HERE)))
 USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
 KINDS: dict[Architecture, str] = {
     "encoder_decoder": mark("encoder-decoder"),
@@ -46,7 +44,7 @@ _EPOCHS = {  # by what is counted
 
 
 @dataclass(frozen=True)
-class Asked:
+class Plan:
     """What is to be trained."""
 
     model: ModelConfig
@@ -84,63 +82,42 @@ def page() -> None:
             batch_view.show(choice, stats, request.model, request.training)
 
 
-def _corpus() -> Choice | None:
+def _corpus() -> CorpusChoice | None:
     """Choose a corpus; None while there is none."""
-    source = st.segmented_control(
-        say("Corpus"),
-        [_MADE, _OWN],
-        format_func=lambda name: prose.plain(say(name)),
-        default=_MADE,
-        required=True,
-        key=SOURCE,
-        persist_state="session",
-    )
-    if source == _OWN:
+    _SOURCE.segmented(say("Corpus"), [_MADE, _OWN], name=say, label_visibility="visible")
+    if _SOURCE.value == _OWN:
         return own_text.choose()
-    name = st.selectbox(
-        say("Task"),
-        [*MADE_HERE],
-        format_func=lambda name: say(MADE_HERE[name][0]),
-        key=GENERATED,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
-    return Choice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
+    in_words = {name: say(words) for name, (words, _) in MADE_HERE.items()}
+    _TASK.selectbox(say("Task"), [*MADE_HERE], name=in_words.__getitem__, label_visibility="collapsed")
+    name = _TASK.value
+    return CorpusChoice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
 
 
-def _model(choice: Choice) -> tuple[Architecture, str]:
+def _model(choice: CorpusChoice) -> tuple[Architecture, str]:
     """Choose the kind of the model, and the preset that it begins with."""
     kinds = [kind for kind in KINDS if (kind == "encoder_decoder") == choice.is_pairs]
     kind = kinds[0]
     if len(kinds) > 1:
-        kind = st.segmented_control(
-            say("Model"),
-            kinds,
-            default=kinds[0],
-            required=True,
-            format_func=lambda kind: say(KINDS[kind]),
-            key="new-kind",
-            persist_state="session",
-        )
+        chosen_kind = Kept("new-kind", kind)
+        chosen_kind.segmented(say("Model"), kinds, name=lambda kind: say(KINDS[kind]), label_visibility="visible")
+        kind = chosen_kind.value
     presets = [name for name, preset in PRESETS.items() if preset(1000).architecture == kind]
     usual = USUAL_PRESETS.get(choice.name, presets[0])
-    preset = st.selectbox(
+    preset = Kept(f"new-preset-{choice.name}-{kind}", usual if usual in presets else presets[0])
+    preset.selectbox(
         say("Size") if len(kinds) > 1 else say("Model"),
         presets,
-        index=presets.index(usual if usual in presets else presets[0]),
-        format_func=settings.preset_in_words,
-        key=f"new-preset-{choice.name}-{kind}",
-        persist_state="session",
+        name=settings.preset_in_words,
         help=say(
             "The {kind} {learns}. Everything below starts from this preset and can be changed.",
             kind=say(KINDS[kind]),
             learns=say(LEARNS[kind]),
         ),
     )
-    return kind, preset
+    return kind, preset.value
 
 
-def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
+def _settings(choice: CorpusChoice, preset: str, stats: Any) -> "Plan | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
     from headlight.analysis.training.estimate import suggest
     from headlight.corpora.corpus_stats import n_rows
@@ -163,7 +140,7 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
         with st.expander(say("Training settings"), icon=":material/tune:"):
             training, device = _pace(prefix, usual_training, model, has_windows=stats.items == "stretches")
         rows = n_rows(stats, model.max_seq_len, training.stride)
-        return Asked(model, training, device, None if choice.is_made_here else suggested(model, training), rows)
+        return Plan(model, training, device, None if choice.is_made_here else suggested(model, training), rows)
     except ConfigError as error:
         prose.warning(say("Invalid settings: {error}.", error=error))
         return None
@@ -182,7 +159,7 @@ def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
 
 
 def _shape(prefix: str, usual: ModelConfig) -> ModelConfig:
-    fields = settings.Fields(prefix, usual)
+    fields = settings.ConfigWidgets(prefix, usual)
     with st.container(key="hl-train-shape"):
         most_layers = max(usual.n_encoder_layers, usual.n_decoder_layers)
         fields.add_number("n_layers", mark("Layers"), 1, 48, usual=most_layers)
@@ -208,7 +185,7 @@ def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows
     Raises:
         ConfigError: settings that make no sense.
     """
-    fields = settings.Fields(prefix, usual)
+    fields = settings.ConfigWidgets(prefix, usual)
     with st.container(key="hl-train-pace"):
         fields.add_number("steps", mark("Steps"), 1, 10_000_000)
         fields.add_number("batch_size", mark("Batch size"), 1, 100_000)
@@ -245,7 +222,7 @@ def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows
     return training, device
 
 
-def _start(choice: Choice, preset: str, stats: Any, request: Asked, warnings: DeltaGenerator) -> None:
+def _start(choice: CorpusChoice, preset: str, stats: Any, request: Plan, warnings: DeltaGenerator) -> None:
     """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
     model, training, device = request.model, request.training, request.device
     n_parameters = sum(parameters_by_part(model).values())
@@ -254,7 +231,7 @@ def _start(choice: Choice, preset: str, stats: Any, request: Asked, warnings: De
     facts.append(say(_EPOCHS[rows], n=epochs_in_words(request.epochs), rows=request.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, stats)
-        facts.append(say("about {time} on this machine when idle", time=duration(seconds)))
+        facts.append(say("about {time} on this machine when idle", time=prose.duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         prose.html("<p class='hl-facts'>{}</p>", " · ".join(facts))
         _say_why(request)
@@ -272,7 +249,7 @@ def _start(choice: Choice, preset: str, stats: Any, request: Asked, warnings: De
             st.rerun()
 
 
-def _say_why(request: Asked) -> None:
+def _say_why(request: Plan) -> None:
     """Say how many steps suit a custom text, and, if this many are set, why they are fewer than the preset's."""
     suggestion = request.suggestion
     if suggestion is None:
@@ -298,7 +275,7 @@ def _say_why(request: Asked) -> None:
 
 
 def _is_refused(
-    choice: Choice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
+    choice: CorpusChoice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
 ) -> bool:
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
     from headlight.corpora.corpus_stats import check
@@ -312,3 +289,8 @@ def _is_refused(
         for sentence in reports:
             prose.warning(sentence)
     return bool(fatal)
+
+
+def epochs_in_words(n: float) -> str:
+    """Return a number of epochs: with two digits that matter below 10, else whole."""
+    return localized(n, ".2g") if n < 9.95 else localized(n, ",.0f")

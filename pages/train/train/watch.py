@@ -101,7 +101,6 @@ def _follow(run: Run) -> None:
 
 
 def _curves(run: Run) -> None:
-    """Draw loss, accuracy, learning rate and gradient."""
     from headlight.analysis.training.curves import curves_of
     from headlight.figures.curves.training import training_curves
 

@@ -14,7 +14,7 @@ import pytest
 import streamlit as st
 
 from pages.components import figures
-from pages.shared import export
+from pages.shared import drawing
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Field
@@ -170,5 +170,5 @@ def drawn_bare() -> Iterator[Bare]:
             patch.setattr(st, name, stand_in)
         patch.setattr(st.components.v2, "component", component)
         patch.setattr(figures, "live_figure", live_figure)
-        patch.setattr(export, "files", dict)
+        patch.setattr(drawing, "files", dict)
         yield bare

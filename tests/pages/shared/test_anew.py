@@ -20,17 +20,18 @@ import streamlit as st
 import torch
 
 import transformer_core as tc
-from headlight.analysis.training.head_history import HeadHistory
 from pages.explore import overviews
 from pages.learn.steps import data as steps_data
 from pages.learn.tour.lessons import evidence_of
 from pages.models import model_store
+from pages.models.models import details
 from pages.shared import models, readings, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import value_of
 from pages.shared.runs import Run
 from pages.shared.sources import Source
 from pages.train.film import film_readings, learning
+from pages.train.heads_over_time import history_of
 from pages.train.train import watch
 from pages.train.train.watch import look_at
 from tests.pages.learn.bare import drawn_bare
@@ -99,11 +100,11 @@ OF_RUNS: dict[str, Callable[[Run], Any]] = {
     "examples": run_readings.examples,
     "losses": runs.records,
     "smooth losses": learning.losses,
-    "measures of heads": lambda run: HeadHistory.from_records(runs.head_records(run)).by_attention("previous"),
+    "measures of heads": lambda run: history_of(run)[0].by_attention("previous"),
     "what a film is forced on": lambda run: film_readings.fixed(run, STEPS, TEXT, "").output,
-    "one snapshot of a film": lambda run: film_readings.read_one(run, 4, tokens(run)).patterns,
+    "one snapshot of a film": lambda run: film_readings.read_one(run_readings.source(run, 4), tokens(run)).patterns,
     "the text at all snapshots": lambda run: film_read(run).reading.patterns,
-    "the pictures of a film": lambda run: film_readings.pictures(film_read(run)),
+    "the pictures of a film": lambda run: film_readings.pictures(film_read(run))[0].levels,
     "which pictures a browser has of a film": lambda run: film_read(run).identity,
     "samples": lambda run: look_at(run, TEXT, ()).samples,
     "the pictures of the newest weights": lambda run: watched(run)[1],
@@ -143,11 +144,11 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "its output": lambda card: readings.run(Source.of(card), TEXT, None).log_probs,
     "the pictures of its heads": lambda card: overviews.read(Source.of(card), TEXT, None),
     "the measures of its heads": lambda card: overviews.measures(Source.of(card), TEXT, None),
-    "its tokenizer": model_store.tokenizer_fact,
-    "its tokens": lambda card: model_store.token_table(card)[0],
-    "a text in its tokens": lambda card: model_store.tokens_of(card, TEXT),
-    "its parameters": model_store.parameter_table,
-    "its settings": model_store.configuration_table,
+    "its tokenizer": lambda card: details.tokenizer_of(card.path, card.version).vocab_size,
+    "its tokens": lambda card: details.token_table(card)[0],
+    "a text in its tokens": lambda card: details.tokens_of(card, TEXT),
+    "its parameters": details.parameter_table,
+    "its settings": details.configuration_table,
     "its card": lambda card: model_store.whole_card(card.path),
     "its size": model_store.n_bytes,
     "what a lesson measures": lambda card: evidence_of(LESSON).run.card["metrics"],

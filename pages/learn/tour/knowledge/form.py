@@ -12,7 +12,7 @@ from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
 from pages.learn.tour.lesson_engine.knowledge.item import Item
 from pages.learn.tour.lesson_engine.knowledge.sheet import WHENS, Answer, When, n_right, questions, table
 from pages.learn.tour.question import ask_number
-from pages.shared import downloads, prose
+from pages.shared import prose
 from transformer_core.errors import mark
 
 TITLES = {"before": mark("Before: test your knowledge"), "after": mark("After: test your knowledge")}
@@ -139,11 +139,13 @@ def _results() -> None:
     right = {when: n_right(seed, when, answers.of(when)) for when in done}
     prose.html("<p class='hl-tour-gain'>{}</p>", _gain(right, len(questions(seed, "after"))))
     with st.container(horizontal=True, gap="small"):
-        downloads.button(
-            say("Download (.csv)"),
+        st.download_button(
+            prose.plain(say("Download (.csv)")),
             table(seed, [(when, answers.of(when)) for when in done], version=tc.__version__),
-            name=f"knowledge-test-{seed}.csv",
+            f"knowledge-test-{seed}.csv",
+            "text/csv",
             key="tour-test-csv",
+            on_click="ignore",
         )
         if view_fields.TEST_SEED.value is None:
             st.button(say("New test"), key="tour-test-again", on_click=answers.begin_anew)

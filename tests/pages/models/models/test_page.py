@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.models import model_store
+from pages.models.models import details
 from pages.shared import downloads, models
 from tests.pages.conftest import EXAMPLES, OpenApp, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
@@ -267,3 +268,32 @@ def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: 
     assert "trained on en-fr" in words_of(app)
     app = click(click(app, "Delete …"), "Delete it")
     assert names(place) == ["en-fr", "gaps"]
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_shares_are_percents_of_all_the_parameters_that_its_weights_have(two_models: Path):
+    model, _ = tc.load(two_models / "en-fr")
+    table = details.parameter_table(models.available()["en-fr"])
+    n = sum(weights.numel() for weights in model.parameters())
+    assert table["parameters"].sum() == n and table["share"].sum() == pytest.approx(100)
+    assert table["share"].tolist() == pytest.approx([100 * of_part / n for of_part in table["parameters"]])
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_token_is_found_by_any_part_in_any_case_or_by_its_whole_number(
+    two_models: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _, tokenizer = tc.load(two_models / "en-fr")
+    card, labels = models.available()["en-fr"], tokenizer.labels(range(tokenizer.vocab_size))
+    every, n = details.token_table(card)
+    assert every["token"].tolist() == labels and every["number"].tolist() == [*range(n)] and n == len(labels)
+    for wanted in ("CAT", " at ", "12", "("):
+        part = wanted.strip()
+        expected = [i for i, label in enumerate(labels) if part.lower() in label.lower() or part == str(i)]
+        assert details.token_table(card, wanted)[0]["number"].tolist() == expected
+    monkeypatch.setattr(details, "MAX_TOKENS_SHOWN", 3)
+    table, n_found = details.token_table(card)
+    assert (table["number"].tolist(), n_found) == ([0, 1, 2], n), "the first few, and how many there are"
+    roles = {role: number for number, role in enumerate(every["role"]) if role}
+    assert roles["padding"] == tokenizer.pad_id and roles["unknown"] == tokenizer.unk_id
+    assert roles["begin of sequence"] == tokenizer.bos_id and roles["end of sequence"] == tokenizer.eos_id

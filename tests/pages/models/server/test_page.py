@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import health
-from pages.shared.budget import budget
+from pages.shared import cache, health
 from tests.pages.conftest import words_of
 
 pytestmark = pytest.mark.usefixtures("fresh_caches")
@@ -26,7 +25,7 @@ def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., Ap
     actual = tables(app)
     (read,) = (row for row in actual["store"] if row["store"] == "model runs")
     assert read["entries"] == 1 and read["MiB"] > 0 and read["evicted"] == 0
-    most = budget() / 2**20
+    most = cache.budget() / 2**20
     (line,) = (caption.value for caption in app.caption if "MiB cached" in caption.value)
     assert f" of {most:,.0f} MiB cached" in line and "HEADLIGHT_MEMORY" in line
     (heads,) = (row for row in actual["page"] if row["page"] == "Heads")

@@ -91,10 +91,10 @@ def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analys
     app.session_state["train-source"] = "Your own text"
     app.run()
     analyse(app.file_uploader[0].upload("lines.txt", TEXT.encode(), "text/plain").run())
-    key = app.selectbox(key="train-own").value
-    app.selectbox(key=f"train-divided-{key}").set_value("stream")
-    app.selectbox(key=f"train-tokens-{key}").set_value("foreign").run()
-    analyse(app.text_input(key=f"train-tokenizer-{key}").set_value(str(folder)).run())
+    key = app.selectbox(key="train-own-box").value
+    app.selectbox(key=f"train-divided-{key}-box").set_value("stream")
+    app.selectbox(key=f"train-tokens-{key}-box").set_value("foreign").run()
+    analyse(app.text_input(key=f"train-tokenizer-{key}-box").set_value(str(folder)).run())
 
     def field(label: str) -> Any:
         return next(one for one in app.number_input if one.label == label)

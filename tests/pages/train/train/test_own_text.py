@@ -36,7 +36,7 @@ def upload(app: AppTest, analyse: Analyse) -> Callable[[str, bytes], None]:
 
 def chosen(app: AppTest) -> str | None:
     """The name of the text that is chosen."""
-    box = app.selectbox(key="train-own")
+    box = app.selectbox(key="train-own-box")
     return None if box.value is None else own_texts.available()[box.value].name
 
 
@@ -101,7 +101,7 @@ def test_columns_are_chosen_and_a_header_is_not(
     monkeypatch.setattr(run_commands, "start", lambda name, arguments: actual.append([*arguments]))
     app.button(key="start-training").click().run()
     assert {"source_column=name", "target_column=title"} <= {*actual[0]} and "header=no" not in actual[0]
-    analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own').value}").uncheck().run())
+    analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own-box').value}").uncheck().run())
     assert "30 pairs" in words_of(app) and not app.exception
     upload("pairs.csv", f"id;first;title\n{rows}".encode())  # of the same name, with a column of the same name
     boxes = {box.label: box.value for box in app.selectbox if box.label in ("Source", "Target")}
@@ -127,10 +127,10 @@ def test_texts_keep_their_names_and_can_be_deleted(
     upload("My notes.txt", RHYME)
     upload("My notes.txt", RHYME * 2)
     upload("other.md", RHYME)
-    options = app.selectbox(key="train-own").options
+    options = app.selectbox(key="train-own-box").options
     assert options[0] == "other.md"
     assert len({*options}) == 3 and all(option.startswith("My notes.txt (2") for option in options[1:])
-    text = own_texts.available()[str(app.selectbox(key="train-own").value)]
+    text = own_texts.available()[str(app.selectbox(key="train-own-box").value)]
     at_work = Run(name="mine", path=tmp_path, state="running", request={"corpus": str(text.path)})
     with monkeypatch.context() as patch:
         patch.setattr(runs, "available", lambda: {"mine": at_work})

@@ -14,8 +14,8 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from headlight.analysis.training import describing
 from headlight.cli.launch import Launcher
-from pages.models import model_store
 from pages.shared import models, prose, run_commands, run_readings
 from tests.pages.conftest import OpenApp, labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
@@ -171,9 +171,7 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
     assert "The model is saved, but head scores could not be measured" in warning.value and app.success
 
 
-@pytest.mark.parametrize(
-    "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
-)
+@pytest.mark.parametrize("interrupted", [(prose, "success"), (describing, "describe_heads")], ids=["told", "described"])
 def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
     interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):

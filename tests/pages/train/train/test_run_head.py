@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from pages.shared import runs
+from pages.shared.prose import duration
 from pages.shared.runs import Run
 from pages.train.train import run_head
-from pages.train.train.words import duration, epochs_in_words, loss_in_digits
+from pages.train.train.run_head import loss_in_digits
+from pages.train.train.setup import epochs_in_words
 from tests.pages.learn.bare import drawn_bare
 from tests.pages.train.small_films import save_run
 

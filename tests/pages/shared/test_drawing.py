@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.shared import export, models
+from pages.shared import drawing, models
 from pages.shared.view.long_texts import packed
 
 VIEW = {"packed": packed("Zürich"), "packed-second-text": packed("Bern"), "head": "0"}
@@ -18,8 +18,8 @@ ARRAYS = {"values": np.arange(6.0).reshape(2, 3), "labels": np.array(["é", "<b>
 
 
 def files(**more: Any) -> dict[str, bytes]:
-    result = export.files(
-        name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state=VIEW, **more
+    result = drawing.files(
+        name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", words=VIEW, **more
     )
     return dict(result)
 

@@ -1,0 +1,174 @@
+"""One model from all sides: its parameters, its configuration, its tokens and its card."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from headlight.language import localized, say, say_message
+from pages.models import model_store
+from pages.shared import cache, models, prose
+from pages.shared.glossary.links import definitions
+from pages.shared.models import ModelCard
+from pages.shared.view import state
+from transformer_core.devices import in_words
+from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.text.interface import Given
+from transformer_core.text.load import load_tokenizer
+
+MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "both": mark("both"), "": mark("end")}
+_KINDS = {  # of tokenizers
+    "word": mark("one per word"),
+    "character": mark("one per character"),
+    "byte_bpe": mark("byte-level BPE"),
+    "ids": mark("token ids, because the model came without a tokenizer"),
+}
+_ROLES = {
+    "pad": mark("padding"),
+    "bos": mark("begin of sequence"),
+    "eos": mark("end of sequence"),
+    "unk": mark("unknown"),
+    "mask": mark("mask"),
+}
+
+
+def show(card: ModelCard) -> None:
+    """Draw all tabs; where one cannot be drawn, it has the reason."""
+    tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
+    for tab, draw in zip(tabs, (_parameters, _configuration, _tokens, _card), strict=True):
+        with tab:
+            try:
+                draw(card)
+            except HeadlightError as error:
+                prose.warning(say("This cannot be shown: {error}.", error=error))
+
+
+def parameter_table(card: ModelCard) -> pd.DataFrame:
+    """Return how many parameters each part has, and which share of all that is, in percent."""
+    from headlight.analysis.heads.inventory import parameters_by_part
+
+    counts = parameters_by_part(card.config)
+    in_all = sum(counts.values())
+    rows = [(say(STACKS[stack]), say(part), n, 100 * n / in_all) for (stack, part), n in counts.items()]
+    return pd.DataFrame(rows, columns=[say("stack"), say("part"), say("parameters"), say("share")])
+
+
+def configuration_table(card: ModelCard) -> pd.DataFrame:
+    """Return every setting that shapes the model, with what it means."""
+    from headlight.analysis.heads.inventory import settings
+
+    rows = [
+        (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))
+        for name, value, meaning in settings(card.config)
+    ]
+    return pd.DataFrame(rows, columns=[say("setting"), say("value"), say("meaning")])
+
+
+def tokens_of(card: ModelCard, text: Given) -> list[tuple[str, int]]:
+    """Return a text as the model reads it: each token's label and number.
+
+    Raises:
+        HeadlightError: the tokenizer is damaged, or cannot read the text.
+    """
+    tokenizer, architecture = tokenizer_of(card.path, card.version), card.config.architecture
+    labels = tokenizer.labels_for(text, architecture)
+    return list(zip(labels, tokenizer.encode_for(text, architecture), strict=True))
+
+
+def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
+    """Return the first `MAX_TOKENS_SHOWN` tokens that contain a text, or have it as their id, and how many there are.
+
+    Raises:
+        HeadlightError: the tokenizer is damaged.
+    """
+    with st.spinner(say("Reading the tokens …")):
+        table = _all_tokens(card.path, card.version)
+    table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
+    if wanted := wanted.strip():
+        part = wanted.replace(" ", "·").lower()
+        table = table[
+            table["token"].str.lower().str.contains(part, regex=False) | (table["number"].astype(str) == wanted)
+        ]
+    return table.head(MAX_TOKENS_SHOWN), len(table)
+
+
+@cache.by_arguments(mark("tokenizers"))
+def tokenizer_of(path: str, version: str) -> Any:
+    """Load a tokenizer without its model; the version is that of the folder's files."""
+    from transformer_core.checkpoints.checkpoint import TOKENIZER, existing, reading_folder
+
+    return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
+
+
+@cache.by_arguments(mark("tables of tokens"))
+def _all_tokens(path: str, version: str) -> pd.DataFrame:
+    """Return every token: number, label, and what it is for."""
+    tokenizer, roles = tokenizer_of(path, version), dict[int, str]()
+    for role, meaning in _ROLES.items():
+        if (i := getattr(tokenizer, f"{role}_id")) is not None:
+            roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning
+    numbers = range(tokenizer.vocab_size)
+    labels = [tokenizer.labels([i])[0] for i in numbers]
+    return pd.DataFrame({"number": numbers, "token": labels, "role": [roles.get(i, "") for i in numbers]})
+
+
+def _parameters(card: ModelCard) -> None:
+    view = state.current()
+    models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
+    table = parameter_table(card)
+    facts = say(
+        "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
+        n=table[say("parameters")].sum(),
+        size=in_words(model_store.n_bytes(card)),
+    )
+    prose.paragraph(facts)
+    share = st.column_config.ProgressColumn(format="%.1f%%", min_value=0.0, max_value=100.0)
+    shown = table.style.format({say("parameters"): localized})
+    st.dataframe(shown, hide_index=True, height="content", column_config={say("share"): share})
+
+
+def _configuration(card: ModelCard) -> None:
+    about = say(
+        "This model’s configuration, without settings of parts it does not have. Sections, equations and tables refer "
+        "to “Attention Is All You Need”."
+    )
+    terms = definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention")
+    prose.paragraph(about, terms)
+    value = st.column_config.TextColumn(width=150)
+    st.dataframe(configuration_table(card), hide_index=True, height="content", column_config={say("value"): value})
+
+
+def _tokens(card: ModelCard) -> None:
+    """Draw how the model cuts the text, and all of its tokens."""
+    text, tokenizer = state.current().text, tokenizer_of(card.path, card.version)
+    kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
+    prose.html(
+        "<p class='hl-look'>{} {}</p>{}",
+        say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind),
+        say("Your text as the model reads it:"),
+        prose.tokens(tokens_of(card, text) if text else []),
+    )
+    wanted = st.text_input(say("Find a token"), placeholder=say("part of it, or its id"))
+    table, n_found = token_table(card, wanted)
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=360,
+        column_config={
+            "number": st.column_config.NumberColumn(say("number"), width="small"),
+            "token": say("token"),
+            "role": say("role"),
+        },
+    )
+    if n_found > len(table):
+        prose.caption(say("The first {n:,} of {n_found:,} tokens.", n=len(table), n_found=n_found))
+
+
+def _card(card: ModelCard) -> None:
+    values = model_store.whole_card(card.path)
+    command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
+    if isinstance(command, str):
+        prose.paragraph(say("Command to reproduce it:"))
+        st.code(command, language="bash", wrap_lines=True)
+    st.json(values, expanded=1)
