@@ -230,11 +230,16 @@ def component(app: AppTest, name: str) -> Any:
     return next(c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == name)
 
 
-def overview_of(app: AppTest) -> tuple[dict[str, Any], bytes]:
-    """The overview's header and its levels."""
-    data = component(app, "overview").bytes
+def packed_of(app: AppTest, name: str) -> tuple[dict[str, Any], bytes]:
+    """The header and the numbers that were sent to a component."""
+    data = component(app, name).bytes
     (length,) = struct.unpack("<I", data[:4])
     return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def overview_of(app: AppTest) -> tuple[dict[str, Any], bytes]:
+    """The overview's header and its levels."""
+    return packed_of(app, "overview")
 
 
 def figure_of(app: AppTest) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The overview of all heads: a measure, an order and pinned heads reach the browser, and nothing does unasked."""
 
 import json
-import struct
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pages.components.mounting import packed
 from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
 from pages.languages import CATALOGUES
 from pages.shared.measures import MEASURE_TEXTS
-from tests.pages.learn.bare import drawn_bare
+from tests.pages.learn.bare import drawn_bare, unpacked
 
 CHOSEN = {"attention": "encoder", "layer": 0, "head": 1}
 
@@ -34,11 +33,6 @@ def overview(only: list[str] | None = None, **more: Any) -> tuple[dict[str, Any]
     with drawn_bare() as bare:
         head_overview(two_attentions(only=only), chosen=CHOSEN, key="overview", on_chosen=lambda: None, **more)
     return unpacked(bare.components["overview"]["data"])
-
-
-def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
-    (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), data[4 + length :]
 
 
 def test_what_is_kept_for_all_readers_is_said_in_the_language_of_each():

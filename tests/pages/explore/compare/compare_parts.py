@@ -1,5 +1,6 @@
-"""Two sides of the Compare page: with given patterns and no model that runs, or with a small model."""
+"""Two sides of the Compare page, with given patterns or with a small model; and what the whole page sent, read back."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -17,12 +18,13 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, SideWeights
 from pages.shared.recipe import Expression, named
 from pages.shared.sources import Source
-from tests.pages.conftest import EXAMPLES
+from tests.pages.conftest import EXAMPLES, OpenApp, values_of
 from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
 
 HEAD = HeadName("encoder", 0, 0)
 NUMBERS = count()
+Figures = dict[str, dict[str, Any]]
 VIEW = {"model": "one", "text": "a b", "target": None, "attention": "encoder", "layer": 0, "head": 0}
 
 
@@ -92,3 +94,22 @@ def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
     of = SideWeights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
     usual: dict[str, Any] = {"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD}
     return Side(letter=letter, weights=of, **usual | more)
+
+
+def open_compare(open_app: OpenApp, **parameters: str) -> AppTest:
+    """Open the page by a link."""
+    app = open_app("compare", **parameters)
+    assert not app.exception
+    return app
+
+
+def figures_of(app: AppTest) -> Figures:
+    """The figures, by their titles."""
+    sent = [json.loads(c.proto.json) for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
+    figures = [json.loads(data["figure"]) for data in sent]
+    return {str(figure["layout"]["title"]["text"]): figure for figure in figures}
+
+
+def cells_of(figure: dict[str, Any], name: str) -> np.ndarray:
+    """The numbers of a heatmap, by the beginning of its name; 0 where there is none."""
+    return np.nan_to_num(values_of(next(trace for trace in figure["data"] if trace["name"] == name)))

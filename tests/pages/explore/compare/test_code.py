@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.pages.conftest import EXAMPLES, OpenApp, shown_code
-from tests.pages.explore.compare.compare_page import Figures, cells_of, figures_of, open_compare
+from tests.pages.explore.compare.compare_parts import Figures, cells_of, figures_of, open_compare
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers
 from tests.pages.train.small_films import TEXTS, save_run
 

@@ -6,7 +6,7 @@ import pytest
 
 from pages.explore.compare import data
 from tests.pages.conftest import OpenApp, words_of
-from tests.pages.explore.compare.compare_page import figures_of, open_compare
+from tests.pages.explore.compare.compare_parts import figures_of, open_compare
 
 WRONG = {
     ("with", "../../etc@1"): "There is no model or training run",

@@ -10,7 +10,7 @@ import transformer_core as tc
 from headlight.analysis.texts.side_by_side import PairedPlaces, TokenAlignment
 from pages.explore.compare import head
 from tests.pages.conftest import EXAMPLES, OpenApp, words_of
-from tests.pages.explore.compare.compare_page import figures_of, open_compare
+from tests.pages.explore.compare.compare_parts import figures_of, open_compare
 from tests.pages.explore.compare.test_page import HEAD, pattern
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers
 

@@ -15,7 +15,7 @@ from pages.explore.compare import samples, texts
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.view_fields import CHANGE_B
 from tests.pages.conftest import EXAMPLES, OpenApp, shown_code, url_of, words_of
-from tests.pages.explore.compare.compare_page import cells_of, figures_of, open_compare
+from tests.pages.explore.compare.compare_parts import cells_of, figures_of, open_compare
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OTHER = EXAMPLES[0].replace("cat", "dog")

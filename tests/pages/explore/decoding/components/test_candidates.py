@@ -1,7 +1,5 @@
 """The next-token distribution on the Decoding page: which steps are sent, and what a person types."""
 
-import json
-import struct
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components import candidates
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, packed_of, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
@@ -25,10 +23,8 @@ OWN = "decoding-own-line"
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     """Return the header of this step and of all, and its scores."""
-    data = component(app, "candidates").bytes
-    (length,) = struct.unpack("<I", data[:4])
-    header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
-    return header | header["distributions"][0], scores[: header["nTokens"]]
+    header, scores = packed_of(app, "candidates")
+    return header | header["distributions"][0], np.frombuffer(scores, dtype="<f4")[: header["nTokens"]]
 
 
 def test_the_distributions_before_and_after_this_step_are_sent_as_well():

@@ -1,7 +1,5 @@
 """The text as it is written, on the page: against a plain forward over all of it, and what the player asks for."""
 
-import json
-import struct
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from headlight.figures import DARK, LIGHT, sequential_scale
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.components import writing
 from pages.explore.decoding.data import AHEAD, OutputToken
-from tests.pages.conftest import EXAMPLES, PROMPTS, component
+from tests.pages.conftest import EXAMPLES, PROMPTS, packed_of
 from tests.pages.explore.decoding import decoding_parts
 from tests.pages.explore.decoding.decoding_parts import loaded
 from tests.test_config import contrast
@@ -30,9 +28,8 @@ N_ALTERNATIVES = 5
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]:
     """The header, a row of numbers for each token, and the weights over the source and over the output."""
-    data = component(app, "writing").bytes
-    (length,) = struct.unpack("<I", data[:4])
-    header, numbers = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    header, values = packed_of(app, "writing")
+    numbers = np.frombuffer(values, dtype="<f4")
     n_src, n_out = (header["steps"][0][side] for side in ("source", "output"))
     end = len(numbers) - sum(step["source"] + step["output"] for step in header["steps"])
     rows, looked = numbers[:end].reshape(header["nOutput"], -1), numbers[end:]

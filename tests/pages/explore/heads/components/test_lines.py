@@ -1,14 +1,12 @@
 """Lines from queries to keys: what is sent to the browser says the same as the patterns."""
 
-import json
-import struct
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from headlight.figures import TokenGrid
-from tests.pages.conftest import component
+from tests.pages.conftest import packed_of
 
 
 def causal_heads() -> dict[str, Any]:
@@ -38,9 +36,8 @@ def show() -> None:
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     """The header, and the weights as the browser reads them."""
-    data = component(app, "lines").bytes
-    (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<u2").reshape(2, 3, 3)
+    header, weights = packed_of(app, "lines")
+    return header, np.frombuffer(weights, dtype="<u2").reshape(2, 3, 3)
 
 
 def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
