@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 from headlight.analysis.heads.measures import HeadName
+from headlight.language import say
+from pages.shared import prose
 from pages.shared.models import ModelCard
+from pages.shared.view import state
 from pages.shared.view.fields import Field
 from pages.shared.view.state import last_head
 from transformer_core.errors import mark
@@ -59,6 +62,12 @@ class Page:
     def script(self) -> str:
         """What draws it, as Streamlit names it."""
         return f"{self.section}/{self.url}/page.py"
+
+    def show(self, lead: str, draw: Callable[[], None]) -> None:
+        """Draw its heading, with a lead (marked); and all else, where there is the text that it needs."""
+        prose.heading(say(self.title), say(lead))
+        if self.subject != "text" or state.current().text:
+            draw()
 
 
 @cache

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.analysis.blueprint.plan import blueprint_of, weights_of
 from headlight.analysis.blueprint.shapes import in_numbers, sizes, stages
 from headlight.language import say
-from pages.learn.architecture import activation, block, cost, parameters, view_fields
+from pages.learn.architecture import PAGE, activation, block, cost, parameters, view_fields
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
@@ -38,13 +38,6 @@ for stage in stages(model.config, box):
 for weight in weights_of(model.config)[box.name]:
     print(weight.name, weight.shape, weight.n_parameters)
 """
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Architecture"), say(LEAD))
-    if state.current().text:
-        architecture()
 
 
 @st.fragment
@@ -115,4 +108,4 @@ def _drawing(data: ArchitectureData) -> None:
         block.show(data)
 
 
-page()
+PAGE.show(LEAD, architecture)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.language import say
 from pages.learn import head_choice
-from pages.learn.build import results, view_fields
+from pages.learn.build import PAGE, results, view_fields
 from pages.learn.build.data import BuildData, code
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
@@ -20,13 +20,6 @@ LOOK_FOR = mark(
     "does each row of the pattern still sum to 1?"
 )
 CUT = mark("This text is long: {n} of its tokens are left out here.")
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Build"), say(LEAD))
-    if state.current().text:
-        build()
 
 
 @st.fragment
@@ -105,4 +98,4 @@ def _line(data: BuildData) -> None:
             )
 
 
-page()
+PAGE.show(LEAD, build)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.masks import dropout, edit, inference, leak, view_fields, which
+from pages.learn.masks import PAGE, dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
 from pages.shared import models, prose, ticking
 from pages.shared.answer import NO_HEAD
@@ -30,13 +30,6 @@ DRAWN_BY = {
     "leak": leak.show,
     "dropout": dropout.show,
 }
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Masks"), say(LEAD))
-    if state.current().text:
-        masks()
 
 
 @ticking.fragment
@@ -69,4 +62,4 @@ def _training() -> None:
     training.show()
 
 
-page()
+PAGE.show(LEAD, masks)

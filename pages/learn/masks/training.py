@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from headlight.experiments.experiment import ExperimentRequest
 from headlight.figures.curves.experiment import variant_hues
 from headlight.language import percent, say
 from pages.learn import experiments
@@ -81,20 +80,12 @@ def _output(output: str, target: str) -> prose.Markup:
     return prose.markup("<td class='hl-wrong'><bdi>{}</bdi></td>", output)
 
 
-def _look_for(request: ExperimentRequest) -> str:
-    return say(LOOK_FOR)
-
-
-def _remarks(request: ExperimentRequest) -> str:
-    return say(REMARKS)
-
-
 LABORATORY = Laboratory(
     kind="masks",
     variants=VARIANTS,
     variants_title=mark("Runs"),
     draw=_samples,
-    look_for=_look_for,
-    remarks=_remarks,
+    look_for=lambda _: say(LOOK_FOR),
+    remarks=lambda _: say(REMARKS),
     has_held_out_losses=True,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.figures import Figure
+from headlight.figures import Figure, head_grid
 from headlight.figures.curves.lines import Line, line_figure
 from headlight.figures.heatmaps.position_matrix import Side, position_matrix
 from headlight.figures.theme import KEY, QUERY
@@ -65,10 +65,10 @@ def draw(data: PositionsData, figure: Figure, *, name: str, **options: Any) -> N
     )
 
 
-def draw_heads(data: PositionsData, figure: Figure, *, name: str, values: np.ndarray) -> None:
-    """Draw a number for each head [layer, head]; a click chooses one. Arguments as for `draw`."""
+def draw_heads(data: PositionsData, values: np.ndarray, *, name: str, **options: Any) -> None:
+    """Draw a number from -1 to 1 for each head [layer, head]; a click chooses one. `options`: as for `head_grid`."""
     n_layers, n_heads = values.shape
-    key = f"positions-figure-{name}"
+    chosen, key = (data.view.layer, data.view.head), f"positions-figure-{name}"
 
     def choose() -> None:
         cell = figures.sent_cell(key)
@@ -77,11 +77,11 @@ def draw_heads(data: PositionsData, figure: Figure, *, name: str, values: np.nda
 
     draw(
         data,
-        figure,
+        head_grid(values, limits=(-1.0, 1.0), diverging=True, chosen=chosen, **options),
         name=name,
         csv=lambda: matrix_csv(values, "layer", range(n_layers), "head", range(n_heads), name),
         arrays=lambda: {name: values},
-        cell=(data.view.layer, data.view.head),
+        cell=chosen,
         on_cell=choose,
     )
 
@@ -207,7 +207,7 @@ def _shuffled(data: PositionsData) -> list[Print | Lines]:
 
 
 def _bias(data: PositionsData) -> list[Print | Lines]:
-    from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+    from headlight.analysis.positions.relative import alibi_by_distance, alibi_matrix, slopes
 
     head = view_fields.BIAS_HEAD.value
     if data.encoding == "alibi":

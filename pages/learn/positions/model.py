@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.figures import TokenGrid, attention_heatmap, head_grid
+from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.heatmaps.score_sources import part_shares, position_parts
 from headlight.language import localized, say
 from pages.learn import head_choice
@@ -84,7 +84,13 @@ def show(data: PositionsData) -> None:
         head_choice.attention(data.card)
         head_choice.head(data.card)
         if view_fields.IN_MODEL.value == "shuffle":
-            _choose_order()
+            st.button(
+                say("Another order"),
+                key="positions-order",
+                icon=":material/shuffle:",
+                on_click=view_fields.SEED.set,
+                args=((view_fields.SEED.value + 1) % 1000,),
+            )
     if view_fields.IN_MODEL.value == "shuffle":
         shuffled(data)
     else:
@@ -93,9 +99,8 @@ def show(data: PositionsData) -> None:
 
 def _sources(data: PositionsData) -> None:
     """Draw the parts of the scores side by side, and their shares."""
-    model_run = data.model_run
+    view, model_run = data.view, data.model_run
     assert model_run is not None, "there is a text"
-    view = data.view
     labels = model_run.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
         prose.note(say("Scores can be decomposed for texts of up to {n} tokens; shorten the text.", n=MOST_TOKENS))
@@ -133,18 +138,17 @@ def _sources(data: PositionsData) -> None:
         figure,
         name="sources",
         csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
-        arrays=lambda: {
-            **{str(name): result.parts[name] for name in names},
-            "scores": result.scores,
-            "mask": result.mask,
-        },
+        arrays=lambda: (
+            {str(of): part for of, part in result.parts.items()} | {"scores": result.scores, "mask": result.mask}
+        ),
     )
     _shares(data, shares)
     exact = say("The parts sum to the model’s scores, to within {error}.", error=localized(result.error, ".1e"))
     notes = [exact, *([say(FROZEN)] if result.is_frozen else []), say(HOW)]
     prose.small(" ".join(notes))
-    look = LOOK["added" if "position_position" in result.parts else _acting(result)]
-    prose.look_for(say(look), definitions("score-decomposition"))
+    acting = {"position_position": "added", "turning": "turned", "distance": "bias"}  # by a part that tells it
+    look = next((look for part, look in acting.items() if part in result.parts), "none")
+    prose.look_for(say(LOOK[look]), definitions("score-decomposition"))
 
 
 def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
@@ -164,36 +168,11 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
             csv=lambda: matrix_csv(np.array([*shares.values()])[:, None], "part", names, "of", ["share"], "share"),
             arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
         )
-    view = data.view
     of_heads: np.ndarray | None = value_of(data.shares_of_heads)
-    if of_heads is None:
-        return
-    grid = head_grid(
-        of_heads,
-        title=say("Share of positions by head"),
-        what=say("share of positions"),
-        diverging=True,
-        limits=(-1.0, 1.0),
-        chosen=(view.layer, view.head),
-        width=400,
-    )
-    with right:
-        draw_heads(data, grid, name="positions-of-heads", values=of_heads)
-
-
-def _acting(parts: "ScoreParts") -> str:
-    return "turned" if "turning" in parts.parts else "bias" if "distance" in parts.parts else "none"
-
-
-def _choose_order() -> None:
-    seed = view_fields.SEED.value
-    st.button(
-        say("Another order"),
-        key="positions-order",
-        icon=":material/shuffle:",
-        on_click=view_fields.SEED.set,
-        args=((seed + 1) % 1000,),
-    )
+    if of_heads is not None:
+        titles = {"title": say("Share of positions by head"), "what": say("share of positions")}
+        with right:
+            draw_heads(data, of_heads, name="positions-of-heads", width=400, **titles)
 
 
 def shuffled(data: PositionsData) -> None:
@@ -212,9 +191,9 @@ def shuffled(data: PositionsData) -> None:
         with column:
             _pattern(data, result, name, pattern[view.layer, view.head], which)
     with columns[2]:
-        _follows(data, result)
-    how = say(HOW_SHUFFLED, n=N_ORDERS)
-    prose.small(how)
+        titles = {"title": say("Words (1) or positions (−1)"), "what": say("follows")}
+        draw_heads(data, result.follows, name="follows", width=300, **titles)
+    prose.small(say(HOW_SHUFFLED, n=N_ORDERS))
     prose.look_for(say(LOOK_SHUFFLED))
 
 
@@ -249,17 +228,3 @@ def _pattern(data: PositionsData, shuffled: "ShuffledWords", name: str, pattern:
         csv=lambda: matrix_csv(pattern, "query", rows, "key", columns, "weight"),
         arrays=lambda: {"pattern": pattern, "mask": mask, "order": np.array(shuffled.order)},
     )
-
-
-def _follows(data: PositionsData, shuffled: "ShuffledWords") -> None:
-    view = data.view
-    figure = head_grid(
-        shuffled.follows,
-        title=say("Words (1) or positions (−1)"),
-        what=say("follows"),
-        limits=(-1.0, 1.0),
-        diverging=True,
-        chosen=(view.layer, view.head),
-        width=300,
-    )
-    draw_heads(data, figure, name="follows", values=shuffled.follows)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.positions import bias, controls, dials, model, products, table, view_fields
+from pages.learn.positions import PAGE, bias, controls, dials, model, products, table, view_fields
 from pages.learn.positions.data import PositionsData, in_words
 from pages.learn.positions.drawing import lines_of
 from pages.shared import code_expander, models, prose, ticking
@@ -23,12 +23,6 @@ DRAWN_BY = {
     "bias": bias.show,
     "model": model.show,
 }
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Positions"), say(LEAD))
-    positions()
 
 
 @ticking.fragment
@@ -74,4 +68,4 @@ def _lacks(data: PositionsData) -> None:
             st.rerun()
 
 
-page()
+PAGE.show(LEAD, positions)

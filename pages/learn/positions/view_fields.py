@@ -8,16 +8,6 @@ PAGE = "positions"
 MOST_POSITIONS, MOST_WIDTH = 512, 1024
 MOST_DIMENSIONS = 6  # whose waves are drawn together
 MOST_HEADS = 64
-ENCODINGS = (
-    "sinusoidal_halves",
-    "sinusoidal_interleaved",
-    "learned",
-    "rotary_halves",
-    "rotary_interleaved",
-    "alibi",
-    "relative_buckets",
-    "none",
-)
 PARTS = ("table", "waves", "products", "shift", "dials", "bias", "model", "retrain")
 PARTS_OF = {  # that make sense for an encoding; the first is what is seen first
     "sinusoidal_halves": ("table", "waves", "products", "shift"),
@@ -29,6 +19,7 @@ PARTS_OF = {  # that make sense for an encoding; the first is what is seen first
     "relative_buckets": ("bias",),
     "none": (),
 }
+ENCODINGS = (*PARTS_OF,)
 OF_THE_MODEL = ("model", "retrain")  # parts that every encoding has
 _DIMENSIONS = matching(
     r"\d{1,4}(?:\.\d{1,4})*",

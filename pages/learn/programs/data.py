@@ -98,21 +98,6 @@ class ProgramsData:
         """The program whose values are listed."""
         return self.with_mistake or self.as_written
 
-    @property
-    def program(self) -> Program:
-        """The program as it was written."""
-        return self.as_written.program
-
-    @property
-    def compiled(self) -> "tuple[Transformer, OwnTokenizer]":
-        """Its model and tokenizer."""
-        return self.as_written.model
-
-    @property
-    def tokens(self) -> tuple[str, ...]:
-        """The input."""
-        return self.as_written.tokens
-
 
 def current_program(n_tokens: int) -> Program:
     """Return the chosen program, as it was changed, for inputs of as many tokens at least.

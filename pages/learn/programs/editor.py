@@ -159,7 +159,7 @@ def _inputs(program: Program, tokens: Sequence[str]) -> list[str]:
 
 def show_lines(data: ProgramsData) -> None:
     """Draw the table; say where the program has no output."""
-    run, before = data.shown.run, data.as_written.run
+    run, before, tokens = data.shown.run, data.as_written.run, data.as_written.tokens
     rows = [_row(data, line) for line in run.lines]
     is_same = run.output == run.predicted
     name = say("output of program and model") if is_same else say("output of the model")
@@ -168,7 +168,7 @@ def show_lines(data: ProgramsData) -> None:
         outputs.insert(0, (say("output of the program"), run.output, _differing(run.output, before.output)))
     if data.with_mistake:
         outputs.insert(0, (say("output without the mistake"), before.predicted, ()))
-    listing(tokens=data.tokens, rows=rows, outputs=outputs, chosen=data.line.number, key=KEY, on_line=_on_line)
+    listing(tokens=tokens, rows=rows, outputs=outputs, chosen=data.line.number, key=KEY, on_line=_on_line)
     if run.undefined:
         prose.note(prose.sentence(run.undefined))
     if run.problem:

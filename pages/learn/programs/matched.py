@@ -9,7 +9,7 @@ import transformer_core as tc
 from headlight.language import percent, say
 from headlight.programs.program import Program
 from pages.learn.programs import training
-from pages.learn.programs.data import ProgramsData
+from pages.learn.programs.data import CompiledProgram
 from pages.learn.programs.line import draw_pattern
 from pages.shared import cache, corpora, models, prose, run_readings, runs
 from pages.shared.glossary.links import definitions
@@ -54,9 +54,9 @@ NOT_LEARNED = mark(
 CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
 
 
-def show(data: ProgramsData) -> None:
+def show(written: CompiledProgram) -> None:
     """Draw the table of matched heads, and both patterns of one of them; nothing before a training has ended."""
-    run = training.training_of(data.program)
+    run = training.training_of(written.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
         return
     prose.subheading(
@@ -66,12 +66,12 @@ def show(data: ProgramsData) -> None:
     )
     try:
         with st.spinner(say("Matching heads …"), show_time=True):
-            match: ProgramMatch = value_of(recipe(data.program, run))
+            match: ProgramMatch = value_of(recipe(written.program, run))
         if not match.heads:
             prose.note(say("This program needs no heads, so there is nothing to match."))
             return
         _table(match)
-        _patterns(data, run, match)
+        _patterns(written, run, match)
         n_untrained = len(match.heads[0].untrained)
         prose.paragraph(f"{say(COLUMNS_MEAN, n=match.n_inputs, n_untrained=n_untrained)} {say(BEYOND_CHANCE)}")
         prose.paragraph(verdict(match))
@@ -116,12 +116,12 @@ def _last(run: Run) -> str:
     return f"{models.at_root(run.path)}/last"
 
 
-def code(data: ProgramsData) -> list[Print]:
+def code(written: CompiledProgram) -> list[Print]:
     """Return the lines that print what is matched; none before a training has ended."""
-    run = training.training_of(data.program)
+    run = training.training_of(written.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
         return []
-    return [Print(recipe(data.program, run).heads)]
+    return [Print(recipe(written.program, run).heads)]
 
 
 def _table(match: "ProgramMatch") -> None:
@@ -144,7 +144,7 @@ def _table(match: "ProgramMatch") -> None:
     prose.html("{}", prose.table([say(column) for column in COLUMNS], cells, "hl-experiment-results"))
 
 
-def _patterns(data: ProgramsData, run: Run, match: "ProgramMatch") -> None:
+def _patterns(written: CompiledProgram, run: Run, match: "ProgramMatch") -> None:
     """Draw both patterns of one pair of heads on the input."""
     heads = match.heads
     chosen = CHOSEN.value if CHOSEN.value < len(heads) else 0
@@ -160,15 +160,15 @@ def _patterns(data: ProgramsData, run: Run, match: "ProgramMatch") -> None:
     with st.container(key="hl-programs-matched"):
         left, right = st.columns(2, gap="medium")
     with left:
-        _pattern(data, _compiled(data.program), head.program_head, say("Program, {head}", head=program), "program")
+        title = say("Program, {head}", head=program)
+        _pattern(written, _compiled(written.program), head.program_head, title, "program")
     with right:
-        _pattern(
-            data, _trained(run), head.trained_head, say("Trained, {head}", head=trained), "trained", model=_last(run)
-        )
+        title = say("Trained, {head}", head=trained)
+        _pattern(written, _trained(run), head.trained_head, title, "trained", model=_last(run))
 
 
 def _pattern(
-    data: ProgramsData,
+    written: CompiledProgram,
     source: tuple[Expression, Expression],
     place: tuple[int, int],
     title: str,
@@ -179,12 +179,12 @@ def _pattern(
     """Draw what a head attends to on the input."""
     from headlight.analysis.trace.model_run import run_text
 
-    run = named("run", call(run_text, *source, " ".join(data.tokens), max_new_tokens=0))
-    attention = "decoder" if data.program.is_causal else "encoder"
+    run = named("run", call(run_text, *source, " ".join(written.tokens), max_new_tokens=0))
+    attention = "decoder" if written.program.is_causal else "encoder"
     draw_pattern(
         named("pattern", run.attention_maps[attention].pattern(*place)),
         run.labels(attention)[0],
-        is_causal=data.program.is_causal,
+        is_causal=written.program.is_causal,
         title=title,
         name=f"pattern-{name}",
         key=f"programs-matched-{name}",

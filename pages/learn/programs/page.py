@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.programs import editor, line, matched, training
+from pages.learn.programs import PAGE, editor, line, matched, training
 from pages.learn.programs.data import ProgramsData
 from pages.shared import code_expander, prose, ticking
 from pages.shared.glossary.links import definitions
@@ -19,12 +19,6 @@ LOOK_FOR = mark(
     "choose a line, compare its pattern with what the line says, then make a mistake in it: which tokens does the head "
     "attend to now, and which outputs change?"
 )
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Programs"), say(LEAD))
-    programs()
 
 
 @ticking.fragment
@@ -43,13 +37,13 @@ def programs() -> None:
             return
         editor.show_lines(data)
         line.show(data)
-        training.show(data)
-        matched.show(data)
+        training.show(data.as_written)
+        matched.show(data.as_written)
     prose.look_for(
         say(LOOK_FOR), definitions("select-and-aggregate", "compiled-model", "attention-pattern", "residual-stream")
     )
-    code_expander.code(lambda: script(*line.code(data), *matched.code(data)))
+    code_expander.code(lambda: script(*line.code(data), *matched.code(data.as_written)))
     state.publish()
 
 
-page()
+PAGE.show(LEAD, programs)

@@ -9,7 +9,7 @@ from headlight.language import say
 from headlight.programs.corpus import PREFIX, STEPS, train_arguments
 from headlight.programs.examples import EXAMPLES, example_of
 from headlight.programs.program import Program
-from pages.learn.programs.data import ProgramsData
+from pages.learn.programs.data import CompiledProgram
 from pages.shared import models, prose, run_commands, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view.fields import Kept
@@ -36,14 +36,14 @@ NOTE = Kept("programs-training-note", "")  # what went wrong at a click, to be s
 SEED, N_STEPS = Kept("programs-training-seed", 0), Kept("programs-training-steps", STEPS)
 
 
-def show(data: ProgramsData) -> None:
+def show(written: CompiledProgram) -> None:
     """Draw what can be trained, and the training on this program's task, if there is one."""
     runs.launcher().warm_up()
     prose.subheading(say("Train a model on the same task"))
     prose.paragraph(say(LEAD))
-    run = training_of(data.program)
+    run = training_of(written.program)
     with st.container():
-        _start(data, run)
+        _start(written, run)
         if note := NOTE.pop():
             prose.warning(note)
     if run is not None:
@@ -70,9 +70,9 @@ def corpus_of(program: Program) -> str:
     return f"{PREFIX}{models.at_root(runs.folder() / '.programs' / name)}"
 
 
-def _start(data: ProgramsData, run: Run | None) -> None:
+def _start(written: CompiledProgram, run: Run | None) -> None:
     """Draw the choices and the button, and say how long it takes."""
-    config = data.compiled[0].config
+    config = written.model[0].config
     is_at_work = run is not None and run.is_at_work
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="hl-programs-train"):
         N_STEPS.number(say("Steps"), FEWEST_STEPS, MOST_STEPS, step=STEPS_OF_A_CLICK, width=130)
@@ -84,7 +84,7 @@ def _start(data: ProgramsData, run: Run | None) -> None:
             icon=":material/play_arrow:",
             disabled=is_at_work,
             on_click=_begin,
-            args=(data.program,),
+            args=(written.program,),
         )
         seconds = _READY + N_STEPS.value * (_STEP + _LAYER * max(config.n_encoder_layers, config.n_decoder_layers))
         prose.small(say(PROMISE, seconds=5 * max(1, round(seconds / 5))))

@@ -1,9 +1,8 @@
 """A short training on a program's task: how it is started and watched, and the heads that are matched with it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +11,12 @@ import torch
 import transformer_core as tc
 from headlight.analysis.heads.program_heads import ProgramMatch
 from headlight.programs import EXAMPLES, Program
-from headlight.programs import compile as compile_program
 from headlight.programs import corpus as programs_corpus
 from headlight.programs.checkpoint import write_program
 from headlight.programs.corpus import program_training, train_arguments
 from headlight.programs.examples import example_of
 from pages.learn.programs import matched, training
+from pages.learn.programs.data import CompiledProgram
 from pages.learn.programs.training import corpus_of
 from pages.shared import runs
 from pages.shared.recipe import script, value_of
@@ -25,23 +24,14 @@ from pages.train.train import keep
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import here
 from transformer_core.corpora import load_corpus
-from transformer_core.model.transformer import Transformer
-from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.run.begin import begin
 from transformer_core.training.run.worker import work
 
 STEPS = 2
 
 
-@dataclass(frozen=True)
-class Shown:
-    program: Program
-    compiled: tuple[Transformer, OwnTokenizer]
-    tokens: tuple[str, ...]
-
-    @classmethod
-    def of(cls, program: Program, text: str = "b a d") -> Any:
-        return cls(program, compile_program(program), tuple(text.split()))
+def written(program: Program, text: str = "b a d") -> CompiledProgram:
+    return CompiledProgram(program=program, tokens=tuple(text.split()))
 
 
 def few_inputs(patch: pytest.MonkeyPatch) -> None:
@@ -57,7 +47,7 @@ def train(place: Path, program: Program) -> None:
     list(work(begin(place, corpus_name=corpus, preset=preset, settings=settings)))
 
 
-SHOWN = Shown.of(EXAMPLES["shift"])
+SHOWN = written(EXAMPLES["shift"])
 OWN = Program(source='first = map(lambda token: "a" if token == "b" else token, tokens)', vocab=("a", "b"), max_len=3)
 OTHERS = (  # each differs from it in one field
     *(replace(OWN, source=OWN.source.replace("first", "last")), replace(OWN, vocab=("b", "a"))),
@@ -90,7 +80,7 @@ def test_an_example_is_trained_under_its_name(bare: Bare, commands: list[list[st
 
 
 def test_a_program_of_ones_own_is_written_where_its_training_finds_it(bare: Bare, commands: list[list[str]]):
-    training.show(Shown.of(OWN, "a b"))
+    training.show(written(OWN, "a b"))
     click(bare, "programs-train")
     ((_, *words),) = commands
     corpus = load_corpus(words[words.index("--corpus") + 1])
@@ -101,10 +91,10 @@ def test_a_program_of_ones_own_is_written_where_its_training_finds_it(bare: Bare
 
 def test_a_training_that_cannot_start_is_explained(bare: Bare, commands: list[list[str]], tmp_path: Path):
     (tmp_path / "runs").write_text("in the way")
-    training.show(Shown.of(OWN, "a b"))
+    training.show(written(OWN, "a b"))
     click(bare, "programs-train")
     assert not commands
-    training.show(Shown.of(OWN, "a b"))
+    training.show(written(OWN, "a b"))
     assert "The training did not start: the program cannot be written to" in bare.words
 
 
@@ -119,7 +109,7 @@ def test_a_finished_training_says_how_good_its_model_is_and_offers_to_save_it(
     assert f"{accuracy:.1%} of the outputs for held-out inputs correct" in bare.words
     assert offered == [("mine", STEPS)]
     offered.clear()
-    training.show(Shown.of(OWN, "a b"))
+    training.show(written(OWN, "a b"))
     assert training.training_of(OWN) is None and not offered, "it is of another program"
 
 
@@ -142,8 +132,8 @@ def match_of_training() -> ProgramMatch:
 def test_both_patterns_are_those_of_the_models_on_the_input(bare: Bare, trained: Path):
     matched.show(SHOWN)
     head_of_training = match_of_training().heads[0].trained_head[1]
-    models = {"program": (SHOWN.compiled[0], 0), "trained": (tc.load(trained / "mine" / "last")[0], head_of_training)}
-    tokens = torch.tensor([SHOWN.compiled[1].encode("b a d", bos=True)])
+    models = {"program": (SHOWN.model[0], 0), "trained": (tc.load(trained / "mine" / "last")[0], head_of_training)}
+    tokens = torch.tensor([SHOWN.model[1].encode("b a d", bos=True)])
     for name, (model, head) in models.items():
         with torch.inference_mode(), tc.capture(model) as acts:
             model(tokens)
@@ -168,6 +158,6 @@ def test_the_code_gives_the_same(trained: Path):
 def test_a_program_without_heads(bare: Bare, trained: Path):
     program = Program(source="same = map(lambda token: token, tokens)", vocab=("a", "b"), max_len=3)
     train(runs.folder() / "other", program)
-    matched.show(Shown.of(program, "a b"))
+    matched.show(written(program, "a b"))
     assert "This program needs no heads" in bare.words
     assert not bare.figures
