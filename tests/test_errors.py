@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.lesson import LessonError
 from tests.german import in_german
 from transformer_core.corpora.storage.pair_lines import BadLine, BadLinesError, PairLines
 from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message

@@ -13,9 +13,18 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say, say_message, say_number
 from pages.learn.tour import figure, lessons, question, view_fields
 from pages.learn.tour.lesson_engine import judging
-from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Check, FigureSpec, Lesson, Link, Part, Prose, Question
+from pages.learn.tour.lesson_engine.lesson import (
+    BrokenLesson,
+    Check,
+    FigureSpec,
+    Lesson,
+    LessonError,
+    Link,
+    Part,
+    Prose,
+    Question,
+)
 from pages.learn.tour.lesson_engine.pronoun_experiment import N_PAIRS
 from pages.shared import code_expander, prose, readings
 from pages.shared.glossary.links import definitions

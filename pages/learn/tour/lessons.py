@@ -1,16 +1,20 @@
-"""The lessons that are here, and the numbers of the models that they speak of, each made once."""
+"""The lessons that are here, and the numbers of the models that they speak of, each made once.
+
+Lessons are in folders: one a file, in the order of their names; a broken one does not stop the others.
+"""
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
-from headlight.language import language, say, speaking
+from headlight.language import ENGLISH, language, say, speaking
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.folder import files_of, read_lessons
-from pages.learn.tour.lesson_engine.lesson import BrokenLesson, FigureSpec, Lesson, Link
+from pages.learn.tour.lesson_engine.lesson import BrokenLesson, FigureSpec, Lesson, LessonError, Link
+from pages.learn.tour.lesson_engine.reader import read_lesson
 from pages.learn.tour.lesson_engine.run import Run, run
 from pages.learn.tour.lesson_engine.six_words import SixWords, train_six_words
 from pages.shared import cache, models
@@ -19,11 +23,16 @@ from pages.shared.page import pages
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.checkpoints.checkpoint import read_card
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.reasons import reason
 
 SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
 OWN = "own."  # what the names of a teacher's lessons begin with
 _OF_VIEW = ("text", "target", "attention", "layer", "head", "model", "stack")
+MOST_LESSONS = 200  # of a folder
+_NUMBER = re.compile(r"^\d+[-_ ]*")
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+")
+_TITLE = re.compile(r"^title:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 
 
 def own_folder() -> Path:
@@ -59,6 +68,76 @@ def _read(
         *read_lessons(shipped, of_language, root=APP, pages=linked()),
         *read_lessons(own, of_language, root=ROOT, pages=linked(), before=OWN, group=say("Your own lessons")),
     )
+
+
+def files_of(folder: Path, language: str) -> list[Path]:
+    """Return the files of the lessons in a language: `<folder>/<language>/*.md`; without such folders, `<folder>/*.md`.
+
+    A lesson that a language does not have is read in English.
+
+    Args:
+        folder: of lessons.
+        language: such as "de".
+    """
+    in_english = {path.name: path for path in sorted((folder / ENGLISH).glob("[!.]*.md"))}
+    own = {path.name: path for path in sorted((folder / language).glob("[!.]*.md"))}
+    plain = {path.name: path for path in sorted(folder.glob("[!.]*.md")) if path.name.lower() != "readme.md"}
+    files = plain | in_english | own
+    return [files[name] for name in sorted(files)][:MOST_LESSONS]
+
+
+def not_read(folder: Path, language: str) -> list[str]:
+    """Return the files of a folder that are no lessons for their ending alone, by their names inside it.
+
+    Args:
+        folder: of lessons.
+        language: such as "de".
+    """
+    there = [path for place in ("", ENGLISH, language) for path in folder.joinpath(place).glob("[!.]*")]
+    strays = {
+        str(path.relative_to(folder))
+        for path in there
+        if path.suffix != ".md" and path.stem.lower() != "readme" and path.is_file()
+    }
+    return sorted(strays)
+
+
+def read_lessons(
+    folder: Path, language: str, *, root: Path, pages: Mapping[str, Collection[str]], before: str = "", group: str = ""
+) -> list[Lesson | BrokenLesson]:
+    """Read the lessons of a folder.
+
+    Args:
+        folder: of lessons.
+        language: such as "de".
+        root: the project's root, for the files' names.
+        pages: that links can open, each with the fields that it takes.
+        before: the prefix of the lessons' names in addresses, to tell folders apart.
+        group: the heading of lessons that name none.
+    """
+    lessons: list[Lesson | BrokenLesson] = []
+    for path in files_of(folder, language):
+        name = before + (_NOT_IN_NAMES.sub("-", _NUMBER.sub("", path.stem)) or path.stem)
+        file = str(path.relative_to(root) if path.is_relative_to(root) else path)
+        lessons.append(_lesson_of(path, name=name, file=file, pages=pages, group=group))
+    return lessons
+
+
+def _lesson_of(
+    path: Path, *, name: str, file: str, pages: Mapping[str, Collection[str]], group: str
+) -> Lesson | BrokenLesson:
+    text = ""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return read_lesson(text, name=name, file=file, pages=pages, group=group)
+    except LessonError as error:
+        why = error.message
+    except UnicodeDecodeError:
+        why = Message("{file}: this is not valid UTF-8; save it as UTF-8", file=file)
+    except OSError as error:
+        why = Message("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
+    title = _TITLE.search(text)
+    return BrokenLesson(name=name, file=file, title=title[1].strip() if title else path.stem, group=group, why=why)
 
 
 def card_of(lesson: Lesson) -> ModelCard:

@@ -8,7 +8,6 @@ from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
 from pages.learn.tour.knowledge import answers as test_answers
 from pages.learn.tour.knowledge import form as test_form
-from pages.learn.tour.lesson_engine.folder import not_read
 from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 from pages.shared import prose
 from pages.shared.view import state
@@ -58,7 +57,7 @@ def tour() -> None:
 
 def _tell_of_others() -> None:
     """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
-    if others := not_read(lessons.own_folder(), language()):
+    if others := lessons.not_read(lessons.own_folder(), language()):
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
         text = say(
             "In {folder}, only files with the extension .md are lessons; ignored: {files}. Rename "

@@ -14,10 +14,10 @@ from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
 from headlight.language import say
 from pages.learn.tour.lesson_engine import figure_kind as read
-from pages.learn.tour.lesson_engine.changed import loss_rises
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
-from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.figure_kind import OF_RUN, ROW, TITLE, Slider, figure
+from pages.learn.tour.lesson_engine.lesson import LessonError
+from pages.learn.tour.lesson_engine.outputs import loss_rises
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import mark
 

@@ -10,11 +10,11 @@ from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.language import localized, say, say_number
 from pages.learn.tour.lesson_engine import figure_kind as read
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
-from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
 from pages.learn.tour.lesson_engine.figure_kind import TITLE, Slider, figure
+from pages.learn.tour.lesson_engine.lesson import LessonError
+from pages.learn.tour.lesson_engine.outputs import searched
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES
-from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import Message, mark
 from transformer_core.model.positions import sinusoidal_table

@@ -1,8 +1,6 @@
 """The figures of lessons that show predictions, and how a model is trained: targets, losses, learning rates."""
 
 import numpy as np
-from pages.learn.tour.lesson_engine.changed import next_tokens
-from pages.learn.tour.lesson_engine.errors import LessonError
 
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
@@ -13,6 +11,8 @@ from headlight.language import localized, say
 from pages.learn.tour.lesson_engine import figure_kind as read
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
 from pages.learn.tour.lesson_engine.figure_kind import POSITION, SMOOTHING, TITLE, Slider, figure
+from pages.learn.tour.lesson_engine.lesson import LessonError
+from pages.learn.tour.lesson_engine.outputs import next_tokens
 from pages.learn.tour.lesson_engine.quantities import probabilities
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target

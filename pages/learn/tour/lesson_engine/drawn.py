@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from headlight.figures import Figure
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.expressions import RUNS
-from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
+from pages.learn.tour.lesson_engine.lesson import ExpressionError, FigureSpec, Lesson, LessonError
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Values, in_words
 from transformer_core.errors import HeadlightError

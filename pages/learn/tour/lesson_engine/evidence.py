@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from headlight.language import say_message
-from pages.learn.tour.lesson_engine import changed, pronoun_experiment, quantities, searching  # noqa: F401, registered
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine import outputs, pronoun_experiment, quantities  # noqa: F401, registered
 from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES, quantity_of_run
 from pages.learn.tour.lesson_engine.run import Run

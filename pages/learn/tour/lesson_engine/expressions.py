@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from headlight.expressions import Evaluator, Grammar, excerpt
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.functions import call
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, in_words, number
 
 Parts = tuple[str | float, ...]

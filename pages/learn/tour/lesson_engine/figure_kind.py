@@ -10,9 +10,8 @@ from typing import Any
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import parse
-from pages.learn.tour.lesson_engine.lesson import FigureSpec
+from pages.learn.tour.lesson_engine.lesson import ExpressionError, FigureSpec
 
 Read = Callable[[str], Any]
 

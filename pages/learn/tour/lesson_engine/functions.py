@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.value import Result, Values, number
 
 Array = np.ndarray

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from headlight.language import say_message
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError, at_line
 from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
 from pages.learn.tour.lesson_engine.expressions import evaluate, parse, quantities_in, sides_of
-from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question
+from pages.learn.tour.lesson_engine.lesson import (
+    Asked,
+    Check,
+    Choice,
+    ExpressionError,
+    LessonError,
+    Prose,
+    Question,
+    at_line,
+)
 from pages.learn.tour.lesson_engine.value import Values, in_words, plain_number
 from transformer_core.errors import Message
 

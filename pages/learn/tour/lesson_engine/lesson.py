@@ -1,11 +1,12 @@
-"""The parts of a lesson, as they are read from its file."""
+"""The parts of a lesson, as they are read from its file; and what is wrong with one, in which line."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_core.errors import Message
+from transformer_core.errors import HeadlightError, Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,3 +121,37 @@ class BrokenLesson:
     title: str  # as far as it can be read, or the file's name
     group: str
     why: Message  # one sentence, with file and line
+
+
+class LessonError(HeadlightError):
+    """A lesson that cannot be read, or that says what the model's numbers do not.
+
+    Args:
+        template: one sentence without its full stop.
+        line: of the file, from 1.
+        file: as one writes it at the project's root; "" until it is known.
+        values: as of a `Message`.
+    """
+
+    def __init__(self, template: str | Message, /, *, line: int, file: str = "", **values: Any) -> None:
+        self.what, self.line = Message(template, **values), line
+        super().__init__(
+            Message("{file}, line {line}: {what}"), file=file or Message("this lesson"), line=line, what=self.what
+        )
+
+    def of(self, file: str) -> "LessonError":
+        """Return the same of a file that is known now."""
+        return LessonError(self.what, line=self.line, file=file)
+
+
+class ExpressionError(HeadlightError):
+    """An expression that cannot be read, or asks for what the model has not; the reader of the lesson adds where."""
+
+
+@contextmanager
+def at_line(line: int) -> Iterator[None]:
+    """Raise a LessonError with this line of the file in place of an ExpressionError."""
+    try:
+        yield
+    except ExpressionError as error:
+        raise LessonError(error.message, line=line) from error

@@ -8,7 +8,7 @@ import numpy as np
 from headlight.analysis.pronouns.patching import Agreement, agreement
 from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
 from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.quantity import Part, attention_site, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number

@@ -1,6 +1,6 @@
 """The quantities of a model's run that lessons can name: pattern[cross, 1, 3], embed[encoder], d_head.
 
-Those that change the model, decode, or patch pronouns are in `changed`, `searching` and `pronoun_experiment`.
+Those that change the model, decode, or patch pronouns are in `outputs` and `pronoun_experiment`.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.quantity import Part, attention_site, name_of, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from inspect import signature
 
 from headlight.analysis.trace.attentions import ATTENTIONS
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import Parts
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Result
 

@@ -22,19 +22,21 @@ from typing import Any
 
 from headlight.language import localized
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError, at_line
 from pages.learn.tour.lesson_engine.expressions import parse
 from pages.learn.tour.lesson_engine.figure_kind import Read, attention, number, one_of, whole
 from pages.learn.tour.lesson_engine.lesson import (
     Asked,
     Check,
     Choice,
+    ExpressionError,
     FigureSpec,
     Lesson,
+    LessonError,
     Link,
     Part,
     Prose,
     Question,
+    at_line,
 )
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from transformer_core.errors import Message

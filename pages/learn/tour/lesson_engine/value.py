@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from headlight.language import localized
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from transformer_core.errors import Message
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there

@@ -8,8 +8,7 @@ import transformer_core as tc
 from pages.learn.tour.lesson_engine import drawing_numbers
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
-from pages.learn.tour.lesson_engine.errors import LessonError
-from pages.learn.tour.lesson_engine.lesson import FigureSpec
+from pages.learn.tour.lesson_engine.lesson import FigureSpec, LessonError
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, array
 

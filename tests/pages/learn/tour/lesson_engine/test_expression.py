@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.expressions import evaluate, parse, quantities_in
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.value import Axis, Values, in_words
 
 REFUSED = (

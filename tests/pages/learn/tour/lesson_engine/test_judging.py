@@ -2,9 +2,8 @@
 
 import pytest
 
-from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.judging import check, judge, number_typed, prose, readings_typed
-from pages.learn.tour.lesson_engine.lesson import Check, Prose, Question
+from pages.learn.tour.lesson_engine.lesson import Check, LessonError, Prose, Question
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES, UnbiasedNorm
 from pages.learn.tour.lesson_engine.run import run
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, array, load

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import transformer_core as tc
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.lesson import ExpressionError
+from pages.learn.tour.lesson_engine.outputs import searched
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES
-from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, array, load, train
 from transformer_core.model.transformer import Transformer

@@ -4,10 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from pages.learn.tour.lesson_engine.errors import LessonError
-from pages.learn.tour.lesson_engine.folder import files_of, read_lessons
-from pages.learn.tour.lesson_engine.lesson import Asked, BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question
+from pages.learn.tour.lesson_engine.lesson import (
+    Asked,
+    BrokenLesson,
+    Check,
+    FigureSpec,
+    Lesson,
+    LessonError,
+    Link,
+    Prose,
+    Question,
+)
 from pages.learn.tour.lesson_engine.reader import read_lesson
+from pages.learn.tour.lessons import files_of, read_lessons
 
 PAGES = {"steps": ("query", "stage", "text"), "heads": ()}
 WHOLE = """title: Where does it look?

@@ -13,7 +13,6 @@ from pages.learn.tour import chapter, lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.folder import read_lessons
 from pages.learn.tour.lesson_engine.judging import check, judge, prose, right_choice
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
@@ -28,7 +27,7 @@ FOLDER = ROOT / "pages" / "learn" / "tour" / "lessons"
 
 
 def lessons_in(language: str) -> list[Lesson]:
-    actual = read_lessons(FOLDER, language, root=ROOT, pages=lessons.linked())
+    actual = lessons.read_lessons(FOLDER, language, root=ROOT, pages=lessons.linked())
     assert all(isinstance(lesson, Lesson) for lesson in actual), actual
     return [lesson for lesson in actual if isinstance(lesson, Lesson)]
 
