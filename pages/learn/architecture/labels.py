@@ -28,11 +28,6 @@ _TITLES = {
 _EMBEDDINGS = {"encoder": mark("Input embedding"), "decoder": mark("Output embedding"), "": mark("Token embedding")}
 _NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
 _NO_NORM = mark("No normalization")
-_PASSES = mark("This model has no normalization: the sub-layer reads the residual stream directly.")
-_HANDS_ON = mark("The embeddings are already normalized, so the first attention uses them directly.")
-_SELF, _MASKED = mark("Multi-head attention"), mark("Masked multi-head attention")
-_CROSS = mark("Multi-head cross-attention")
-_GATED = mark("Gated feed forward")
 _DOES = {
     "embedding": mark("Looks up each token’s embedding vector, one row of the matrix."),
     "segments": mark("Adds a vector that encodes which sentence a token belongs to."),
@@ -63,8 +58,6 @@ _PLACES = {
     ),
     "bias": mark("Adds a bias to each score that depends only on the distance between query and key."),
 }
-_LAST_NORM = mark("Normalizes the final states before the unembedding.")
-_FIRST_NORM = mark("Normalizes the sum of the embeddings.")
 _VASWANI = "Vaswani et al. 2017, §\u00a0"
 _SECTIONS = {
     "embedding": "3.4",
@@ -205,9 +198,11 @@ def title(config: ModelConfig, box: Box) -> str:
         case "norm":
             return _NORMS.get(config.norm, _NO_NORM) if is_normalized(config, box) else _NO_NORM
         case "attention":
-            return _CROSS if box.part == "cross_attn" else _MASKED if box.stack == "decoder" else _SELF
+            if box.part == "cross_attn":
+                return mark("Multi-head cross-attention")
+            return mark("Masked multi-head attention") if box.stack == "decoder" else mark("Multi-head attention")
         case "feed_forward" if config.gated:
-            return _GATED
+            return mark("Gated feed forward")
     return _TITLES[box.kind]
 
 
@@ -219,12 +214,12 @@ def does(config: ModelConfig, box: Box) -> str:
         inside = "rotary" if config.has_rotary_positions else "bias"
         return _PLACES["added" if has_added_positions(config) else inside]
     if box.kind == "norm" and config.norm == "none":
-        return _PASSES
+        return mark("This model has no normalization: the sub-layer reads the residual stream directly.")
     if box.part == "ln_final":
-        return _LAST_NORM
+        return mark("Normalizes the final states before the unembedding.")
     if box.kind == "norm" and not is_normalized(config, box):
-        return _HANDS_ON
-    return _FIRST_NORM if box.part == "embedding_norm" else _DOES[box.kind]
+        return mark("The embeddings are already normalized, so the first attention uses them directly.")
+    return mark("Normalizes the sum of the embeddings.") if box.part == "embedding_norm" else _DOES[box.kind]
 
 
 def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from transformer_core.errors import mark
 from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
-    from headlight.analysis.stage.stage_text import StageText
+    from headlight.analysis.stage.panels import StageText
     from headlight.analysis.trace.model_run import ModelRun
     from headlight.analysis.walkthrough.outline import Number, WalkMatrix
     from headlight.analysis.walkthrough.walkthrough import Walkthrough

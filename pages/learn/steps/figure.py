@@ -72,23 +72,19 @@ def controls(data: StepsData) -> None:
     card, view = data.card, data.view
     with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if len(card.attentions) > 1:
-            _one_of(mark("Attention"), state.ATTENTION, [*card.attentions], _title)
+            _one_of(mark("Attention"), state.ATTENTION, [*card.attentions], lambda name: say(ATTENTIONS[name].title))
         _one_of(mark("Layer"), state.LAYER, range(card.n_layers(view.attention)))
         _one_of(mark("Head"), state.HEAD, range(card.config.n_heads))
 
 
 def draw(data: StepsData) -> None:
     """Draw the figure."""
-    queries, keys = data.shown
-    query_labels, key_labels = data.labels
     config = data.card.config
     attention_steps(
         stages=data.walk.stages,
         quantities=data.quantities,
-        query_tokens=query_labels[queries.start : queries.stop],
-        key_tokens=key_labels[keys.start : keys.stop],
-        n_queries=len(query_labels),
-        n_keys=len(key_labels),
+        labels=data.labels,
+        shown=data.shown,
         head=data.view.head,
         n_heads=config.n_heads,
         d_head=config.d_head,
@@ -101,13 +97,7 @@ def draw(data: StepsData) -> None:
         place=view_fields.PLACE,
         on_view=view_fields.on_view,
         is_self=not data.is_cross,
-        first_query=queries.start,
-        first_key=keys.start,
     )
-
-
-def _title(name: str) -> str:
-    return say(ATTENTIONS[name].title)
 
 
 def _one_of(label: str, choice: Control, options: Sequence[Any], name: Any = str) -> None:

@@ -77,10 +77,8 @@ def attention_steps(
     *,
     stages: Sequence[Stage],
     quantities: Sequence[WalkMatrix],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    n_queries: int,
-    n_keys: int,
+    labels: tuple[Sequence[str], Sequence[str]],
+    shown: tuple[range, range],
     head: int,
     n_heads: int,
     d_head: int,
@@ -88,18 +86,14 @@ def attention_steps(
     place: SharedValue,
     on_view: Callable[[], None],
     is_self: bool = True,
-    first_query: int = 0,
-    first_key: int = 0,
 ) -> None:
     """The way of one query through a head, from left to right, with a player that goes along its stages.
 
     Args:
         stages: in the order in which the model computes.
         quantities: those that the stages name, with the rows and the columns of the tokens that are shown.
-        query_tokens: the labels of the queries that are shown.
-        key_tokens: likewise of the keys.
-        n_queries: how many there are in the whole text.
-        n_keys: likewise.
+        labels: of all queries and of all keys of the text.
+        shown: the places of those that are shown.
         head: the number of the head among those that are put side by side.
         n_heads: how many these are.
         d_head: the width of each.
@@ -107,12 +101,12 @@ def attention_steps(
         place: where it is; its key is the component's.
         on_view: called before the run in which a person went elsewhere.
         is_self: queries and keys are the same tokens.
-        first_query: the place in the whole text of the first query that is shown.
-        first_key: likewise.
 
     Raises:
         ValueError: a quantity does not fit the tokens.
     """
+    whole = {"query": len(labels[0]), "key": len(labels[1])}
+    query_tokens, key_tokens = (side[places.start : places.stop] for side, places in zip(labels, shown, strict=True))
     sizes = {"query": len(query_tokens), "key": len(key_tokens)}
     for quantity in quantities:
         wanted = sizes[quantity.rows], sizes.get(quantity.columns, quantity.values.shape[1])
@@ -121,7 +115,6 @@ def attention_steps(
                 f"The figure shows {sizes['query']} queries and {sizes['key']} keys, but {quantity.name} has the shape "
                 f"{quantity.values.shape}; give its rows and columns of these tokens, {wanted}."
             )
-    whole = {"query": n_queries, "key": n_keys}
     header = {
         "stages": [_stage(stage) for stage in stages],
         "quantities": [_quantity(quantity, whole) for quantity in quantities],
@@ -131,16 +124,16 @@ def attention_steps(
                 "caption": symbol,
                 "title": say(title),
                 "hue": HUES.get(name, ""),
-                "size": f"key {n_keys}, d_head {d_head}",
+                "size": f"key {whole['key']}, d_head {d_head}",
             }
             for name, (symbol, title) in PAIRS.items()
         },
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
         "border": {"query": border_in(query_tokens), "key": border_in(key_tokens)},
-        "first": {"query": first_query, "key": first_key},
-        "nQueries": n_queries,
-        "nKeys": n_keys,
+        "first": {"query": shown[0].start, "key": shown[1].start},
+        "nQueries": whole["query"],
+        "nKeys": whole["key"],
         "head": head,
         "nHeads": n_heads,
         "dHead": d_head,
