@@ -12,7 +12,7 @@ from typing import Any
 from grammars import en_fr, stories
 from grammars.en_fr.minimal_pairs import draw_minimal_pairs
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.shipped.en_fr.minimal_pairs import Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPairSentence
 from transformer_core.corpora.shipped.items import SEED, Values, path_of
 
 PAIRS_SEED = 1  # of the minimal pairs
@@ -54,7 +54,7 @@ def minimal_pair_values(n: int | None = None) -> Iterator[Mapping[str, Any]]:
             yield {"plural": plural, "masculine": _side(pair.masculine), "feminine": _side(pair.feminine)}
 
 
-def _side(side: Side) -> Mapping[str, Any]:
+def _side(side: MinimalPairSentence) -> Mapping[str, Any]:
     return {**values_of(side.pair), "forced": side.forced, "means_subject": side.means_subject}
 
 

@@ -1,10 +1,11 @@
 """Checks of the arguments of public functions."""
 
 import operator
+from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
-from transformer_core.errors import ArgumentError, Message
+from transformer_core.errors import ArgumentError, ConfigError, HeadlightError, Message
 
 NUMBER, WHOLE = Message("a number"), Message("a whole number")
 
@@ -34,6 +35,14 @@ def check_whole(name: str, value: Any) -> None:
         operator.index(value)
     except TypeError:
         raise wrong_kind(name, value, WHOLE) from None
+
+
+def check_choice(name: str, value: object, choices: Collection[str], error: type[HeadlightError] = ConfigError) -> None:
+    """Check that an argument is one of some names, or raise `error`."""
+    if not isinstance(value, str) or value not in choices:
+        raise error(
+            "{name} must be one of {choices}; got {value!r}", name=name, choices=", ".join(choices), value=value
+        )
 
 
 def _in_words(value: object) -> str:

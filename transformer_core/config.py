@@ -11,6 +11,7 @@ from transformer_core.config_rules import EVEN_HEADS, RULES
 from transformer_core.errors import ConfigError, Message
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
+TokenizerKind = Literal["word", "character", "byte_bpe"]  # what one token is; byte_bpe: bytes that often occur together
 Positions = Literal[
     "sinusoidal_interleaved",
     "sinusoidal_halves",
@@ -36,7 +37,7 @@ _Hidden = Annotated[int, between(0, 2**40)]
 _Buckets = Annotated[int, between(4, 2**20)]
 _Length = Annotated[int, between(1, 2**31)]
 
-SPECIAL_TOKENS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # set by the tokenizer
+SPECIAL_TOKEN_FIELDS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # set by the tokenizer
 _ONCE_NULL = ("d_head", "n_kv_heads")  # null in older files, for the default
 
 _IN_WORDS: dict[Architecture, Message] = {

@@ -2,6 +2,7 @@
 
 import torch
 
+from transformer_core.arguments import check_choice
 from transformer_core.errors import ConfigError, Message
 from transformer_core.main_memory import free_main_memory
 
@@ -47,13 +48,7 @@ def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
     """
     name = str(dtype).removeprefix("torch.")
     name = _SHORT_NAMES.get(name, name)
-    if name not in PRECISIONS:
-        raise ConfigError(
-            "{name} must be one of {choices}; got {value!r}",
-            name="dtype",
-            choices=", ".join(PRECISIONS),
-            value=str(dtype),
-        )
+    check_choice("dtype", name, PRECISIONS)
     return PRECISIONS[name]
 
 

@@ -24,13 +24,13 @@ from transformer_core.errors import Message
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value with which the model continues."""
 
-Value = TypeVar("Value")
+HookValue = TypeVar("HookValue")
 
 
 class HookPoint(nn.Module):
     """The identity, or the active handlers of this site in the order of their registration."""
 
-    def forward(self, value: Value) -> Value:
+    def forward(self, value: HookValue) -> HookValue:
         """Return `value` itself, or the output of the active handlers."""
         active = None if is_compiling() else _active_handlers.get()
         if active is not None:
@@ -38,7 +38,7 @@ class HookPoint(nn.Module):
                 value = handler(value)
         return value
 
-    def __call__(self, value: Value) -> Value:
+    def __call__(self, value: HookValue) -> HookValue:
         """Return `forward(value)`; torch's call machinery runs only if torch hooks are registered."""
         return super().__call__(value) if self.has_torch_hooks else self.forward(value)
 

@@ -15,7 +15,7 @@ from grammars.en_fr.phrases import Action, Clause, NounPhrase, Pronoun, Sentence
 from grammars.en_fr.qualities import NEVER_GRADED, NEVER_TOO
 from grammars.en_fr.reasons import because, triples
 from grammars.en_fr.split import is_held_out
-from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, MinimalPairSentence
 
 MOST_DRAWN = 200_000  # sentences, after which no more pairs are to be expected
 
@@ -46,10 +46,10 @@ def draw_minimal_pairs(*, seed: int, plural: bool) -> Iterator[MinimalPair]:
             yield pair
 
 
-def _side(sentence: Sentence) -> Side:
+def _side(sentence: Sentence) -> MinimalPairSentence:
     deed = sentence.pieces[0]
     assert isinstance(deed, Clause)
-    return Side(
+    return MinimalPairSentence(
         pair=translate(sentence),
         forced=translate(with_other_pronoun(sentence)).target,
         means_subject=_pronoun(sentence).antecedent is deed.subject,

@@ -18,8 +18,7 @@ from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.file_items import RunningText
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
-from transformer_core.corpora.storage.pieces import joined
-from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.corpora.storage.token_store import OnItems, TokenStore, joined, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -147,7 +146,7 @@ def stats_of(
     reading: CorpusReading = AS_MADE,
     architecture: Architecture | None = None,
     on_stage: OnStage = lambda stage: None,
-    on_progress: OnProgress | None = None,
+    on_progress: OnItems | None = None,
 ) -> CorpusStats:
     """Return the statistics of a corpus, computed or cached; corpus, tokenizer and tokens are cached, too.
 

@@ -14,8 +14,8 @@ from transformer_core.corpora.providers import provider_of
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.storage.kept_arrays import found_bytes
-from transformer_core.corpora.storage.pieces import n_windows
 from transformer_core.corpora.storage.text_files import places_of, shown
+from transformer_core.corpora.storage.token_store import n_windows
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 

@@ -13,9 +13,8 @@ from headlight.corpora.analysis import stats_of
 from headlight.corpora.corpus_stats import kept_stats
 from tests.corpora.test_corpus import corpus
 from tests.text.hub_folders import byte_level
-from transformer_core.config import Architecture
+from transformer_core.config import Architecture, TokenizerKind
 from transformer_core.corpora import Corpus, CorpusReading, Text, corpus_tokenizer
-from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.corpus_tokenizer import fingerprint_of_source, foreign_tokenizer, tokenizer_of
 from transformer_core.errors import CorpusError
 from transformer_core.text.load import load_tokenizer

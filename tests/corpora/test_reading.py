@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.corpora.test_corpus import corpus
+from transformer_core.config import TokenizerKind
 from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, load_corpus
-from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.reading import AS_MADE, read_as
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError

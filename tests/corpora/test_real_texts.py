@@ -10,7 +10,7 @@ from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus_tokenizer import tokenizer_of
 from transformer_core.corpora.storage.files import open_corpus
-from transformer_core.corpora.storage.pieces import first_windows
+from transformer_core.corpora.storage.token_store import first_windows
 
 BEGINNING = [14126, 352, 628, 198, 198, 1026, 373, 257, 6016, 4692, 1110]  # "Chapter 1 ... a bright cold day"
 

@@ -13,7 +13,7 @@ from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batches, BatchPosition
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Labelled, Text
-from transformer_core.corpora.text_batches import LabelledBatches, MaskedBatches, NextTokenBatches, Row, masked
+from transformer_core.corpora.text_batches import LabelledBatches, LabelledRow, MaskedBatches, NextTokenBatches, masked
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer, word_tokenizer
 
@@ -184,9 +184,9 @@ DECODED = {
 }
 
 
-def labelled_rows(batches: LabelledBatches) -> Counter[Row]:
+def labelled_rows(batches: LabelledBatches) -> Counter[LabelledRow]:
     """The rows of an epoch without padding, and how often each came."""
-    actual = Counter[Row]()
+    actual = Counter[LabelledRow]()
     for _ in range(batches.batches_per_epoch):
         (tokens,), targets, _ = next(batches)
         assert tokens.dtype == targets.dtype == torch.int64

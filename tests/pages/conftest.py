@@ -24,8 +24,7 @@ from pages.shared import cache as cached
 from pages.shared import code_expander, runs
 from pages.shared.page import pages
 from pages.shared.view import visits
-from transformer_core.config import Architecture
-from transformer_core.text.tokenizer import TokenizerKind
+from transformer_core.config import Architecture, TokenizerKind
 
 OpenApp = Callable[..., AppTest]
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"

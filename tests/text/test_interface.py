@@ -7,8 +7,9 @@ import pytest
 
 from tests.text.refusals import refusal
 from tests.text.test_tokenizer import KINDS, TOKENIZERS, WITH_MASK
+from transformer_core.config import TokenizerKind
 from transformer_core.text.load import load_tokenizer
-from transformer_core.text.tokenizer import Tokenizer, TokenizerKind
+from transformer_core.text.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize("kind", KINDS)

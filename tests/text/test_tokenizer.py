@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transformer_core.config import Architecture
+from transformer_core.config import Architecture, TokenizerKind
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, TokenizerKind, train_tokenizer
+from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, train_tokenizer
 
 KINDS: tuple[TokenizerKind, ...] = ("word", "character", "byte_bpe")
 TEXTS = (

@@ -7,9 +7,10 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import normalizers
 
 from tests.text.test_tokenizer import KINDS, TOKENIZERS
+from transformer_core.config import TokenizerKind
 from transformer_core.text.foreign import ROLES, ForeignTokenizer
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.tokenizer import OwnTokenizer, TokenizerKind, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.text.words import is_ignored
 
 WORDS = "the didn't l'animal n'a qu'il jusqu'à aujourd'hui s'ils quelqu'un où été c'est".split()

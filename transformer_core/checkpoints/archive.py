@@ -24,13 +24,13 @@ from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.load import Source, load
+from transformer_core.checkpoints.load import ModelLocation, load
 from transformer_core.checkpoints.tensor_files import TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
 from transformer_core.reasons import reason
-from transformer_core.text.characters import META
+from transformer_core.text.ids import META
 
 MAX_FILES = 60  # of a model; large ones have several files of weights
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
@@ -125,7 +125,7 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
     try:
         _refuse_boundless(place)
         notes: list[Message] = []
-        model, tokenizer = load(Source(place, _THIS), on_note=notes.append)
+        model, tokenizer = load(ModelLocation(place, _THIS), on_note=notes.append)
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
     except HeadlightError as error:
         raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error

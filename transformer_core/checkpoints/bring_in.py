@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
-from transformer_core.checkpoints.load import Source, find, load
+from transformer_core.checkpoints.load import ModelLocation, find, load
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
@@ -23,7 +23,7 @@ WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired."
 
 
 def bring_in(
-    source: str | Source, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None
+    source: str | ModelLocation, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None
 ) -> dict[str, Any]:
     """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
 
@@ -41,7 +41,7 @@ def bring_in(
     """
     folder = Path(folder)
     refuse_to_replace(folder)
-    location = source if isinstance(source, Source) else find(source, on_progress)
+    location = source if isinstance(source, ModelLocation) else find(source, on_progress)
     notes: list[Message] = []
     model, tokenizer = load(location, on_progress=on_progress, on_note=notes.append)
     card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)

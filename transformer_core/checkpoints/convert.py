@@ -239,20 +239,21 @@ class _Source:
         return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
-        saved_as: str | Message = ""
+        where: str | Message = self._where
         if isinstance(classes, list) and classes:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
+            where = Message.joined("", (where, saved_as))
         if any(map(_LORA.fullmatch, unknown)):
             return Message(
                 "{where} contains the weights of an adapter in addition to those of the model; merge them with "
                 "merge_and_unload(), save the result, and import that",
-                where=Message.joined("", (self._where, saved_as)),
+                where=where,
             )
         if not missing:
             return Message(
                 "{where} contains {name!r}, a weight that a {family} with this config.json does not "
                 "have; choose another version of the model",
-                where=Message.joined("", (self._where, saved_as)),
+                where=where,
                 name=unknown[0],
                 family=family.model_type,
             )
@@ -270,7 +271,7 @@ class _Source:
             way_out = Message("the checkpoint has no language-modelling head; choose a version that has one")
         return Message(
             "{where} lacks the weight {name!r}{instead}; {way_out}",
-            where=Message.joined("", (self._where, saved_as)),
+            where=where,
             name=missing[0],
             instead=instead,
             way_out=way_out,

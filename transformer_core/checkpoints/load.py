@@ -39,7 +39,7 @@ _MOST_QUOTED = 60  # characters of a text in an error
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelLocation:
     """The folder of a model, and its name."""
 
     folder: Path
@@ -48,7 +48,7 @@ class Source:
 
 
 def load(
-    source: str | os.PathLike[str] | Source | nn.Module,
+    source: str | os.PathLike[str] | ModelLocation | nn.Module,
     *,
     device: str | torch.device = "cpu",
     dtype: str | torch.dtype | None = None,
@@ -86,17 +86,17 @@ def load(
     """
     if isinstance(source, nn.Module):
         return _noted(_copied(source, device, dtype, on_note), on_note)
-    if not isinstance(source, str | os.PathLike | Source):
+    if not isinstance(source, str | os.PathLike | ModelLocation):
         raise CheckpointError(
             "load takes the path of a model, an id of the Hugging Face Hub, or a model of the transformers library; "
             "got {kind}",
             kind=type(source).__name__,
         )
-    location = source if isinstance(source, Source) else find(source, on_progress)
+    location = source if isinstance(source, ModelLocation) else find(source, on_progress)
 
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
         if is_foreign(folder):
-            here = Source(folder, location.name)
+            here = ModelLocation(folder, location.name)
             return _read_foreign(here, device, dtype, device_map, on_progress, on_note)
         return read_checkpoint(folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress)
 
@@ -110,7 +110,7 @@ def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Tran
     return loaded
 
 
-def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> Source:
+def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> ModelLocation:
     """Return the folder of a model, after downloading one of the Hub; arguments as for `load`.
 
     Raises:
@@ -119,9 +119,9 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
     folder = typed_path(str(source))
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
         place = reading_folder(folder, newest_of_training)
-        return Source(place, str(folder if place == folder else folder / place.name))
+        return ModelLocation(place, str(folder if place == folder else folder / place.name))
     if shipped := shipped_model(source):
-        return Source(shipped, source)
+        return ModelLocation(shipped, source)
     from transformer_core.checkpoints.hub import HubId, fetch  # slow to import
 
     hub_id = HubId.read(source)
@@ -130,19 +130,19 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
             "{source} is a web address; download the model, and give the path of its folder", source=source
         )
     if hub_id is None:
-        return Source(folder, str(folder))  # reading it will report that it is missing
+        return ModelLocation(folder, str(folder))  # reading it will report that it is missing
     try:
         folder, commit = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
             raise CheckpointError("{error}; did you mean {nearest}?", error=error, nearest=nearest) from error
         raise
-    return Source(folder, str(hub_id), commit)
+    return ModelLocation(folder, str(hub_id), commit)
 
 
 @torch.inference_mode(mode=False)  # as in read_checkpoint
 def _read_foreign(
-    source: Source,
+    source: ModelLocation,
     device: str | torch.device,
     dtype: str | torch.dtype | None,
     device_map: DeviceMap | None,

@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from transformer_core.config import SPECIAL_TOKENS, ModelConfig
+from transformer_core.config import SPECIAL_TOKEN_FIELDS, ModelConfig
 from transformer_core.corpora.corpus import BETWEEN
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
 from transformer_core.training.run.request import Settings
 
-_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKENS)  # fields of a model that the tokenizer determines
+_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKEN_FIELDS)  # fields of a model that the tokenizer determines
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)

@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from transformer_core.config import Architecture
+from transformer_core.config import Architecture, TokenizerKind
 from transformer_core.errors import CorpusError, Message
 
 Alignment = tuple[tuple[int, ...], ...]
@@ -21,9 +21,6 @@ Antecedents = tuple[tuple[int, int], ...]
 Words are tokens of the word tokenizer, counted from 0, whatever tokenizer is used.
 """
 
-
-TokenizerKind = Literal["word", "character", "byte_bpe"]
-"""What one token is; byte_bpe: bytes that often occur together."""
 
 BETWEEN = "|"
 """The separator of several paths in the name of one corpus."""

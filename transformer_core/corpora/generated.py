@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import CorpusError
 
-Item = TypeVar("Item")
+Drawn = TypeVar("Drawn")
 
 _PATIENCE = 10_000  # draws in a row without a new item, after which no more are to be expected
 
@@ -25,7 +25,7 @@ class GeneratedCorpus:
         return replace(self.about, train=tuple(train), held_out=tuple(held_out))
 
 
-def draw_distinct(draw: Callable[[], Item], count: int, *, key: Callable[[Item], Hashable]) -> list[Item]:
+def draw_distinct(draw: Callable[[], Drawn], count: int, *, key: Callable[[Drawn], Hashable]) -> list[Drawn]:
     """Draw items until there are `count` different ones; return them in the order of their first draw.
 
     Args:
@@ -36,7 +36,7 @@ def draw_distinct(draw: Callable[[], Item], count: int, *, key: Callable[[Item],
     Raises:
         CorpusError: there are fewer different items.
     """
-    items: dict[Hashable, Item] = {}
+    items: dict[Hashable, Drawn] = {}
     n_repeated = 0
     while len(items) < count:
         item = draw()

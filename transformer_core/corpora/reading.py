@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
-from transformer_core.corpora.corpus import Corpus, Pair, TokenizerKind
+from transformer_core.arguments import check_choice
+from transformer_core.config import TokenizerKind
+from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.errors import CorpusError
 
 MadeHere = Literal["auto", "word", "character", "byte_bpe"]
@@ -44,14 +46,8 @@ class CorpusReading:
                 choices=", ".join(get_args(MadeHere)),
                 value=self.tokens,
             )
-        for name, choices in (("division", get_args(Divided)), ("header", get_args(Header))):
-            if (value := getattr(self, name)) not in choices:
-                raise CorpusError(
-                    "{name} must be one of {choices}; got {value!r}",
-                    name=name,
-                    choices=", ".join(choices),
-                    value=value,
-                )
+        check_choice("division", self.division, get_args(Divided), CorpusError)
+        check_choice("header", self.header, get_args(Header), CorpusError)
         if self.text_column and (self.source_column or self.target_column):
             raise CorpusError(
                 "choose text_column alone, or source_column and target_column together; got {text!r}, {source!r} and "
@@ -157,27 +153,17 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
             "files, leave it at auto",
             name=corpus.name,
         )
-    if reading.tokenizer_source:
-        return replace(
-            corpus,
-            tokenizer_source=reading.tokenizer_source,
-            train=_without_alignments(corpus.train),
-            held_out=_without_alignments(corpus.held_out),
-        )
     kind = reading.kind or corpus.tokenizer_kind
-    if kind == corpus.tokenizer_kind:
-        return replace(corpus, vocab_size=reading.vocab_size_of(kind, corpus.vocab_size))
-    if kind == "word" and corpus.is_pairs:
-        corpus = replace(corpus, measures=_measures_for_words(corpus))
-    elif kind == "word":
-        corpus = replace(corpus, text_measures=_measures_for_words(corpus))
-    return replace(
-        corpus,
-        tokenizer_kind=kind,
-        vocab_size=reading.vocab_size_of(kind, _USUAL_TOKENS[kind]),
-        train=_without_alignments(corpus.train),
-        held_out=_without_alignments(corpus.held_out),
-    )
+    changes: dict[str, Any] = {"tokenizer_source": reading.tokenizer_source}
+    if not reading.tokenizer_source:
+        usual = corpus.vocab_size if kind == corpus.tokenizer_kind else _USUAL_TOKENS[kind]
+        changes = {"tokenizer_kind": kind, "vocab_size": reading.vocab_size_of(kind, usual)}
+        if kind == corpus.tokenizer_kind:
+            return replace(corpus, **changes)
+        if kind == "word":
+            changes["measures" if corpus.is_pairs else "text_measures"] = _measures_for_words(corpus)
+    train, held_out = map(_without_alignments, (corpus.train, corpus.held_out))
+    return replace(corpus, train=train, held_out=held_out, **changes)
 
 
 def _without_alignments(items: Sequence[Any]) -> Sequence[Any]:

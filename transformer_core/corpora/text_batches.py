@@ -11,8 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Labelled, Text
-from transformer_core.corpora.storage.pieces import pieces_of
-from transformer_core.corpora.storage.token_store import special_token
+from transformer_core.corpora.storage.token_store import pieces_of, special_token
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -21,7 +20,7 @@ _BEGINNINGS = 1 / 16  # share of the windows of a running text whose first token
 CHOSEN = 0.15  # share of the tokens of a row
 MASKED, RANDOM = 0.8, 0.1  # of those, the shares replaced by <mask>, and by any token; the rest stays
 
-Row = tuple[tuple[int, ...], tuple[int, ...]]
+LabelledRow = tuple[tuple[int, ...], tuple[int, ...]]
 """Tokens as a model reads them, and as many targets: `IGNORED` at <bos> and <eos>."""
 
 
@@ -231,7 +230,7 @@ def batch_of(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Arch
     return Batch((tokens,), targets)
 
 
-def with_targets(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Architecture) -> list[Row]:
+def with_targets(texts: Sequence[Labelled], tokenizer: Tokenizer, architecture: Architecture) -> list[LabelledRow]:
     """Return each text as a model reads it, with its targets.
 
     Raises:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_core.arguments import NUMBER, check_kind, check_whole
+from transformer_core.arguments import NUMBER, check_choice, check_kind, check_whole
 from transformer_core.decoding.greedy import Decoding
 from transformer_core.decoding.steps import GenerationState
 from transformer_core.errors import ConfigError, TextError
@@ -94,13 +94,7 @@ class Search:
                 least=-_LARGEST_ALPHA,
                 most=_LARGEST_ALPHA,
             )
-        if form not in get_args(PenaltyForm):
-            raise ConfigError(
-                "{name} must be one of {choices}; got {value!r}",
-                name="penalty_form",
-                choices=", ".join(get_args(PenaltyForm)),
-                value=form,
-            )
+        check_choice("penalty_form", form, get_args(PenaltyForm))
         self.n_beams, self.eos_ids, self.alpha, self.form = n_beams, eos_ids, alpha, form
         self.running = [Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
         self.finished: list[Beam] = []

@@ -111,9 +111,10 @@ def capture(
 ) -> AbstractContextManager[LazyActivations]: ...
 
 
+@contextmanager
 def capture(
     model: nn.Module, *wanted: str, detach: bool = True, lazy: bool = False, every: bool = False
-) -> AbstractContextManager[Activations] | AbstractContextManager[LazyActivations]:
+) -> Iterator[Any]:
     """Capture the activations of some sites of `model` within a context.
 
     The model itself is not changed: other threads that use it at the same time are not affected, and nothing remains
@@ -150,28 +151,12 @@ def capture(
             whose sites no forward pass has reached: another model, a copy or another thread ran, or nothing.
     """
     wanted = wanted or (sites("pattern"),)
-    return _capturing_lazily(model, wanted, detach, every) if lazy else _capturing(model, wanted, detach, every)
-
-
-@contextmanager
-def _capturing(model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool) -> Iterator[Activations]:
-    activations = Activations(every=every)
-    chosen = matching(named_hook_points(model), wanted)
-    with active_hooks({point: _keeping(activations, name, detach) for name, point in chosen.items()}):
-        yield activations
-    check_reached(wanted, activations)
-
-
-@contextmanager
-def _capturing_lazily(
-    model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool
-) -> Iterator[LazyActivations]:
-    activations = LazyActivations(every=every)
-    sources = named_lazy_points(model)
+    activations: ByName[Any] = LazyActivations(every=every) if lazy else Activations(every=every)
+    chosen, sources = matching(named_hook_points(model), wanted), named_lazy_points(model)
     handlers: dict[HookPoint, Handler] = {}
-    for name, point in matching(named_hook_points(model), wanted).items():
+    for name, point in chosen.items():
         module, _, stem = name.rpartition("hook_")
-        if stem == "pattern":
+        if lazy and stem == "pattern":
             handlers[sources[f"{module}pattern_inputs"]] = _keeping_lazily(activations, name, detach)
         else:
             handlers[point] = _keeping(activations, name, detach)

@@ -9,9 +9,8 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
-from transformer_core.text.characters import KIND, META, CharacterTokenizer, read_meta
 from transformer_core.text.foreign import ROLES, STAND_INS, ForeignTokenizer, read_settings, spelling
-from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.ids import KIND, META, CharacterTokenizer, IdTokenizer, read_meta
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.tokenizer import OwnTokenizer
 

@@ -9,21 +9,19 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, SupportsInt, cast, get_args
+from typing import Any, SupportsInt, cast, get_args
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from transformer_core.arguments import check_whole, wrong_kind
-from transformer_core.config import Architecture
+from transformer_core.arguments import check_choice, check_whole, wrong_kind
+from transformer_core.config import Architecture, TokenizerKind
 from transformer_core.errors import ConfigError, Message
 from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, Tokenizer, encodable, typed
 from transformer_core.text.labels import Token, byte_level_text
 from transformer_core.text.words import WORD, join_words
 
-__all__ = ["SPECIAL_TOKENS", "OwnTokenizer", "Tokenizer", "TokenizerKind", "train_tokenizer"]
-
-TokenizerKind = Literal["word", "character", "byte_bpe"]
+__all__ = ["SPECIAL_TOKENS", "OwnTokenizer", "Tokenizer", "train_tokenizer"]
 
 PAD, BOS, EOS, UNK, MASK = "<pad>", "<bos>", "<eos>", "<unk>", "<mask>"
 _SHORT_WORD = 4  # characters, with the white space before it
@@ -178,13 +176,7 @@ def train_tokenizer(
     except TypeError:
         raise no_texts from None
     check_whole("vocab_size", vocab_size)
-    if not isinstance(kind, str) or kind not in get_args(TokenizerKind):
-        raise ConfigError(
-            "{name} must be one of {choices}; got {value!r}",
-            name="kind",
-            choices=", ".join(get_args(TokenizerKind)),
-            value=kind,
-        )
+    check_choice("kind", kind, get_args(TokenizerKind))
     special = [*SPECIAL_TOKENS, MASK] if mask else [*SPECIAL_TOKENS]
     if vocab_size < len(special):
         raise ConfigError(

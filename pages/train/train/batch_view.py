@@ -101,7 +101,7 @@ def _feed(
 
 def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     """Draw the first windows of the running text, with the targets below the inputs."""
-    from transformer_core.corpora.storage.pieces import first_windows
+    from transformer_core.corpora.storage.token_store import first_windows
     from transformer_core.corpora.text_batches import TextBatches
 
     assert isinstance(feed.batches, TextBatches), "a decoder learns from texts"

@@ -9,7 +9,7 @@ from headlight.language import say
 from pages.shared import models, prose
 from pages.shared.corpora import CorpusChoice
 from pages.shared.glossary.links import definitions
-from transformer_core.config import SPECIAL_TOKENS, ModelConfig
+from transformer_core.config import SPECIAL_TOKEN_FIELDS, ModelConfig
 from transformer_core.errors import mark
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
@@ -129,7 +129,7 @@ def arguments(
     """Return the command line that trains this, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
     usual = PRESETS[preset](model.vocab_size).to_dict() | preset_training(preset, choice.name).to_dict()
-    follows = ("vocab_size", *SPECIAL_TOKENS, "d_head", "n_kv_heads")  # from the corpus, and the others
+    follows = ("vocab_size", *SPECIAL_TOKEN_FIELDS, "d_head", "n_kv_heads")  # from the corpus, and the others
     for name, value in (model.to_dict() | training.to_dict()).items():
         if value != usual[name] and name not in follows:
             words += ["--set", f"{name}={str(value).lower()}"]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpora.storage.test_file_spans import some_files
-from transformer_core.corpora.corpus import Text, TokenizerKind
+from transformer_core.config import TokenizerKind
+from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.storage import file_items as module
 from transformer_core.corpora.storage.file_items import FileItems, RunningText, as_text, running_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file

@@ -16,9 +16,8 @@ from transformer_core.corpora.batch_order import IGNORED, Batches
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.storage import file_items as running_text_module
 from transformer_core.corpora.storage.file_items import RunningText, running_text
-from transformer_core.corpora.storage.pieces import MovingPieces, Pieces, first_windows, n_windows
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
-from transformer_core.corpora.storage.token_store import TokenStore
+from transformer_core.corpora.storage.token_store import MovingPieces, Pieces, TokenStore, first_windows, n_windows
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 

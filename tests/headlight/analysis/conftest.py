@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 import transformer_core as tc
-from transformer_core.config import Architecture
-from transformer_core.text.tokenizer import OwnTokenizer, TokenizerKind
+from transformer_core.config import Architecture, TokenizerKind
+from transformer_core.text.tokenizer import OwnTokenizer
 
 TEXTS = ("The cat sees the dog.", "The dog doesn't see the cat.", "L'animal voit le chat.")
 TEXT_OF: dict[Architecture, str] = {

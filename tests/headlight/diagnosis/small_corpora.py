@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grammars.stories import tell
-from transformer_core.corpora.corpus import Corpus, Pair, Text, TokenizerKind
+from transformer_core.config import TokenizerKind
+from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.corpora.tasks.tasks import pair_of

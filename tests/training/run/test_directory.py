@@ -19,7 +19,7 @@ from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
+from transformer_core.training.run.directory import RunDirectory, RunProgress, SavedRun
 from transformer_core.training.run.request import RunRequest
 
 REQUEST = RunRequest(
@@ -34,7 +34,7 @@ REQUEST = RunRequest(
 )
 WRITTEN = json.dumps(asdict(REQUEST))
 PARTS = [".lock", ".reserve", "last", "run.json", "status.json"]
-PROGRESS = Progress(step=7, seconds=1.5, position=BatchPosition(epoch=1, index=2))
+PROGRESS = RunProgress(step=7, seconds=1.5, position=BatchPosition(epoch=1, index=2))
 
 
 @pytest.fixture

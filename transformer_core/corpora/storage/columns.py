@@ -9,7 +9,7 @@ from pathlib import Path
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.pair_lines import BadLine
 from transformer_core.corpora.storage.rows import MOST_COLUMNS, Format, format_of, parquet_columns, rows_of
-from transformer_core.corpora.storage.text_files import NoTextError, shown
+from transformer_core.corpora.storage.text_files import NoTextError, first_of, shown
 from transformer_core.errors import CorpusError, Message
 
 _N_READ = 100  # rows to find the columns
@@ -184,10 +184,9 @@ def _parts(name: str, columns: Sequence[str]) -> list[str]:
     return [] if not name else [name] if name in columns else name.split("+")
 
 
-def listed(columns: Sequence[str]) -> Message | str:
+def listed(columns: Sequence[str]) -> Message:
     """Return the names of columns, at most the first twenty."""
-    first, n_more = ", ".join(columns[:_N_LISTED]), len(columns) - _N_LISTED
-    return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
+    return first_of(columns[:_N_LISTED], len(columns) - _N_LISTED, separator=", ")
 
 
 def columns_in_words(table: Table) -> Message:

@@ -37,6 +37,7 @@ from transformer_core.corpora.storage.text_files import (
     TextFile,
     TextFiles,
     check_text_file,
+    first_of,
     places_of,
     shown,
 )
@@ -174,7 +175,7 @@ def _of_folder(path: Path, paths: Sequence[Path], reading: CorpusReading) -> Cor
         raise CorpusError(
             "the folder {path} contains no text ({found}); add text files to it, or choose another folder",
             path=shown(path),
-            found=_first_of(left_out),
+            found=first_of(left_out[:_N_LEFT_OUT_NAMED], len(left_out) - _N_LEFT_OUT_NAMED),
         )
     division = "files" if reading.division == "auto" else reading.division
     return _of_texts(TextFiles(path, texts), division, reading, n_left_out=len(left_out))
@@ -249,13 +250,6 @@ def _description(
     return Message(
         "{texts}; {n:,} more is held out.", plural="{texts}; {n:,} more are held out.", n=n_held_out, texts=texts
     )
-
-
-def _first_of(left_out: Sequence[Message]) -> Message:
-    """Return why the first three files were left out, and the number of others."""
-    first = Message.joined("; ", left_out[:_N_LEFT_OUT_NAMED])
-    n_more = len(left_out) - _N_LEFT_OUT_NAMED
-    return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.source_code import CODE_OF_CORPORA
+from transformer_core.corpora.storage.file_items import Item
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.errors import CorpusError
-
-Item = Pair | Text
 
 _TOGETHER = 2**10  # items written at a time
 

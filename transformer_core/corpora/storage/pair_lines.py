@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal
 
+from transformer_core.corpora.storage.text_files import first_of
 from transformer_core.errors import CorpusError, Message
 
 N_SHOWN = 5  # bad lines that are shown, the first ones
@@ -50,6 +51,10 @@ class PairLines:
     n_wider: int = 0  # lines of pairs with more than two columns, except empty ones at the end of a line
     is_pairs: bool = True  # False: each line contains one text
 
+    def first_in_words(self) -> Message:
+        """Return the first bad lines, and the number of others, as a message."""
+        return first_of((bad.in_words() for bad in self.first_bad), self.n_bad - len(self.first_bad))
+
     def remark(self, corpus: Message) -> Message:
         """Return the description of a corpus with what was left out."""
         if self.n_bad:
@@ -88,8 +93,8 @@ class BadLinesError(CorpusError):
                 "with skip_bad_lines=true",
             )
         )
-        values: dict[str, Any] = {"name": name, "n": lines.n_bad, "n_lines": lines.n_lines, "first": _first_of(lines)}
-        super().__init__(Message(sentence, **values, pair=pair_in_words(name)))
+        values: dict[str, Any] = {"name": name, "n": lines.n_bad, "n_lines": lines.n_lines}
+        super().__init__(Message(sentence, **values, first=lines.first_in_words(), pair=pair_in_words(name)))
 
 
 def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> None:
@@ -108,14 +113,14 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
         raise CorpusError(
             "{name}: none of the lines has a text ({first}); use another file or column",
             name=name,
-            first=_first_of(lines),
+            first=lines.first_in_words(),
         )
     if lines.n_bad == lines.n_lines:
         pair = pair_in_words(name)
         if lines.first_bad and all(re.search("[,;]", bad.text) for bad in lines.first_bad):
             pair = Message("its columns seem to be separated by commas or semicolons; rename it to .csv")
         raise CorpusError(
-            "{name}: none of the lines is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair
+            "{name}: none of the lines is a pair ({first}); {pair}", name=name, first=lines.first_in_words(), pair=pair
         )
     if lines.n_bad and not skip:
         raise BadLinesError(lines, name)
@@ -128,10 +133,3 @@ def pair_in_words(name: str | Message) -> Message:
     if PurePath(str(name)).suffix.lower() == ".tsv":
         return Message("each line must contain a source, a tab and a target")
     return Message("each line must contain a source and a target")
-
-
-def _first_of(lines: PairLines) -> Message:
-    """Return the first bad lines, and the number of others."""
-    first = Message.joined("; ", (bad.in_words() for bad in lines.first_bad))
-    n_more = lines.n_bad - len(lines.first_bad)
-    return Message("{lines}; and {n:,} more", lines=first, n=n_more) if n_more else first

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 Format = Literal["json", "json_lines", "csv", "tsv", "parquet"]
-Row = tuple[int, Mapping[str, Any] | BadLine]
+TableRow = tuple[int, Mapping[str, Any] | BadLine]
 """The line of a row, counted from 1 (of Parquet: the row), and its cells by column, or its problem."""
 
 MOST_COLUMNS = 10_000
@@ -78,7 +78,9 @@ def _begins_array(text: str, *, is_cut: bool) -> bool:
     return text[end:].lstrip()[:1] in (",", "]", "")
 
 
-def rows_of(path: Path, kind: Format, *, header: bool = False, columns: Sequence[str] | None = None) -> Iterator[Row]:
+def rows_of(
+    path: Path, kind: Format, *, header: bool = False, columns: Sequence[str] | None = None
+) -> Iterator[TableRow]:
     """Yield the rows of a table, in little memory.
 
     Args:
@@ -138,7 +140,7 @@ def lines_of(texts: Iterable[str], title: str) -> Iterator[str]:
         yield rest
 
 
-def _json_lines(texts: Iterable[str], title: str) -> Iterator[Row]:
+def _json_lines(texts: Iterable[str], title: str) -> Iterator[TableRow]:
     for number, line in enumerate(lines_of(texts, title), 1):
         if line.strip():
             yield number, _cells_or_problem(line, number)
@@ -199,7 +201,7 @@ def _delimited(texts: Iterable[str], title: str, kind: Format, delimiter: str) -
         ) from error
 
 
-def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[Row]:
+def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[TableRow]:
     """Yield rows with the names of their columns; the names are the first row, or numbers."""
     names = [*map(str.strip, next(rows, (1, []))[1])] if header else []
     for line, cells in rows:
@@ -243,7 +245,7 @@ def _parquet(path: Path) -> "Iterator[ParquetFile]":
         ) from error
 
 
-def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[TableRow]:
     """Yield the rows of a Parquet file, which is unpacked page by page."""
     number = 0
     with _parquet(path) as file:

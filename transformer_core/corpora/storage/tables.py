@@ -25,7 +25,7 @@ from transformer_core.corpora.storage.file_spans import (
 from transformer_core.corpora.storage.json_values import LONGEST_ROW
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLine, PairLines, Problem, refuse_bad_lines
-from transformer_core.corpora.storage.rows import Row, lines_of, rows_of
+from transformer_core.corpora.storage.rows import TableRow, lines_of, rows_of
 from transformer_core.corpora.storage.text_files import LARGE, NoTextError, opened, shown
 from transformer_core.errors import CorpusError
 
@@ -175,7 +175,7 @@ def _items(table: Table, counted: PairLines) -> Iterator[tuple[int, bytes]]:
             counted.first_bad.append(item if isinstance(item, BadLine) else BadLine(line=line, problem=item, text=text))
 
 
-def _rows(table: Table) -> Iterator[Row]:
+def _rows(table: Table) -> Iterator[TableRow]:
     if table.format is not None:
         for file in table.files:
             yield from rows_of(file, table.format, header=table.has_header, columns=[*chain(*table.sides)] or None)

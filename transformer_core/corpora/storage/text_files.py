@@ -2,7 +2,7 @@
 
 import codecs
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from transformer_core.corpora.storage.encodings import (
     line_and_byte,
     refuse_known,
 )
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 LARGE = 2**24  # bytes of text; for larger texts it saves time to cache results
@@ -212,6 +212,12 @@ def beginning_of(path: Path) -> bytes:
     """
     with opened(path) as file:
         return file.read(_READ_AHEAD)
+
+
+def first_of(first: Iterable[str | Message], n_more: int, *, separator: str = "; ") -> Message:
+    """Return the first of several names or sentences, and the number of others, as a message."""
+    joined = Message.joined(separator, first)
+    return Message("{first}; and {n:,} more", first=joined, n=n_more) if n_more > 0 else joined
 
 
 def shown(path: Path) -> str:

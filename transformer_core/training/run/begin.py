@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from transformer_core.checkpoints.folder import real_path
-from transformer_core.config import SPECIAL_TOKENS, ModelConfig
+from transformer_core.config import SPECIAL_TOKEN_FIELDS, ModelConfig
 from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import refuse_stride
 from transformer_core.corpora.corpus import Corpus
@@ -26,7 +26,7 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import check_guidance
 from transformer_core.training.presets import preset_training
 from transformer_core.training.processes import ALONE, Processes
-from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.directory import RunDirectory, RunProgress
 from transformer_core.training.run.failures import explained, is_short_of_memory, reported
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.request import RunRequest, Settings
@@ -224,7 +224,7 @@ def command(
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
         usual |= {"d_head": 0, "n_kv_heads": 0}  # they would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
-        if value != usual[name] and name not in SPECIAL_TOKENS:  # which come from the tokenizer
+        if value != usual[name] and name not in SPECIAL_TOKEN_FIELDS:  # which come from the tokenizer
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
 
@@ -263,7 +263,7 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
             )
 
 
-def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress | None) -> None:
+def _refuse_other_steps(training: TrainingConfig, steps: int, progress: RunProgress | None) -> None:
     """Check that a run may have another number of steps: its past would have been the same."""
     if progress is None:
         return

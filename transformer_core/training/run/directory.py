@@ -45,7 +45,7 @@ from transformer_core.training.run.status import WorkDirectory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class RunProgress:
     """The state of a run besides its weights and its optimizer."""
 
     step: int  # steps done
@@ -60,7 +60,7 @@ class SavedRun(NamedTuple):
     tokenizer: Tokenizer
     card: dict[str, Any]
     optimizer_tensors: Mapping[str, Tensor]
-    progress: Progress
+    progress: RunProgress
 
 
 class NotSavedError(RunError):
@@ -161,7 +161,7 @@ class RunDirectory(WorkDirectory):
                 error=error,
             ) from error
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> RunProgress | None:
         """Return the progress of the last save, or None; another process may be working on the run.
 
         Raises:
@@ -195,10 +195,10 @@ def _read_saved(last: Path) -> SavedRun | None:
     return SavedRun(model, tokenizer, read_card(last), tensors, progress)
 
 
-def _read_progress(last: Path) -> Progress | None:
+def _read_progress(last: Path) -> RunProgress | None:
     values = read_object(last / "training.json")
     try:
-        return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
+        return None if values is None else RunProgress(**{**values, "position": BatchPosition(**values["position"])})
     except (KeyError, TypeError) as error:
         raise RunError(
             "{path} was written by another version ({error})", path=last / "training.json", error=error

@@ -15,7 +15,7 @@ from transformer_core.training.loop import what_to_try
 from transformer_core.training.optimizer import Adam
 from transformer_core.training.probes import N_PROBED
 from transformer_core.training.processes import ALONE, Processes
-from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
+from transformer_core.training.run.directory import RunDirectory, RunProgress, SavedRun
 
 
 @dataclass(eq=False)
@@ -108,5 +108,5 @@ class Job:
                 note=note,
                 way_out=what_to_try(self.directory.request.training),
             )
-        progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
+        progress = RunProgress(step=self.step, seconds=self.seconds, position=self.batches.position)
         self.directory.save(SavedRun(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.corpora.shipped.en_fr.minimal_pairs import MinimalPair, MinimalPairSentence
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sentence:
         return float(logits[self.other] - logits[self.own])
 
 
-def sentence(tokenizer: tc.Tokenizer, side: Side) -> Sentence:
+def sentence(tokenizer: tc.Tokenizer, side: MinimalPairSentence) -> Sentence:
     own, other = ("il", "elle") if " parce qu'il " in side.pair.target else ("elle", "il")
     (own_id,), (other_id,) = tokenizer.encode(own), tokenizer.encode(other)
     src, tgt = tokenizer.encode(side.pair.source, eos=True), tokenizer.encode(side.pair.target, bos=True)
@@ -38,7 +38,9 @@ def sentence(tokenizer: tc.Tokenizer, side: Side) -> Sentence:
     return Sentence(torch.tensor([src]), torch.tensor([tgt]), words, own_id, other_id)
 
 
-def sides(tokenizer: tc.Tokenizer, pairs: tuple[MinimalPair, ...]) -> list[tuple[Side, Sentence, Sentence]]:
+def sides(
+    tokenizer: tc.Tokenizer, pairs: tuple[MinimalPair, ...]
+) -> list[tuple[MinimalPairSentence, Sentence, Sentence]]:
     """All masculine sides, then all feminine ones, each beside the other side of its pair."""
     both = [tuple(sentence(tokenizer, side) for side in pair.sides) for pair in pairs]
     masculine = [(pair.masculine, il, elle) for pair, (il, elle) in zip(pairs, both, strict=True)]

@@ -11,7 +11,7 @@ from transformer_core.corpora.shipped.items import Values, item_of, read_lines
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class MinimalPairSentence:
     """One sentence of a minimal pair."""
 
     pair: Pair  # English, French, and the antecedent of the pronoun
@@ -23,11 +23,11 @@ class Side:
 class MinimalPair:
     """Two English sentences that differ in one word; both are held out of the training on en-fr."""
 
-    masculine: Side  # the pronoun becomes il, or ils
-    feminine: Side  # it becomes elle, or elles
+    masculine: MinimalPairSentence  # the pronoun becomes il, or ils
+    feminine: MinimalPairSentence  # it becomes elle, or elles
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[MinimalPairSentence, MinimalPairSentence]:
         """The masculine side, then the feminine one."""
         return self.masculine, self.feminine
 
@@ -54,7 +54,7 @@ def minimal_pairs(n: int, *, skip: int = 0, plural: bool = False) -> tuple[Minim
     )
 
 
-def _side(values: Values) -> Side:
+def _side(values: Values) -> MinimalPairSentence:
     pair = item_of(values)
     assert isinstance(pair, Pair)
-    return Side(pair=pair, forced=values["forced"], means_subject=values["means_subject"])
+    return MinimalPairSentence(pair=pair, forced=values["forced"], means_subject=values["means_subject"])
