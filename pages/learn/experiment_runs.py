@@ -147,7 +147,7 @@ def records(experiment: Experiment) -> list[dict[str, Any]]:
 
 def reading_recipe(experiment: Experiment) -> Expression:
     """Return the results of an experiment with a request, as code."""
-    from headlight.analysis.training.experiment_reading import read_experiment
+    from headlight.analysis.training.curves import read_experiment
 
     assert experiment.request is not None, "measurements have a request"
     records = records_of(experiment.path, "metrics.jsonl")
@@ -175,7 +175,6 @@ def seconds_for(request: ExperimentRequest) -> float:
 
 
 def _names(kind: ExperimentKind) -> list[str]:
-    """Return the names of the experiments of a kind that have a folder, the newest first."""
     names = (place.name for place in folder().glob(f"{kind}-*") if _NAME.fullmatch(place.name))
     return sorted(names, key=_when, reverse=True)
 

@@ -28,8 +28,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.training.config import MOST_SEED
 
 if TYPE_CHECKING:
-    from headlight.analysis.training.curves import Curve
-    from headlight.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.curves import Curve, ExperimentReading
 
 
 _STEPS_OF_A_CLICK = 20
@@ -62,7 +61,7 @@ class Laboratory:
 
 def _watch(laboratory: Laboratory, experiment: Experiment) -> None:
     """Draw how an experiment stands now; while it is at work, each second again."""
-    from headlight.analysis.training.experiment_reading import read_experiment
+    from headlight.analysis.training.curves import read_experiment
 
     if experiment.is_at_work:
         ticking.look_again(after=TICK)
@@ -256,7 +255,6 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
 
 
 def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
-    """Draw the button, and say what it will do and how long that takes."""
     own = experiment_runs.find(experiment_runs.FIELDS[laboratory.kind].value)
     is_own_at_work = own is not None and own.is_at_work
     with st.container(

@@ -133,7 +133,6 @@ def _choose_head(data: ArchitectureData, stage: Stage) -> None:
 
 
 def _draw(data: ArchitectureData, stage: Stage) -> None:
-    """Draw the activation, and say what its numbers are like."""
     values, stem = data.values(stage.site), stage.site.rpartition(".")[2]
     labels, is_pair = data.labels[data.stack_of(data.box)], stem in PAIRS
     keys = data.labels["encoder"] if data.box.part == "cross_attn" else labels

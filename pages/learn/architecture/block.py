@@ -147,7 +147,6 @@ def _weights(data: ArchitectureData) -> None:
 
 
 def _code(data: ArchitectureData) -> None:
-    """Show the classes and functions that run."""
     for i, part in enumerate(code_of(data.card.config, data.box)):
         place = say("{file}, line {line}", file=part.file, line=part.line)
         with st.expander(f"**{prose.plain(part.name)}** · {prose.plain(place)}", expanded=not i):

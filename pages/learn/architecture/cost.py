@@ -85,7 +85,6 @@ def show(data: ArchitectureData) -> None:
 
 
 def _here(data: ArchitectureData) -> str:
-    """Return the description of the marked length."""
     return say("as entered") if data.has_typed_shapes else say("this text")
 
 
@@ -155,7 +154,6 @@ def code(data: ArchitectureData) -> str:
 
 
 def _bytes_per_number(data: ArchitectureData) -> int:
-    """Return how wide the model's numbers are."""
     return 2 if data.source.precision == "bfloat16" else 4
 
 
@@ -167,7 +165,6 @@ def _figure(
     curves: Mapping[str, np.ndarray],
     *printed: Print,
 ) -> None:
-    """Draw a figure, with its numbers to take away, and the lines that print them."""
     values = np.stack([*curves.values()], axis=1)
     draw_figure(
         figure,

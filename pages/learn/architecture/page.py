@@ -83,7 +83,6 @@ def _code(data: ArchitectureData) -> str:
 
 
 def _drawing(data: ArchitectureData) -> None:
-    """Draw the model, and the chosen block beside it."""
     is_pair = len(data.plan.stacks) > 1
     config, lengths = data.card.config, data.shape_lengths
     texts = {

@@ -97,7 +97,6 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
 
 
 def _difference(n: int, of_own: int) -> str:
-    """Compare a number of parameters with this model's, in words."""
     if n > of_own:
         return say("{n} more than this model", n=localized(n - of_own))
     return say("{n} fewer than this model", n=localized(of_own - n)) if n < of_own else say("the same as this model")
@@ -149,7 +148,6 @@ def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: 
 
 
 def _shares(data: ArchitectureData) -> None:
-    """Draw the shares of this model and of the paper's two."""
     configs = {data.card.title: data.config_recipe} | {say(name): call(preset) for name, preset in PAPER.items()}
     counted = {name: _counted(config) for name, config in configs.items()}
     models: dict[str, Mapping[str, int]] = value_of(counted)
@@ -177,7 +175,6 @@ def _shares(data: ArchitectureData) -> None:
 
 
 def _counted(config: Expression) -> Expression:
-    """Return how many parameters each part of a model has, as code."""
     return through(call(parameters_of_parts, config), lambda _: _by_part(value_of(config)))
 
 

@@ -53,7 +53,7 @@ class BuildData:
             HeadlightError: the model cannot be loaded, the text cannot be read by it, or its attention has parts that
                 the paper's has not.
         """
-        from headlight.analysis.walkthrough.attention_inputs import attention_inputs
+        from headlight.analysis.walkthrough.walkthrough import attention_inputs
 
         state.fit(card)
         view = state.current()

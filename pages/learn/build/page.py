@@ -48,7 +48,6 @@ def build() -> None:
 
 
 def _controls(data: BuildData) -> None:
-    """Draw the choice of the head, and the twelve steps with what is solved."""
     still_open = data.open_steps
 
     def dot(number: int) -> str:
@@ -61,7 +60,6 @@ def _controls(data: BuildData) -> None:
 
 
 def _task(data: BuildData) -> None:
-    """Say what the open line is to compute, and from which variables."""
     step = data.step
     variables = prose.each("<code>{}</code> ", map(data.bench.in_words, data.bench.offered(data.place).items()))
     prose.html(

@@ -79,7 +79,6 @@ def sentence(data: BuildData, verdict: Verdict) -> str:
 
 
 def _difference(data: BuildData, cell: Cell) -> str:
-    """Return where a result differs most."""
     sides = {"query": data.labels[0], "key": data.labels[1]}
     places = []
     for axis, index in zip(data.step.axes, cell.index, strict=True):

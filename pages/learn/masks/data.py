@@ -236,7 +236,6 @@ class MasksData:
 
 
 def _n_padding(card: ModelCard, preset: Preset) -> int:
-    """Return how many tokens of padding stand after the text."""
     if card.config.pad_id is None or not preset.is_shifted:
         return 0
     usual = N_PADDING if preset.needs_padding else 0
@@ -244,7 +243,6 @@ def _n_padding(card: ModelCard, preset: Preset) -> int:
 
 
 def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str, ...], n_padding: int) -> Expression:
-    """Return the text with padding after some of its sides, as code."""
     pad_id = card.config.pad_id
     if pad_id is None or not n_padding:
         return alone

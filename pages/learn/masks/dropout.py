@@ -60,7 +60,6 @@ def _printed(dropped: Expression) -> list[Print]:
 
 
 def _controls(data: MasksData) -> None:
-    """Draw how much is dropped, with which random numbers, and the selected head."""
     p, seed = view_fields.DROPOUT, view_fields.SEED
     folded = {"label_visibility": "collapsed", "width": 96}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hl-masks-dropout"):
@@ -114,7 +113,6 @@ def _rows(outcome: "DropoutOutcome") -> None:
 
 
 def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
-    """Draw the predictions without dropout and with it."""
     before, now = outcome.before, outcome.now
     most = float(outcome.moved.max())
     if not data.card.config.unembed:

@@ -60,7 +60,6 @@ def show(data: MasksData) -> None:
 
 
 def _controls(data: MasksData) -> None:
-    """Draw what is chosen beside the preset, in one line."""
     card, preset = data.card, data.preset
     folded = {"label_visibility": "collapsed"}
     with st.container(horizontal=True, gap="small", key="hl-masks-choices"):
@@ -108,7 +107,6 @@ def _edit(data: MasksData) -> Edit | None:
 
 
 def _code(data: MasksData) -> str:
-    """Return the lines that run the model with the chosen masks."""
     outcome, view = data.outcome_recipe, data.view
     of_head = f"[query, key]: {ATTENTIONS[view.attention].inline} L{view.layer}.H{view.head}"
     writes = data.card.config.has_decoder and data.preset.is_shifted
@@ -122,7 +120,6 @@ def _code(data: MasksData) -> str:
 
 
 def _gallery(data: MasksData) -> None:
-    """Draw all presets in small, the chosen one as it was edited."""
     masks = {**data.preset_masks(), data.preset.name: data.outcome.head.allowed}
     items = [
         component.Miniature(
@@ -288,7 +285,6 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
 
 
 def _padding(data: MasksData) -> None:
-    """Say what padding rows do, where there are some."""
     if not data.n_padding:
         return
     says = say(

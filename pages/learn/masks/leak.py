@@ -114,7 +114,6 @@ def _printed(own: Expression, other: Expression) -> list[Print]:
 
 
 def _controls(data: MasksData) -> int:
-    """Draw which token is changed, and into which; return the place of the token."""
     labels, chosen = data.output_labels, view_fields.CHANGED.value
     place = min(len(labels) // 2 if chosen is None else chosen, len(labels) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
@@ -175,7 +174,6 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
 
 
 def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "MaskChoice", place: int) -> None:
-    """Draw both matrices."""
     labels, is_encoder = data.output_labels, not data.card.config.has_decoder
     draw_pair(
         data,
@@ -241,7 +239,6 @@ def draw_pair(
 def _facts(
     data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
 ) -> None:
-    """Tell what the change of the chosen token did, with both masks."""
     lines = [_change_in_words(data, place, replacements[place])]
     for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)

@@ -11,7 +11,7 @@ from pages.shared import prose
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.curves import ExperimentReading
 
 CLAIM = mark(
     "A wrong mask in training does not raise an error: it looks like success. A decoder that sees the token it has to "
@@ -72,7 +72,6 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
 
 
 def _output(output: str, target: str) -> prose.Markup:
-    """Return a cell of the table: what was written, and whether that is correct."""
     if output == target:
         return prose.markup("<td class='hl-right'><bdi>{}</bdi> ✓</td>", output)
     if not output:

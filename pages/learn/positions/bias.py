@@ -47,7 +47,7 @@ def show(data: PositionsData) -> None:
 
 
 def _alibi(data: PositionsData) -> None:
-    from headlight.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+    from headlight.analysis.positions.relative import alibi_by_distance, alibi_matrix, slopes
 
     n, n_heads = data.n, data.n_heads
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -87,7 +87,6 @@ def _learned(data: PositionsData) -> None:
 
 
 def _buckets(data: PositionsData) -> None:
-    """Draw which distance falls in which bucket."""
     view_fields.LOOK_AHEAD.segmented(
         say("Queries see"),
         ["past", "all"],

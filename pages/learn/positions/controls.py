@@ -106,7 +106,6 @@ def _tables(data: PositionsData) -> None:
 
 
 def _sizes(data: PositionsData) -> None:
-    """Draw how many positions there are, and how wide they are."""
     most = view_fields.MOST_POSITIONS
     if data.encoding == "learned":
         most = min(most, data.card.config.max_seq_len)

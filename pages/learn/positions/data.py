@@ -205,7 +205,7 @@ class PositionsData:
     @property
     def dials(self) -> Expression:
         """A query and a key of the chosen head, or one vector as both, as code."""
-        from headlight.analysis.positions.dials import head_vectors, same_vector
+        from headlight.analysis.positions.relative import head_vectors, same_vector
 
         if not self.is_of_model:
             return named("dials", call(same_vector, self.encoding, self.width, *self.like))
@@ -216,16 +216,16 @@ class PositionsData:
     @property
     def learned_bias(self) -> Expression:
         """The learned biases of the buckets, as code."""
-        from headlight.analysis.positions import bias
+        from headlight.analysis.positions import relative
 
-        return named("found", call(bias.learned_bias, self.source.recipe()[0], self.stack, self.n))
+        return named("found", call(relative.learned_bias, self.source.recipe()[0], self.stack, self.n))
 
     @property
     def buckets(self) -> Expression:
         """Which distance falls in which bucket, as code."""
-        from headlight.analysis.positions import bias
+        from headlight.analysis.positions import relative
 
-        return named("found", call(bias.buckets, self.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
+        return named("found", call(relative.buckets, self.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
 
     @property
     def score_parts(self) -> Expression:

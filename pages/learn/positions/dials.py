@@ -19,7 +19,7 @@ from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.positions.dials import Dials
+    from headlight.analysis.positions.relative import Dials
 
 KEY_OF_DIALS = "positions-dials"
 USUAL_PLACES = (24, 12)

@@ -98,7 +98,6 @@ def show(data: PositionsData) -> None:
 
 
 def _sources(data: PositionsData) -> None:
-    """Draw the parts of the scores side by side, and their shares."""
     view, model_run = data.view, data.model_run
     assert model_run is not None, "there is a text"
     labels = model_run.labels(view.attention)
@@ -198,7 +197,6 @@ def shuffled(data: PositionsData) -> None:
 
 
 def _outputs(shuffled: "ShuffledWords") -> None:
-    """Draw both texts, and what the model says to them."""
     rows = [
         (name, text, prose.markup("<i aria-hidden='true'>→</i><b dir='auto'>{}</b>", output) if output else "")
         for name, text, output in (
@@ -213,7 +211,6 @@ def _outputs(shuffled: "ShuffledWords") -> None:
 
 
 def _pattern(data: PositionsData, shuffled: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
-    """Draw the pattern of the chosen head in one order."""
     view, mask = data.view, shuffled.mask[data.view.layer]
     queries, keys = shuffled.query_labels[which], shuffled.key_labels[which]
     order = say("original order") if which == 0 else say("shuffled")

@@ -133,7 +133,6 @@ def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
 
 
 def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
-    """Draw what is left after the turn, and without it."""
     floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
     draw_curves(
         data,

@@ -15,7 +15,7 @@ from pages.shared.recipe import Print, literal, script
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.training.experiment_reading import ExperimentReading
+    from headlight.analysis.training.curves import ExperimentReading
 
 CLAIM = mark(
     "What is a positional encoding worth? Train the same small model with different encodings: same initialization, "

@@ -89,7 +89,6 @@ def show(data: PositionsData) -> None:
 
 
 def _in_words(place: int, columns: "tuple[Column, ...]") -> str:
-    """Return a column in a hover text."""
     if not columns:
         return say("dimension {dimension}", dimension=place)
     column = columns[place]

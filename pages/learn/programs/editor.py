@@ -138,7 +138,6 @@ def _line_of_mistake() -> int | None:
 
 
 def _save(name: str) -> str:
-    """Save the shown model; return the result."""
     try:
         shown = ProgramsData.current().shown
         model, tokenizer = shown.model
@@ -203,7 +202,6 @@ def _row(data: ProgramsData, line: LineRun) -> Row:
 
 
 def _differing(values: Sequence[str], before: Sequence[str]) -> tuple[int, ...]:
-    """Return the tokens at which two outputs differ."""
     if len(values) != len(before):
         return tuple(range(len(values)))
     return tuple(i for i, (one, other) in enumerate(zip(values, before, strict=True)) if one != other)

@@ -145,7 +145,6 @@ def _table(match: "ProgramMatch") -> None:
 
 
 def _patterns(written: CompiledProgram, run: Run, match: "ProgramMatch") -> None:
-    """Draw both patterns of one pair of heads on the input."""
     heads = match.heads
     chosen = CHOSEN.value if CHOSEN.value < len(heads) else 0
     if len(heads) > 1:
@@ -176,7 +175,6 @@ def _pattern(
     *,
     model: str | None = None,
 ) -> None:
-    """Draw what a head attends to on the input."""
     from headlight.analysis.trace.model_run import run_text
 
     run = named("run", call(run_text, *source, " ".join(written.tokens), max_new_tokens=0))

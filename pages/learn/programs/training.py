@@ -71,7 +71,6 @@ def corpus_of(program: Program) -> str:
 
 
 def _start(written: CompiledProgram, run: Run | None) -> None:
-    """Draw the choices and the button, and say how long it takes."""
     config = written.model[0].config
     is_at_work = run is not None and run.is_at_work
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="hl-programs-train"):
@@ -146,7 +145,6 @@ def _watch(run: Run) -> None:
 
 
 def _how_far(run: Run) -> str:
-    """Return how far a training is, and how many of its predictions are correct."""
     if not run.n_steps:
         return say("Starting: generating inputs and initializing the weights.")
     accuracy = accuracy_of(run)

@@ -226,7 +226,6 @@ def _label(source: "SourceName") -> str:
 
 
 def _sum(data: StepsData, split: "ScoreSources") -> str:
-    """Say what the cells add up to, and what has to be known about them."""
     payload = {"score": _number(data, data.scores), "error": f"{split.largest_error:.0e}"}
     has_bias = split.bias is not None
     lines = [say(SUM_WITH_BIAS, **payload, bias=_number(data, "bias")) if has_bias else say(SUM, **payload)]

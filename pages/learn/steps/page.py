@@ -71,7 +71,6 @@ def steps() -> None:
 
 
 def _guidance(data: StepsData) -> None:
-    """Say of a guided head that it is one."""
     view = data.view
     if view.attention != "encoder" or (view.layer, view.head) != data.card.guided_head:
         return

@@ -209,7 +209,6 @@ class _Run(Evaluator[Value]):
         return function(x)
 
     def _item(self, node: ast.Subscript) -> Value:
-        """Return a part of an array or of a shape."""
         if self._is_torch_max(node.value) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
             return self.value(node.value)  # torch's max along a dimension is (values, indices)
         of = self.value(node.value)

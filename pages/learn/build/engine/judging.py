@@ -138,7 +138,6 @@ def _known(step: BuildStep, given: Given, result: np.ndarray, others: Mapping[st
 def _of_shape(
     step: BuildStep, result: np.ndarray, expected: np.ndarray, known: tuple[Message, ...]
 ) -> tuple[Message, ...]:
-    """Return the message about a wrong shape."""
     wanted = shape_in_words(expected)
     if not result.ndim:
         return (Message(A_NUMBER, wanted=wanted), *known)
@@ -149,7 +148,6 @@ def _of_shape(
 
 
 def _of_numbers(result: np.ndarray, expected: np.ndarray) -> tuple[Message, ...]:
-    """Return the message about wrong numbers of no known mistake."""
     if result.ndim == 2 and is_close(result.T, expected):
         return (Message(TRANSPOSED),)
     if np.isnan(result).any():

@@ -15,8 +15,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from headlight.analysis.walkthrough.attention_inputs import AttentionInputs
-    from headlight.analysis.walkthrough.walkthrough import Walkthrough
+    from headlight.analysis.walkthrough.walkthrough import AttentionInputs, Walkthrough
 
 SHAPES_DIFFER = mark(
     "your program does not compute the model’s attention output: {name} has a different shape in another head. Each "
