@@ -82,24 +82,8 @@ TEXTS = Field(PAGE, "texts", "examples", one_of("examples", "corpus", "list"))
 LIST = Field(PAGE, "list", "", text_up_to(MOST_LISTED))  # a text a line
 MEASURE = Field(PAGE, "measure", "entropy", one_of(*MEASURES))
 
-FIELDS: tuple[Field, ...] = (
-    VIEW,
-    WEIGHTS_A,
-    WEIGHTS_B,
-    TEXT_B,
-    SECOND_TEXT_B,
-    HEAD_A,
-    HEAD_B,
-    CHANGE_A,
-    CHANGE_B,
-    B_WRITES,
-    CELL,
-    ALIKE,
-    ON_MAP,
-    TEXTS,
-    LIST,
-    MEASURE,
-)
+OF_SIDES = (WEIGHTS_A, WEIGHTS_B, TEXT_B, SECOND_TEXT_B, HEAD_A, HEAD_B, CHANGE_A, CHANGE_B, B_WRITES)
+FIELDS: tuple[Field, ...] = (VIEW, *OF_SIDES, CELL, ALIKE, ON_MAP, TEXTS, LIST, MEASURE)
 
 
 def short(text: str) -> str:

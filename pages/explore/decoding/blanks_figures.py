@@ -1,11 +1,10 @@
 """The blanks of a text in pictures: what may stand in each open one, and where the mask of one of them looks."""
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
@@ -164,13 +163,13 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
 
 def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:
     """Return a line for each candidate that is drawn."""
-    lines = io.StringIO()
-    table = csv.writer(lines)
-    table.writerow(("place", "rank", "token", "probability"))
-    for place, of_blank, probabilities in zip(places, labels, values, strict=True):
-        for rank, (label, value) in enumerate(zip(of_blank, probabilities.tolist(), strict=True)):
-            table.writerow((place, rank, label, value))
-    return lines.getvalue()
+    rows = [
+        (place, rank, label, value)
+        for place, of_blank, probabilities in zip(places, labels, values, strict=True)
+        for rank, (label, value) in enumerate(zip(of_blank, probabilities.tolist(), strict=True))
+    ]
+    table = pd.DataFrame(rows, columns=["place", "rank", "token", "probability"])
+    return table.to_csv(index=False, lineterminator="\r\n")
 
 
 def _choose_token(place: int, chosen: int | str | None) -> None:

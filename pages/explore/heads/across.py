@@ -33,6 +33,13 @@ ASSUMPTIONS = {
         "layers and value norms. It is the maximum flow from each token on its own, so a row can sum to more than 1."
     ),
 }
+TOO_LONG = {
+    "rollout": mark("Attention rollout is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text."),
+    "flow": mark(
+        "Attention flow is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text, or attention "
+        "rollout."
+    ),
+}
 FOLLOWING = {
     "rollout": mark("Computing attention rollout …"),
     "flow": mark("Computing attention flow …"),
@@ -60,19 +67,7 @@ def _draw(data: HeadsData, method: "Method") -> None:
 
     n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:
-        values = {"most": MOST_TOKENS[method], "n": n_tokens}
-        if method == "rollout":
-            note = say(
-                "Attention rollout is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text.",
-                **values,
-            )
-        else:
-            note = say(
-                "Attention flow is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text, or "
-                "attention rollout.",
-                **values,
-            )
-        prose.note(note)
+        prose.note(say(TOO_LONG[method], most=MOST_TOKENS[method], n=n_tokens))
         return
     result = named("parts", cache.kept(mark("attention rollout and flow"), call(follow, data.recipe, method)))
     with st.spinner(say(FOLLOWING[method]), show_time=True):

@@ -1,19 +1,16 @@
-"""The controls of the Heads page: what the overview marks, and what is drawn of the chosen head, and how."""
+"""The controls of the chosen head: what is drawn of it, and how."""
 
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from headlight.analysis.heads.picture import HeadShare
-from headlight.analysis.heads.text_measures import MEASURES
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
 from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
-from pages.explore.heads.still import save_overview
 from pages.shared import prose
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.view import state
 from pages.shared.view.fields import Span
 from transformer_core.errors import mark
@@ -27,14 +24,11 @@ QUANTITY_NAMES = {
     "values": mark("Value-weighted ‖α v‖"),
     "written": mark("Norm-weighted ‖α v W_O‖"),
 }
-ORDERS = {"": mark("by layer"), "descending": mark("descending"), "ascending": mark("ascending")}
-ORDER_ICONS = {"": ":material/sort:", "descending": ":material/arrow_downward:", "ascending": ":material/arrow_upward:"}
 ABOUT_WORDS = mark(
     "Tokens are merged into words: weights are summed over a word’s keys and averaged over its queries. Scores "
     "cannot be summed and stay per token."
 )
 HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("attention sinks")}
-SHOWN = {"": mark("All"), "one": mark("Selected")}
 UNITS = {"token": mark("tokens"), "word": mark("words")}
 SPANS = {"Queries": mark("Query range"), "Keys": mark("Key range")}
 MEANS = {"": mark("selected heads"), "layer": mark("layer mean"), "all": mark("mean of all")}
@@ -42,41 +36,6 @@ ABOUT_MIX = mark(
     "The weighted mean of several heads of one attention. Shift-click heads in the overview, or press P on one, to "
     "add them."
 )
-
-
-def over_overview(data: HeadsData) -> None:
-    """Draw the controls above the overview: a measure of every head, their order, and which attentions are shown."""
-    with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        view_fields.TINT.selectbox(
-            say("Measure"),
-            ["", *MEASURES],
-            name=lambda name: say(MEASURE_TEXTS[name].title) if name else say("No measure"),
-            label_visibility="collapsed",
-            help=say("Scores every head on this text; shown as a bar below its thumbnail"),
-            width=165,
-        )
-        _order()
-        if len(data.model_run.attention_maps) > 1:
-            view_fields.ONLY.segmented(say("Attentions"), [*SHOWN], name=lambda name: say(SHOWN[name]))
-        save_overview(data)
-
-
-def _order() -> None:
-    """Draw what leads from one order of the heads to the next; it has its place where no measure is chosen, too."""
-    order = view_fields.ORDER.value
-    after = [*ORDERS][([*ORDERS].index(order) + 1) % len(ORDERS)]
-    st.button(
-        say("Sort heads"),
-        key="heads-order-next",
-        icon=ORDER_ICONS[order],
-        type="tertiary",
-        disabled=not view_fields.TINT.value,
-        help=prose.plain(
-            say("Sorting: {order}. Click to change: {after}", order=say(ORDERS[order]), after=say(ORDERS[after]))
-        ),
-        on_click=view_fields.ORDER.set,
-        args=(after,),
-    )
 
 
 def over_head(data: HeadsData) -> None:
@@ -91,16 +50,12 @@ def over_head(data: HeadsData) -> None:
                 label_visibility="collapsed",
                 width=190,
             )
-        with st.popover(prose.plain(_tokens_label(data)), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
+        n_changed = (view_fields.UNIT.value == "word") + bool(view_fields.HIDDEN.value) + bool(data.spec.window)
+        label = say("Tokens ({n_changed})", n_changed=n_changed) if n_changed else say("Tokens")
+        with st.popover(prose.plain(label), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
             _tokens(data)
         with st.popover(prose.plain(_mix_label()), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
             _mix(data)
-
-
-def _tokens_label(data: HeadsData) -> str:
-    """Say how many choices about the text are not the usual ones: in few letters, so that the row keeps its place."""
-    n_changed = (view_fields.UNIT.value == "word") + bool(view_fields.HIDDEN.value) + bool(data.spec.window)
-    return say("Tokens ({n_changed})", n_changed=n_changed) if n_changed else say("Tokens")
 
 
 def _tokens(data: HeadsData) -> None:

@@ -1,25 +1,19 @@
 """Heads: what does every head attend to in my text?"""
 
 import math
-from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.picture import HeadPicture
-from headlight.analysis.heads.text_measures import range_of
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
-from headlight.figures.theme import category_hues
 from headlight.language import say
-from pages.components.overview import MeasuredHeads, Pictures, head_overview
-from pages.explore import overviews
-from pages.explore.heads import across, controls, figure, view_fields
+from pages.explore.heads import across, controls, figure, overview
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData, terms_of
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from transformer_core.errors import mark
@@ -75,9 +69,7 @@ def heads() -> None:
     with st.container(key="hl-stage"):
         left, right = st.columns([5, 7] if card.config.n_heads <= MANY_HEADS else [6, 7], gap="medium")
     with left:
-        controls.over_overview(data)
-        with st.container(key="hl-overview"):
-            overview(data)
+        overview.show(data)
     with right:
         controls.over_head(data)
         with st.container(key="hl-heatmap"):
@@ -89,44 +81,6 @@ def heads() -> None:
     output = [Print(data.recipe.output)] if data.model_run.predicts else []
     code_expander.code(lambda: script(*output, Print(data.recipe_of(data.spec).values, "[query, key]")))
     state.publish()
-
-
-def overview(data: HeadsData) -> None:
-    """Draw all heads of every attention that the model has, or of the chosen one."""
-    view = data.view
-    groups, thumbnails = overviews.read(data.source, view.text, view.target)
-    hues = category_hues(len(view_fields.MIX.value))
-    head_overview(
-        Pictures(
-            groups=groups,
-            levels=thumbnails,
-            version=repr((data.source, view.text, view.target)),
-            only=(view.attention,) if view_fields.ONLY.value else None,
-            divided=data.share_before_divider,
-            is_pair=data.model_run.border is not None,
-        ),
-        chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
-        key=state.OVERVIEW,
-        on_chosen=partial(state.SHOWN_HEAD.take, state.OVERVIEW),
-        measured=measured(data),
-        pinned=[
-            {"attention": view.attention, "layer": share.layer, "head": share.head, "hue": hue}
-            for share, hue in zip(view_fields.MIX.value, hues, strict=True)
-        ],
-        on_pinned=view_fields.on_pinned,
-    )
-
-
-def measured(data: HeadsData) -> MeasuredHeads | None:
-    """Return the chosen measure of every head."""
-    name = view_fields.TINT.value
-    if not name:
-        return None
-    by_attention = overviews.measures(data.source, data.view.text, data.view.target)
-    values = {attention: by_name[name] for attention, by_name in by_attention.items() if name in by_name}
-    n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
-    ends, order = range_of(name, n_keys), view_fields.ORDER.value
-    return MeasuredHeads(measure=MEASURE_TEXTS[name], values=values, ends=ends, order=order)
 
 
 def look_for(data: HeadsData, shown: HeadPicture | None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.heads import still as heads_still
+from pages.explore.heads import overview
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, sent
 from tests.pages.explore.heads.heads_parts import weights
 
@@ -19,7 +19,7 @@ TEXT = "The cat didn't see the dog."
 def test_of_a_long_text_the_largest_of_each_block_is_saved(
     open_app: Callable[..., AppTest], checkpoints: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ):
-    monkeypatch.setattr(heads_still, "fit_side", lambda n_heads: 3)
+    monkeypatch.setattr(overview, "fit_side", lambda n_heads: 3)
     expected = weights(checkpoints, text=TEXT)
     app = open_app("heads", text=TEXT, attention="encoder", only="one")
     app.session_state["heads-overview-still"] = True
