@@ -34,10 +34,6 @@ class Lengths:
     longest: int
     counts: tuple[tuple[int, int], ...] = ()  # each length, ascending, and the number of texts that have it
 
-    def n_above(self, length: int) -> int:
-        """Return the number of longer texts."""
-        return sum(count for of, count in self.counts if of > length)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Frequency:
@@ -192,7 +188,7 @@ def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
     """Yield the texts that are too long for the model: pairs are refused, other texts are split."""
     for side, lengths in stats.lengths.items():
         n_around = 2 if stats.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
-        n = lengths.n_above(max_seq_len - n_around)
+        n = sum(count for length, count in lengths.counts if length > max_seq_len - n_around)
         values: dict[str, Any] = {"n": n, "most": max_seq_len, "longest": lengths.longest + 1}
         if not n:
             continue

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures.elements import border_lines, figure_layout, figure_of, label_axis, legend_entry, note
 from headlight.figures.labels import escape, shorten, text_width
-from headlight.figures.layout import border_lines, figure_layout, figure_of, label_axis, legend_entry, note
 from headlight.figures.theme import KEY, QUERY, category_hues
 from headlight.figures.token_grid import TokenGrid
 from headlight.language import localized, say

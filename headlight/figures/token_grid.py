@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
+from headlight.figures.elements import axis_title, figure_layout, label_axis
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, label_axis
 from headlight.figures.theme import KEY, QUERY
 from headlight.language import say
 from transformer_core.cached_property import cached_property

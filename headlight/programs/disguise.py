@@ -110,7 +110,7 @@ def with_decoys(model: Transformer, n: int, seed: int = 0) -> Transformer:
     model = _with_idle_heads(model, n)
     generator = torch.Generator().manual_seed(seed)
     for attention in _attentions(model):
-        q, k, _, out = _weights_by_head(attention)
+        q, k, _, out, *_ = _by_head(attention)
         for weight in (q, k, out):
             drawn = torch.randn(weight[first:].shape, generator=generator, dtype=torch.float64)
             weight[first:] = drawn / math.sqrt(model.config.d_model)
@@ -136,9 +136,9 @@ def with_duplicate(model: Transformer, layer: int, head: int) -> Transformer:
     _check_head(model, layer, head)
     model = _with_idle_heads(model, 1)
     attention = _attentions(model)[layer]
-    *_, out = _weights_by_head(attention)
-    out[head] /= 2
-    for by_head in (*_weights_by_head(attention), *_biases_by_head(attention)):
+    by_heads = _by_head(attention)
+    by_heads[3][head] /= 2  # W_O
+    for by_head in by_heads:
         by_head[-1] = by_head[head]
     return model
 
@@ -169,7 +169,7 @@ def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Tran
     model = copy.deepcopy(model)
     vars(model).pop("program", None)
     attention = _attentions(model)[layer]
-    for by_head in (*_weights_by_head(attention), *_biases_by_head(attention)):
+    for by_head in _by_head(attention):
         by_head.copy_(by_head[[*order]])
     return model
 
@@ -240,17 +240,16 @@ def _with_idle_heads(model: Transformer, n: int) -> Transformer:
     return larger
 
 
-def _weights_by_head(attention: MultiHeadAttention) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return W_Q, W_K, W_V [head, d_head, d_model] and W_O [head, d_model, d_head]: views, which may be written on."""
-    by_head = (-1, attention.d_head)
-    q, k, v = (linear.weight.detach().unflatten(0, by_head) for linear in (attention.q, attention.k, attention.v))
-    return q, k, v, attention.out.weight.detach().unflatten(1, by_head).transpose(0, 1)
+def _by_head(attention: MultiHeadAttention) -> list[Tensor]:
+    """Return views of the weights of an attention, which may be written on.
 
-
-def _biases_by_head(attention: MultiHeadAttention) -> list[Tensor]:
-    """Return the biases of q, k and v [head, d_head], where there are some: views, which may be written on."""
-    biases = (linear.bias for linear in (attention.q, attention.k, attention.v))
-    return [bias.detach().unflatten(0, (-1, attention.d_head)) for bias in biases if bias is not None]
+    They are W_Q, W_K, W_V [head, d_head, d_model] and W_O [head, d_model, d_head]; and the biases of q, k and v
+    [head, d_head], where there are some.
+    """
+    inputs, by_head = (attention.q, attention.k, attention.v), (-1, attention.d_head)
+    out = attention.out.weight.detach().unflatten(1, by_head).transpose(0, 1)
+    biases = [linear.bias.detach().unflatten(0, by_head) for linear in inputs if linear.bias is not None]
+    return [*(linear.weight.detach().unflatten(0, by_head) for linear in inputs), out, *biases]
 
 
 def _score_spread(model: Transformer) -> float:

@@ -9,19 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import FORBIDDEN, browser_words, masked_cells
 from headlight.figures.heatmaps.number_panels import Scale
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import (
-    axis_names,
-    axis_title,
-    bar_trace,
-    cell_axis,
-    figure_layout,
-    figure_of,
-    label_axis,
-    row_axis,
-)
 from headlight.figures.theme import FAINT, STRONG
 from headlight.language import localized, say
 from transformer_core.errors import mark
@@ -106,22 +97,27 @@ def activation_figure(
     margin = (8, 8 + leaning, top, _BOTTOM)
     most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
     labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
-    x = cell_axis(n_columns, title=axis_title(escape(column_name)))
+    x = elements.cell_axis(n_columns, title=elements.axis_title(escape(column_name)))
     if column_tokens is None:
         x |= {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
     else:
         names = [escape(isolate(shorten(token, _LABEL))) for token in column_tokens]
-        x |= label_axis(range(len(names)), names, size=11, tickangle=angle)
-    layout = figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
+        x |= elements.label_axis(range(len(names)), names, size=11, tickangle=angle)
+    layout = elements.figure_layout(title, height=height, margin=margin, subtitle=subtitle) | {
         "meta": words.meta | blocks,
         "showlegend": False,
         "bargap": 0,
         "xaxis": x | {"domain": across, "anchor": "y"},
-        "yaxis": row_axis(labels, size=11, title=axis_title(escape(row_name)), domain=[bottom, 1]),
-        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
+        "yaxis": elements.row_axis(labels, size=11, title=elements.axis_title(escape(row_name)), domain=[bottom, 1]),
+        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": elements.axis_title(say("value"))}
         | {"nticks": 9}
         | numbers,
-        "yaxis3": {"domain": [0, _SPREAD], "anchor": "x3", "title": axis_title(say("count")), "automargin": True}
+        "yaxis3": {
+            "domain": [0, _SPREAD],
+            "anchor": "x3",
+            "title": elements.axis_title(say("count")),
+            "automargin": True,
+        }
         | {"type": "log", "range": [np.log10(0.5), np.log10(max(2, most * 1.6))]}
         | {"nticks": 4, "dtick": 1 if most < 1e4 else 2}
         | numbers,
@@ -136,9 +132,9 @@ def activation_figure(
     if lengths is not None:
         longest = float(lengths.max(initial=0)) or 1
         layout["xaxis2"] = numbers | {"domain": [1 - _BESIDE, 1], "anchor": "y", "side": "top", "nticks": 3}
-        layout["xaxis2"] |= {"range": [0, 1.05 * longest], "title": axis_title(say("norm"))}
+        layout["xaxis2"] |= {"range": [0, 1.05 * longest], "title": elements.axis_title(say("norm"))}
         traces.append(_lengths(lengths, tokens))
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)
 
 
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
@@ -149,7 +145,9 @@ def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], 
         for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     marker = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
-    return bar_trace("spread", counts, centers, hover_texts, color=marker, width=np.diff(edges), **axis_names(2))
+    return elements.bar_trace(
+        "spread", counts, centers, hover_texts, color=marker, width=np.diff(edges), **elements.axis_names(2)
+    )
 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
@@ -159,7 +157,7 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
     ]
     look: dict[str, Any] = {"color": STRONG, "is_lying": True, "width": 0.7, "xaxis": "x2", "yaxis": "y"}
-    return bar_trace("lengths", lengths.astype(np.float64), np.arange(len(lengths)), hover_texts, **look)
+    return elements.bar_trace("lengths", lengths.astype(np.float64), np.arange(len(lengths)), hover_texts, **look)
 
 
 def _named(starts: Sequence[int], one: str, many: str, tokens: Sequence[str] = ()) -> list[str]:

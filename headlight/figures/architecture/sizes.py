@@ -7,21 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Real
 
+from headlight.figures import elements
 from headlight.figures.labels import escape
-from headlight.figures.layout import (
-    LEGEND_ABOVE,
-    LEGEND_BELOW,
-    axis_title,
-    bar_trace,
-    figure_layout,
-    figure_of,
-    hover,
-    label_axis,
-    line_at,
-    line_trace,
-    note,
-    row_axis,
-)
 from headlight.figures.theme import FAINT, PART_HUES, STRONG, translucent
 from headlight.language import localized, percent, say
 from transformer_core.errors import mark
@@ -43,7 +30,7 @@ PARTS = {
     "last layer": mark("last layer"),
 }
 _ROW, _HEIGHT = 26, 300  # px: a bar, and a figure of curves
-_LEGEND = LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
+_LEGEND = elements.LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
 
 
 def in_words(stack: str, part: str) -> str:
@@ -58,7 +45,7 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
     names = [escape(in_words(*key)) for key in counts]
     values = [*counts.values()]
     form = say("{part}: {n} parameters")
-    bars = bar_trace(
+    bars = elements.bar_trace(
         "parameters",
         values,
         np.arange(len(values)),
@@ -67,13 +54,13 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
         texts=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
         is_lying=True,
     )
-    layout = figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
+    layout = elements.figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
         "showlegend": False,
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
-        "yaxis": row_axis(names, fixedrange=True),
+        "yaxis": elements.row_axis(names, fixedrange=True),
     }
-    return figure_of([bars], layout)
+    return elements.figure_of([bars], layout)
 
 
 def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str) -> go.Figure:
@@ -96,20 +83,20 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str) -> 
         ]
         shares = np.array(counts) / np.array(totals)
         look: dict[str, Any] = {"color": hue, "is_lying": True}
-        traces.append(bar_trace(say(PARTS[part]), shares, np.arange(len(models)), hover_texts, **look))
+        traces.append(elements.bar_trace(say(PARTS[part]), shares, np.arange(len(models)), hover_texts, **look))
     labels = [
         f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
         for name, total in zip(models, totals, strict=True)
     ]
-    layout = figure_layout(title, height=130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
+    layout = elements.figure_layout(title, height=130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
         "barmode": "stack",
         "bargap": 0.4,
         "showlegend": True,
-        "legend": LEGEND_BELOW | {"traceorder": "normal"},
+        "legend": elements.LEGEND_BELOW | {"traceorder": "normal"},
         "xaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 6, "fixedrange": True, "side": "top"},
-        "yaxis": row_axis(labels, fixedrange=True),
+        "yaxis": elements.row_axis(labels, fixedrange=True),
     }
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)
 
 
 def _short(n: int) -> str:
@@ -151,20 +138,20 @@ def cost_curves(
     positive = np.concatenate([values[values > 0] for values in known.values()] or [np.ones(1)])
     low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 10.0)
     traces = [
-        line_trace(
+        elements.line_trace(
             escape(name),
             [*lengths],
             np.where(values > 0, values, np.nan),
             hue,
             mode="lines" if len(lengths) > 1 else "markers",
             line={"color": hue, "width": 2.2, "dash": "dash" if name in dashed else "solid"},
-            **hover([f"{escape(name)}: {amount(value)}" for value in values.tolist()]),
+            **elements.hover([f"{escape(name)}: {amount(value)}" for value in values.tolist()]),
         )
         for (name, values), hue in zip(known.items(), hues, strict=True)
     ]
     ends = np.log10(low), np.log10(high)
     axis = {"type": "log", "range": [ends[0] - 0.15, ends[1] + 0.2], "dtick": max(1, round((ends[1] - ends[0]) / 5))}
-    axis |= {"title": axis_title(escape(unit)), "showgrid": True, "exponentformat": "power"}
+    axis |= {"title": elements.axis_title(escape(unit)), "showgrid": True, "exponentformat": "power"}
     return _figure(traces, title, lengths, marks or {}, axis | (_byte_ticks(low, high) if in_bytes else {}))
 
 
@@ -187,7 +174,7 @@ def share_areas(
     """
     total = np.maximum(sum(values.astype(np.float64) for values in parts.values()), 1.0)
     traces = [
-        line_trace(
+        elements.line_trace(
             escape(name),
             [*lengths],
             values / total,
@@ -195,7 +182,7 @@ def share_areas(
             width=1.2,
             stackgroup="shares",
             fillcolor=translucent(hue, 0.55),
-            **hover([f"{escape(name)}: {percent(share, 1)}" for share in (values / total).tolist()]),
+            **elements.hover([f"{escape(name)}: {percent(share, 1)}" for share in (values / total).tolist()]),
         )
         for (name, values), hue in zip(parts.items(), hues, strict=True)
     ]
@@ -214,18 +201,21 @@ def _figure(
     longest = max(lengths[-1], 2)
     digits = (1, 2, 5) if longest < 1000 else (1,)
     ticks = [digit * 10**power for power in range(len(str(longest))) for digit in digits]
-    x_axis = label_axis(ticks, map(localized, ticks), size=11, title=axis_title(say("sequence length (tokens)")))
+    x_axis = elements.label_axis(
+        ticks, map(localized, ticks), size=11, title=elements.axis_title(say("sequence length (tokens)"))
+    )
     notes = []
     for i, (name, at) in enumerate(ordered):
         side, shift = ("right", -4) if at > np.sqrt(longest) else ("left", 4)
         x, y = float(np.log10(at)), 0.03 + 0.1 * (i % 2)
-        notes.append(note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
-    layout = figure_layout(title, height=_HEIGHT, margin=(8, 12, 78, 44)) | {
+        notes.append(elements.note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
+    layout = elements.figure_layout(title, height=_HEIGHT, margin=(8, 12, 78, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
         "legend": _LEGEND,
         "shapes": [
-            line_at(x=at, color=FAINT if i else STRONG, width=1.5, dash="dot") for i, (_, at) in enumerate(ordered)
+            elements.line_at(x=at, color=FAINT if i else STRONG, width=1.5, dash="dot")
+            for i, (_, at) in enumerate(ordered)
         ],
         "annotations": notes,
         "xaxis": x_axis
@@ -233,7 +223,7 @@ def _figure(
         | {"unifiedhovertitle": {"text": "<b>%{x:,d}</b>"}},
         "yaxis": {"tickfont": {"size": 11}, "automargin": True, **axis},
     }
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)
 
 
 def _byte_ticks(low: float, high: float) -> dict[str, Any]:

@@ -7,18 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures import elements
 from headlight.figures.labels import escape, isolate, shorten
-from headlight.figures.layout import (
-    LEGEND_ABOVE,
-    axis_names,
-    axis_title,
-    bar_trace,
-    figure_layout,
-    figure_of,
-    hover,
-    label_axis,
-    line_trace,
-)
 from headlight.figures.theme import FAINT, STRONG, WARM, translucent
 from headlight.language import localized, percent, say
 
@@ -70,22 +60,26 @@ def stream_figure(
     step = -(-len(places) // 26)
     ends = {"range": [-0.5, len(places) - 0.5]}
     upright = {"showgrid": True, "tickfont": {"size": 11}, "automargin": True}
-    layout = figure_layout(title, height=height, margin=(8, 12, 74, 8)) | {
+    layout = elements.figure_layout(title, height=height, margin=(8, 12, 74, 8)) | {
         "hovermode": "closest",
         "showlegend": True,
-        "legend": LEGEND_ABOVE,
+        "legend": elements.LEGEND_ABOVE,
         "bargap": 0.3,
         "xaxis": ends | {"showticklabels": False, "ticks": "", "anchor": "y"},
-        "xaxis2": label_axis(range(0, len(places), step), map(escape, places[::step]), size=11)
+        "xaxis2": elements.label_axis(range(0, len(places), step), map(escape, places[::step]), size=11)
         | ends
         | {"matches": "x", "anchor": "y2", "tickangle": -55 if len(places) > 5 else 0, "automargin": True},
         "yaxis": upright
-        | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("norm of the residual stream"))},
+        | {
+            "domain": [0.46, 1],
+            "rangemode": "tozero",
+            "title": elements.axis_title(say("norm of the residual stream")),
+        },
         "yaxis2": upright
         | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
-        | {"title": axis_title(say("relative update"))},
+        | {"title": elements.axis_title(say("relative update"))},
     }
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)
 
 
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
@@ -99,7 +93,9 @@ def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: S
             for place, value in zip(places, sums[:, position].tolist(), strict=True)
         ]
         lines.append(
-            go.Scatter(name="position", x=np.arange(len(sums)), y=sums[:, position], **look, **hover(hover_texts))
+            go.Scatter(
+                name="position", x=np.arange(len(sums)), y=sums[:, position], **look, **elements.hover(hover_texts)
+            )
         )
     return lines
 
@@ -128,7 +124,7 @@ def _median(
         words.format(place=escape(place), length=localized(value, ".3g"))
         for place, value in zip(places, median.tolist(), strict=True)
     ]
-    return line_trace(name, np.arange(len(places)), median, hue, is_marked=True, **hover(hover_texts))
+    return elements.line_trace(name, np.arange(len(places)), median, hue, is_marked=True, **elements.hover(hover_texts))
 
 
 def _additions(
@@ -148,4 +144,4 @@ def _additions(
     spread = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
     look: dict[str, Any] = {"error_y": spread | {"color": FAINT, "thickness": 1, "width": 3}, "showlegend": False}
     places_of = np.arange(1, len(shares) + 1)
-    return bar_trace("added", middle, places_of, hover_texts, color=[*hues], **axis_names(1), **look)
+    return elements.bar_trace("added", middle, places_of, hover_texts, color=[*hues], **elements.axis_names(1), **look)

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures.elements import add_panel, bar_trace, figure_layout, figure_of, label_axis, note
 from headlight.figures.heatmaps.cells import BROKEN
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import add_panel, bar_trace, figure_layout, figure_of, label_axis, note
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import FAINT, STRONG, WARM, translucent
 from headlight.language import localized, say

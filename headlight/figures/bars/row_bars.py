@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from headlight.figures.elements import axis_title, bar_trace, figure_layout, figure_of, frame_around, hover, line_at
 from headlight.figures.heatmaps.cells import BROKEN, FORBIDDEN, NUMBERS_UP_TO, broken_cells, masked_cells
 from headlight.figures.labels import LINE, isolate, shorten, text_width
-from headlight.figures.layout import axis_title, bar_trace, figure_layout, figure_of, frame_around, hover, line_at
 from headlight.figures.quantities import QUANTITIES, QuantityName
 from headlight.figures.theme import DIVIDER, KEY
 from headlight.figures.token_grid import TokenGrid, token_legends

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from headlight.figures.curves.panels import wrapped
+from headlight.figures.elements import axis_title, figure_layout, figure_of, hover, line_at, note
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
 from headlight.figures.quantities import Limits
 from headlight.figures.theme import FAINT, STRONG, WARM
 from headlight.language import localized, say

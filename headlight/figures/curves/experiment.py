@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 
 from headlight.analysis.training.curves import Curve
 from headlight.figures.curves.panels import Panel, line, panels_over_steps
+from headlight.figures.elements import axis_title, figure_of, frame_around, line_trace, note
 from headlight.figures.labels import escape
-from headlight.figures.layout import axis_title, figure_of, frame_around, line_trace, note
 from headlight.figures.theme import FAINT, layer_hues, translucent
 from headlight.language import say
 

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.training.curves import Curve, thinned
 from headlight.figures.curves.panels import STEP, Panel, diamonds, panels_over_steps, wrapped
+from headlight.figures.elements import line_trace
 from headlight.figures.labels import escape
-from headlight.figures.layout import line_trace
 from headlight.figures.theme import FAINT, layer_hues, translucent
 from headlight.language import say
 from transformer_core.errors import mark

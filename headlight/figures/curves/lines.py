@@ -9,17 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int, Num
 
+from headlight.figures import elements
 from headlight.figures.labels import escape
-from headlight.figures.layout import (
-    LEGEND_ABOVE,
-    axis_title,
-    figure_layout,
-    figure_of,
-    hover,
-    line_at,
-    line_trace,
-    note,
-)
 from headlight.figures.theme import FAINT, STRONG, translucent
 from headlight.language import say, say_number
 
@@ -90,13 +81,17 @@ def line_figure(
     low, high = x_range or (float(x.min()), float(x.max()))
     around = 0.02 * (high - low) or 0.5
     margin = (62, right, _TITLE + n_rows * _LEGEND_LINE + 10, _AXIS)
-    layout = figure_layout(title, height=height, margin=margin) | {
+    layout = elements.figure_layout(title, height=height, margin=margin) | {
         "hovermode": "closest",
         "showlegend": bool(named),
-        "legend": LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},
-        "xaxis": {"title": axis_title(escape(x_title), size=13), "nticks": 9, "range": [low - around, high + around]}
+        "legend": elements.LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},
+        "xaxis": {
+            "title": elements.axis_title(escape(x_title), size=13),
+            "nticks": 9,
+            "range": [low - around, high + around],
+        }
         | {"ticks": "outside", "ticklen": 4, "tickformat": "d", "tickfont": {"size": 12}},
-        "yaxis": {"title": axis_title(escape(y_title), size=13, standoff=8), "showgrid": True}
+        "yaxis": {"title": elements.axis_title(escape(y_title), size=13, standoff=8), "showgrid": True}
         | {"nticks": 6, "tickfont": {"size": 12}, "exponentformat": "power", "zeroline": False},
     }
     if is_log:
@@ -107,11 +102,11 @@ def line_figure(
     heights = {label: float(np.log10(level)) if is_log else level for label, level in levels.items()}
     beside: dict[str, Any] = {"x": 1, "xshift": 4, "yref": None, "anchor": ("left", None)}
     above: dict[str, Any] = {"y": 1, "xshift": 4, "xref": None, "anchor": ("left", "top")}
-    layout["annotations"] = [note(escape(label), y=y, **beside) for label, y in heights.items()]
-    layout["annotations"] += [note(escape(label), x=at, **above) for label, at in marks.items() if label]
-    layout["shapes"] = [line_at(y=level, **dashed) for level in levels.values()]
-    layout["shapes"] += [line_at(x=at, **dashed) for at in marks.values()]
-    return figure_of(traces, layout)
+    layout["annotations"] = [elements.note(escape(label), y=y, **beside) for label, y in heights.items()]
+    layout["annotations"] += [elements.note(escape(label), x=at, **above) for label, at in marks.items() if label]
+    layout["shapes"] = [elements.line_at(y=level, **dashed) for level in levels.values()]
+    layout["shapes"] += [elements.line_at(x=at, **dashed) for at in marks.values()]
+    return elements.figure_of(traces, layout)
 
 
 def _traces(x: Num[np.ndarray, " point"], line: Line, x_title: str, y_format: str) -> list[go.Scatter]:
@@ -128,7 +123,10 @@ def _traces(x: Num[np.ndarray, " point"], line: Line, x_title: str, y_format: st
     look |= ({"dash": "dash"} if line.is_dashed else {}) | ({"shape": "hvh"} if line.is_stepped else {})
     shown: dict[str, Any] = {"line": look, "hovertemplate": f"{words}<extra></extra>", "showlegend": bool(line.name)}
     is_marked = len(x) <= _FEW and not line.is_dashed
-    return [*traces, line_trace(escape(line.name), x, line.values, line.hue, size=5, is_marked=is_marked, **shown)]
+    return [
+        *traces,
+        elements.line_trace(escape(line.name), x, line.values, line.hue, size=5, is_marked=is_marked, **shown),
+    ]
 
 
 def _powers(lines: Sequence[Line], levels: Mapping[str, float]) -> dict[str, Any]:
@@ -167,22 +165,24 @@ def calibration(
         )
     ]
     diagonal = go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": FAINT, "dash": "dash"}, hoverinfo="skip")
-    bins = line_trace("", confidence, share_right, STRONG, width=2, size=10, is_marked=True, **hover(hover_texts))
+    bins = elements.line_trace(
+        "", confidence, share_right, STRONG, width=2, size=10, is_marked=True, **elements.hover(hover_texts)
+    )
     numbers = [
-        note(f"n = {n}", x=x, y=y, xref="x", yref="y", anchor=("center", "top" if y > 0.5 else "bottom"))
+        elements.note(f"n = {n}", x=x, y=y, xref="x", yref="y", anchor=("center", "top" if y > 0.5 else "bottom"))
         | {"yshift": -9 if y > 0.5 else 9}
         for x, y, n in zip(confidence.tolist(), share_right.tolist(), counts.tolist(), strict=True)
     ]
-    layout = figure_layout(say("Calibration of your predictions"), height=height, margin=(8, 16, 40, 8)) | {
+    layout = elements.figure_layout(say("Calibration of your predictions"), height=height, margin=(8, 16, 40, 8)) | {
         "showlegend": False,
         "annotations": [
             *numbers,
-            note(say("perfect calibration"), x=0, y=0, xref="x", yref="y", anchor=("left", "bottom"), size=11)
+            elements.note(say("perfect calibration"), x=0, y=0, xref="x", yref="y", anchor=("left", "bottom"), size=11)
             | {"xshift": 90},
         ],
-        "xaxis": {"title": axis_title(say("stated confidence"), size=13), "range": [-0.03, 1.03]}
+        "xaxis": {"title": elements.axis_title(say("stated confidence"), size=13), "range": [-0.03, 1.03]}
         | {"tickformat": ".0%", "dtick": 0.1, "automargin": True},
-        "yaxis": {"title": axis_title(say("fraction correct"), size=13), "range": [-0.05, 1.08]}
+        "yaxis": {"title": elements.axis_title(say("fraction correct"), size=13), "range": [-0.05, 1.08]}
         | {"tickformat": ".0%", "dtick": 0.25, "automargin": True, "showgrid": True},
     }
-    return figure_of([diagonal, bins], layout)
+    return elements.figure_of([diagonal, bins], layout)

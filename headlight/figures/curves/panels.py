@@ -11,8 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from headlight.analysis.training.curves import Curve
+from headlight.figures.elements import LEGEND_ABOVE, figure_of, line_at, line_trace, note
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_ABOVE, figure_of, line_at, line_trace, note
 from headlight.figures.theme import FAINT, STRONG
 from headlight.language import say
 

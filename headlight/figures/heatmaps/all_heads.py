@@ -13,10 +13,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from headlight.figures.elements import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from headlight.figures.heatmaps.cells import broken_cells, masked_cells
 from headlight.figures.heatmaps.overview import thumbnail_side
 from headlight.figures.labels import escape
-from headlight.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from headlight.figures.quantities import COLORBAR
 from headlight.figures.theme import DIVIDER, FAINT, WARM
 from headlight.language import say

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from plotly.graph_objects import Figure
 
+from headlight.figures.elements import figure_of
 from headlight.figures.heatmaps.cells import Cells, outlines
-from headlight.figures.layout import figure_of
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, MINUS, QUANTITIES, QuantityName, without_zero
 from headlight.figures.theme import CHOSEN, WARM, diverging_scale
 from headlight.figures.token_grid import TokenGrid

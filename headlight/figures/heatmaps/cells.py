@@ -26,7 +26,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
-from headlight.figures.layout import HOVER, frame_around, hover, segment
+from headlight.figures.elements import HOVER, frame_around, hover, segment
 from headlight.figures.quantities import BELOW
 from headlight.figures.theme import DIVIDER, KEY, NOT_FINITE, QUERY, WARM
 from headlight.figures.token_grid import TokenAxis, TokenGrid

@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures.elements import LEGEND_BELOW, figure_of, frame_around, segment
 from headlight.figures.heatmaps.cells import Cells
 from headlight.figures.labels import escape
-from headlight.figures.layout import LEGEND_BELOW, figure_of, frame_around, segment
 from headlight.figures.quantities import QUANTITIES
 from headlight.figures.theme import FAINT, WARM
 from headlight.figures.token_grid import TokenGrid

@@ -7,19 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, number_cells
 from headlight.figures.labels import LINE, escape
-from headlight.figures.layout import (
-    add_panel,
-    axis_title,
-    cell_axis,
-    cell_frame,
-    figure_layout,
-    figure_of,
-    label_axis,
-    note,
-)
 from headlight.figures.quantities import Limits, rounded, without_zero
 from headlight.figures.theme import CHOSEN, WARM
 from headlight.language import say
@@ -85,16 +76,16 @@ def head_grid(
     boxes = _beside(groups, header, inner) if is_beside else _below(groups, header, inner[1])
 
     traces: list[Any] = []
-    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
+    layout = elements.figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
     layout |= {"annotations": [], "shapes": []} | scale.layout(unit=escape(unit), len=1)
     pitches = []
     for i, ((name, of_heads), (across, down)) in enumerate(zip(groups.items(), boxes, strict=True)):
         n_layers, n_heads = of_heads.shape
         pitches.append(inner[0] * (across[1] - across[0]) / max(n_heads, 1))
         row = inner[1] * (down[1] - down[0]) / max(n_layers, 1)
-        x = cell_axis(n_heads, **_axis(say("head"), n_heads, pitches[-1]))
-        y = cell_axis(n_layers, is_down=True, **_axis(say("layer"), n_layers, row))
-        refs = add_panel(layout, i, x, y, across=across, down=down)
+        x = elements.cell_axis(n_heads, **_axis(say("head"), n_heads, pitches[-1]))
+        y = elements.cell_axis(n_layers, is_down=True, **_axis(say("layer"), n_layers, row))
+        refs = elements.add_panel(layout, i, x, y, across=across, down=down)
         traces += number_cells(
             of_heads,
             scale,
@@ -107,11 +98,13 @@ def head_grid(
         )
         if name:
             at = {"x": across[0], "y": down[1], "yshift": _TICKS}
-            layout["annotations"].append(note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at))
+            layout["annotations"].append(
+                elements.note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at)
+            )
         if place is not None and place[0] == name:
-            layout["shapes"].append(cell_frame(*place[1:], color=CHOSEN if diverging else WARM, axes=refs))
+            layout["shapes"].append(elements.cell_frame(*place[1:], color=CHOSEN if diverging else WARM, axes=refs))
     layout["meta"] = {"textFromWidth": round(_LEFT + _RIGHT + inner[0] * _NUMBER / max(min(pitches), 1))}
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)
 
 
 def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tuple[str, int, int]:
@@ -163,5 +156,5 @@ def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: 
 
 
 def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:
-    title = axis_title(kind, standoff=2)
-    return label_axis(range(n), map(str, range(n)), size=11, pitch=pitch, title=title, ticklabelstandoff=2)
+    title = elements.axis_title(kind, standoff=2)
+    return elements.label_axis(range(n), map(str, range(n)), size=11, pitch=pitch, title=title, ticklabelstandoff=2)

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from headlight.figures.elements import axis_title, figure_layout, figure_of, hover, legend_entry
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import axis_title, figure_layout, figure_of, hover, legend_entry
 from headlight.figures.theme import FAINT, WARM, category_hues
 from headlight.language import say
 from transformer_core.errors import mark

@@ -7,21 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Int
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import MOST_TEXTS
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import (
-    LEGEND_BELOW,
-    add_panel,
-    axis_title,
-    figure_layout,
-    figure_of,
-    frame_around,
-    hover,
-    label_axis,
-    legend_entry,
-    line_at,
-    line_trace,
-)
 from headlight.figures.theme import FAINT, KEY, STRONG, VALUE, WARM, translucent
 from headlight.figures.token_grid import TokenAxis, token_legends
 from headlight.language import say
@@ -81,7 +69,9 @@ def kv_cache_grid(
     top = _TITLES + (0.75 * longest + 6 if is_slanted else LINE)
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
     height = round(top + 2 * n_layers * row + _LEGEND)
-    layout = figure_layout(say(title), height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW, shapes=[])
+    layout = elements.figure_layout(
+        say(title), height=height, margin=(_LEFT, 8, top, _LEGEND), legend=elements.LEGEND_BELOW, shapes=[]
+    )
     axes: dict[str, tuple[TokenAxis, dict[str, Any]]] = {}
     traces: list[Any] = []
     start = 0.0
@@ -89,21 +79,21 @@ def kv_cache_grid(
         keys = TokenAxis(kind="key", tokens=tokens, n_cells=len(tokens))
         x = keys.axis(name, room=max(px * len(tokens), 1), apart=LINE + 4 if is_slanted else LINE)
         axes[f"xaxis{i + 1 if i else ''}"] = keys, x
-        x = x | {"title": axis_title(name, size=13, standoff=6), "side": "top", "range": [-0.5, n - 0.5]}
+        x = x | {"title": elements.axis_title(name, size=13, standoff=6), "side": "top", "range": [-0.5, n - 0.5]}
         layers = range(0 if i else n_layers)  # labels in the first panel only; each layer has two rows
-        y_title = axis_title("" if i else say("layer"), size=13, standoff=6)
-        y = label_axis([2 * layer + 0.5 for layer in layers], map(str, layers), pitch=2 * row, title=y_title)
+        y_title = elements.axis_title("" if i else say("layer"), size=13, standoff=6)
+        y = elements.label_axis([2 * layer + 0.5 for layer in layers], map(str, layers), pitch=2 * row, title=y_title)
         y |= {"range": [2 * n_layers - 0.5, -0.5]}
         across = (start, start + n * pitch)
-        refs = add_panel(layout, i, x | {"tickangle": -45 if is_slanted else 0}, y, across=across, down=(0, 1))
+        refs = elements.add_panel(layout, i, x | {"tickangle": -45 if is_slanted else 0}, y, across=across, down=(0, 1))
         whole = (-0.5, n - 0.5), (-0.5, 2 * n_layers - 0.5)
-        layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, axes=refs))
+        layout["shapes"].append(elements.frame_around(*whole, color=FAINT, width=1, axes=refs))
         traces.append(_cells(name, tokens, n_stored, n_layers, refs))
         start = across[1] + _GAP
     for name, color in _STATES.items():
         square = {"symbol": "square", "size": 11, "color": color, "line": {"width": 0}}
-        traces.append(legend_entry(say(name), mode="markers", marker=square, hoverinfo="skip"))
-    return figure_of(traces, layout | {"meta": token_legends(**axes)})
+        traces.append(elements.legend_entry(say(name), mode="markers", marker=square, hoverinfo="skip"))
+    return elements.figure_of(traces, layout | {"meta": token_legends(**axes)})
 
 
 def _cells(name: str, tokens: Sequence[str], n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
@@ -126,7 +116,7 @@ def _cells(name: str, tokens: Sequence[str], n_stored: int, n_layers: int, refs:
             for form in forms
             for i, word in enumerate(words)
         ]
-        shown = hover(np.array(texts, dtype=object).reshape(z.shape))
+        shown = elements.hover(np.array(texts, dtype=object).reshape(z.shape))
     gap = 1 if n <= _GAPS_UP_TO else 0
     return go.Heatmap(
         name=name,
@@ -159,7 +149,7 @@ def cost_lines(
     """
     steps = np.arange(len(cached))
     traces = [
-        line_trace(
+        elements.line_trace(
             name,
             steps,
             costs,
@@ -172,15 +162,15 @@ def cost_lines(
         for name, costs, hue in ((say("without a cache"), uncached, WARM), (say("with the cache"), cached, STRONG))
     ]
     top = int(max(uncached.max(initial=1), cached.max(initial=1)))
-    layout = figure_layout(say(title), height=220, margin=(60, 12, 56, 44)) | {
+    layout = elements.figure_layout(say(title), height=220, margin=(60, 12, 56, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
-        "legend": LEGEND_BELOW | {"y": 1, "yanchor": "bottom"},
-        "xaxis": {"title": axis_title(say("tokens generated before"), size=13)}
+        "legend": elements.LEGEND_BELOW | {"y": 1, "yanchor": "bottom"},
+        "xaxis": {"title": elements.axis_title(say("tokens generated before"), size=13)}
         | {"range": [-0.5, max(len(steps), _LEAST_ROOM) - 0.5], "tickformat": ",d", "nticks": 9}
         | {"unifiedhovertitle": {"text": f"<b>{say('{n} tokens generated before', n='%{x:,d}')}</b>"}},
-        "yaxis": {"title": axis_title(say("multiply-adds"), size=13)}
+        "yaxis": {"title": elements.axis_title(say("multiply-adds"), size=13)}
         | {"range": [0, 1.06 * top], "tickformat": "~s", "nticks": 5, "showgrid": True},
-        "shapes": [] if at is None else [line_at(x=at, color=STRONG, width=1.5, dash="dot")],
+        "shapes": [] if at is None else [elements.line_at(x=at, color=STRONG, width=1.5, dash="dot")],
     }
-    return figure_of(traces, layout)
+    return elements.figure_of(traces, layout)

@@ -7,21 +7,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, numbers_in_cells
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import (
-    add_panel,
-    axis_names,
-    bold_title,
-    border_lines,
-    figure_layout,
-    figure_of,
-    frame_around,
-    hover,
-    label_axis,
-    note,
-)
 from headlight.figures.theme import FAINT, KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
 from headlight.language import localized, say
@@ -68,12 +57,14 @@ def moved_pair(
     half = (1 - _GAP) / 2
     longest = max(text_width(shorten(label)) for label in columns)
     top = (4 if subtitle else 2) * LINE + 24 + longest * 0.72
-    layout = figure_layout(title, height=grid.height or _HEIGHT, margin=(8, 8, top, 34), subtitle=subtitle) | {
+    layout = elements.figure_layout(title, height=grid.height or _HEIGHT, margin=(8, 8, top, 34), subtitle=subtitle) | {
         "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * len(columns) / (1 - _GAP))}
         | ({} if chosen is None else {"chosen": {"xaxis": chosen, "xaxis2": chosen}}),
         "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},
         "annotations": [
-            note(f"<b>{escape(text)}</b>", x=(half + _GAP) * side, y=0, yshift=-8, anchor=("left", "top"), size=None)
+            elements.note(
+                f"<b>{escape(text)}</b>", x=(half + _GAP) * side, y=0, yshift=-8, anchor=("left", "top"), size=None
+            )
             for side, text in enumerate(titles)
         ],
         "shapes": [],
@@ -86,19 +77,19 @@ def moved_pair(
         y = _axis(rows, "" if side else grid.query_name, QUERY)
         y |= {"range": [*queries.ends][::-1], "automargin": not side}
         y |= {"showticklabels": False, "matches": "y"} if side else {}
-        refs = add_panel(layout, side, x, y, across=(start, start + half), down=(0, 1))
+        refs = elements.add_panel(layout, side, x, y, across=(start, start + half), down=(0, 1))
         traces += _traces(cells, refs, grid, hover_form, most, tolerance)
-        layout["shapes"] += border_lines(rows, columns, **refs)
+        layout["shapes"] += elements.border_lines(rows, columns, **refs)
         if framed := keys.around(chosen):
-            frames.append(frame_around(framed, queries.ends, color=KEY, width=2, axes=refs))
+            frames.append(elements.frame_around(framed, queries.ends, color=KEY, width=2, axes=refs))
     layout["shapes"] += frames
     look: dict[str, Any] = {"mode": "markers", "marker": {"color": FAINT, "size": 2}, "hoverinfo": "skip"}
     for side, cells in enumerate(moved):
         row, column = np.nonzero(np.isnan(cells))
         if row.size:
             name = say("no output yet")
-            traces.append(go.Scatter(name=name, x=column, y=row, showlegend=False, **look, **axis_names(side)))
-    return figure_of(traces, layout)
+            traces.append(go.Scatter(name=name, x=column, y=row, showlegend=False, **look, **elements.axis_names(side)))
+    return elements.figure_of(traces, layout)
 
 
 def _traces(
@@ -120,7 +111,7 @@ def _traces(
         ["" if np.isnan(value) else text(row, column, value) for column, value in enumerate(values)]
         for row, values in enumerate(cells.tolist())
     ]
-    common = hover(np.array(hover_texts, dtype=object)) | {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
+    common = elements.hover(np.array(hover_texts, dtype=object)) | {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
     still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
     moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
     name = say("at most {most} (rounding)", most=in_words(tolerance)) if tolerance else say("exactly 0")
@@ -146,4 +137,6 @@ def in_words(value: float) -> str:
 
 def _axis(labels: Sequence[str], title: str, color: str) -> dict[str, Any]:
     texts = [escape(shorten(label)) for label in labels]
-    return label_axis(range(len(labels)), texts, size=12, title=bold_title(title, color), ticklabelstandoff=3)
+    return elements.label_axis(
+        range(len(labels)), texts, size=12, title=elements.bold_title(title, color), ticklabelstandoff=3
+    )

@@ -8,19 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import (
-    axis_title,
-    cell_axis,
-    cell_frame,
-    figure_layout,
-    figure_of,
-    hover,
-    label_axis,
-    segment,
-)
 from headlight.figures.quantities import COLORBAR
 from headlight.figures.theme import FAINT, WARM
 from headlight.language import localized, say
@@ -68,24 +59,24 @@ def head_matrix(
         for a, row in enumerate(similarity.tolist())
     ]
     z = similarity.astype(np.float32)
-    cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **hover(hover_texts))
-    frames = [cell_frame(a, b, color=WARM, width=2) for a, b in enumerate(partners.tolist())]
+    cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **elements.hover(hover_texts))
+    frames = [elements.cell_frame(a, b, color=WARM, width=2) for a, b in enumerate(partners.tolist())]
     whole = (-0.5, n - 0.5)
     borders = [
-        segment(across, down, color=FAINT, width=1)
+        elements.segment(across, down, color=FAINT, width=1)
         for edge in np.arange(n_heads, n, n_heads) - 0.5
         for across, down in (((edge, edge), whole), (whole, (edge, edge)))
     ]
     places = range(0, n, 1 if n <= _LABELS_UP_TO else n_heads)
     labels = ["L{}.H{}".format(*heads[place]) for place in places]
-    axis = label_axis(places, labels, size=11, constrain="domain")
-    titles = [axis_title(f"<b>{name}</b>: {say('heads')}", size=13, standoff=6) for name in (one, other)]
-    layout = figure_layout(say(title), height=420, margin=(8, 8, 72, 8)) | {
-        "xaxis": cell_axis(n, **axis, title=titles[1], tickangle=0 if len(places) <= 12 else -90),
-        "yaxis": cell_axis(n, is_down=True, **axis, title=titles[0], automargin=True, scaleanchor="x"),
+    axis = elements.label_axis(places, labels, size=11, constrain="domain")
+    titles = [elements.axis_title(f"<b>{name}</b>: {say('heads')}", size=13, standoff=6) for name in (one, other)]
+    layout = elements.figure_layout(say(title), height=420, margin=(8, 8, 72, 8)) | {
+        "xaxis": elements.cell_axis(n, **axis, title=titles[1], tickangle=0 if len(places) <= 12 else -90),
+        "yaxis": elements.cell_axis(n, is_down=True, **axis, title=titles[0], automargin=True, scaleanchor="x"),
         "shapes": borders + frames,
     }
-    return figure_of([cells], layout | _COLORS)
+    return elements.figure_of([cells], layout | _COLORS)
 
 
 def layer_matrix(
@@ -145,14 +136,14 @@ def layer_matrix(
     longest = max(map(text_width, ticks[1]), default=0.0)
     is_slanted = longest > 0.8 * pitch and labels is not None
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
-    layout = figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
+    layout = elements.figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": _LABELS + _RIGHT + _NUMBER * n_columns},
-        "xaxis": cell_axis(n_columns, **across, tickangle=-45 if is_slanted else 0),
-        "yaxis": cell_axis(n_rows, is_down=True, **down, automargin=True),
+        "xaxis": elements.cell_axis(n_columns, **across, tickangle=-45 if is_slanted else 0),
+        "yaxis": elements.cell_axis(n_rows, is_down=True, **down, automargin=True),
     }
-    return figure_of(traces, layout | _COLORS)
+    return elements.figure_of(traces, layout | _COLORS)
 
 
 def _axis(labels: Sequence[str], title: str, pitch: float) -> dict[str, Any]:
-    titled = axis_title(title, size=13, standoff=6)
-    return label_axis(range(len(labels)), map(escape, labels), size=12, pitch=pitch, title=titled)
+    titled = elements.axis_title(title, size=13, standoff=6)
+    return elements.label_axis(range(len(labels)), map(escape, labels), size=12, pitch=pitch, title=titled)

@@ -9,18 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import number_traces
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.layout import (
-    add_panel,
-    border_lines,
-    cell_frame,
-    figure_layout,
-    figure_of,
-    hover,
-    label_axis,
-    note,
-)
 from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, rounded
 from headlight.figures.theme import DEEP, WARM, diverging_scale
 from headlight.figures.token_grid import TokenGrid
@@ -90,7 +81,7 @@ def number_panels(
     number = max(_NUMBER, *(0.82 * text_width(rounded(end, decimals)) for end in (scale.low, scale.high)))
     row_names, column_names = _names(grid.query_name, rows, n_rows), _names(grid.key_name, columns, n_columns)
     traces: list[Any] = []
-    layout = figure_layout(title, height=height, margin=(left, right, top, _BOTTOM), annotations=[], shapes=[])
+    layout = elements.figure_layout(title, height=height, margin=(left, right, top, _BOTTOM), annotations=[], shapes=[])
     layout |= {"meta": {"textFromWidth": round(left + right + across * n_columns * number)}}
     layout |= scale.layout(is_shown=with_colors)
     for i, (name, values) in enumerate(panels.items()):
@@ -100,7 +91,7 @@ def number_panels(
         x = _axis(columns, n_columns, pitch) | {"side": "top", "tickangle": -45 if is_slanted else 0}
         y = _axis(rows, n_rows, row) | {"range": [n_rows - 0.5, -0.5], "showticklabels": stacked or not i}
         x["showticklabels"] = not (stacked and i)
-        refs = add_panel(layout, i, x, y, across=box[0], down=box[1])
+        refs = elements.add_panel(layout, i, x, y, across=box[0], down=box[1])
         before = f"{escape(name)}, " if name else ""
 
         def words(row_name: str, column_name: str, value: float, before: str = before) -> str:
@@ -109,16 +100,16 @@ def number_panels(
         has_numbers = with_numbers and n_rows * n_columns <= 400 and row >= LINE
         hover_texts = cell_texts(values, row_names, column_names, words)
         traces += number_cells(values, scale, hover_texts, name=escape(name), is_written=has_numbers, axes=refs)
-        layout["shapes"] += border_lines(rows, columns, **refs)
+        layout["shapes"] += elements.border_lines(rows, columns, **refs)
         if row_mark is not None and column_mark is not None:
-            layout["shapes"].append(cell_frame(row_mark, column_mark, color=WARM, axes=refs))
+            layout["shapes"].append(elements.cell_frame(row_mark, column_mark, color=WARM, axes=refs))
         middle = sum(box[0]) / 2
         if name:
             look: dict[str, Any] = {"y": end, "yshift": 3 if stacked and i else above, "anchor": (None, "bottom")}
-            layout["annotations"].append(note(f"<b>{escape(name)}</b>", x=middle, size=None, **look))
+            layout["annotations"].append(elements.note(f"<b>{escape(name)}</b>", x=middle, size=None, **look))
         if not stacked or i == down - 1:
-            layout["annotations"].append(note(escape(grid.key_name), x=middle, y=0, anchor=(None, "top")))
-    return figure_of(traces, layout)
+            layout["annotations"].append(elements.note(escape(grid.key_name), x=middle, y=0, anchor=(None, "top")))
+    return elements.figure_of(traces, layout)
 
 
 def _names(name: str, labels: Sequence[str], n: int) -> list[str]:
@@ -137,7 +128,7 @@ def _axis(labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
         step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s * max(pitch, 0.01) >= room)
     places = range(0, n, step)
     texts = [escape(shorten(labels[place])) if labels else str(place) for place in places]
-    axis = label_axis(places, texts, size=12, ticklabelstandoff=3, range=[-0.5, n - 0.5])
+    axis = elements.label_axis(places, texts, size=12, ticklabelstandoff=3, range=[-0.5, n - 0.5])
     return axis | {"title": {"text": ""}}
 
 
@@ -228,7 +219,7 @@ def number_cells(
         axes: `xaxis` and `yaxis`, where they are not the figure's first.
     """
     gap = int(max(values.shape) <= _GAPS_UP_TO) if gap is None else gap
-    words = hover_texts if isinstance(hover_texts, Mapping) else hover(np.array(hover_texts, dtype=object))
+    words = hover_texts if isinstance(hover_texts, Mapping) else elements.hover(np.array(hover_texts, dtype=object))
     look: dict[str, Any] = {"name": name, "coloraxis": scale.axis, "xgap": gap, "ygap": gap, **words, **(axes or {})}
     z = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
     cells = [go.Heatmap(**{"z": z, "hoverongaps": True} | look)]

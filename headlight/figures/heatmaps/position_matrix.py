@@ -9,10 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from headlight.figures.elements import bold_title, cell_axis, figure_layout, figure_of, hover, label_axis, segment
 from headlight.figures.heatmaps.cells import MOST_TEXTS, Words, browser_words
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.labels import LINE, escape, text_width
-from headlight.figures.layout import bold_title, cell_axis, figure_layout, figure_of, hover, label_axis, segment
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import FAINT
 

@@ -8,23 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from headlight.figures import elements
 from headlight.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO, masked_cells
 from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.labels import LINE, escape, shorten, text_width
-from headlight.figures.layout import (
-    add_panel,
-    axis_title,
-    bar_trace,
-    bold_title,
-    border_lines,
-    figure_layout,
-    figure_of,
-    hover,
-    label_axis,
-    note,
-    row_axis,
-    segment,
-)
 from headlight.figures.quantities import rounded
 from headlight.figures.theme import FAINT, KEY, QUERY, STRONG, WARM
 from headlight.figures.token_grid import TokenAxis, TokenGrid
@@ -78,7 +65,7 @@ def position_parts(
     below_all = round(min(longest, 11 * 7) + 34)
     scale = Scale.of([panel[mask] for panel in panels.values()], diverging=True, decimals=1)
     height = inner + _TITLE + below_all
-    layout = figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
+    layout = elements.figure_layout(title, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
     layout |= {"annotations": [], "shapes": [], "showlegend": False} | scale.layout()
     traces: list[Any] = []
     across = (1 - 0.03 * (n_columns - 1)) / n_columns
@@ -88,11 +75,13 @@ def position_parts(
         above = 1 - (row * (_NAME + cells + _GAP) + _NAME) / inner
         x, y = _axis(keys, is_labelled=row == n_rows - 1), _axis(queries, is_labelled=column == 0)
         if row == n_rows - 1 and column == n_columns // 2:
-            x["title"] = bold_title(grid.key_name, KEY)
+            x["title"] = elements.bold_title(grid.key_name, KEY)
         if column == 0 and row == (n_rows - 1) // 2:
-            y["title"] = bold_title(grid.query_name, QUERY)
+            y["title"] = elements.bold_title(grid.query_name, QUERY)
         y["range"] = y["range"][::-1]
-        refs = add_panel(layout, number, x, y, across=(left, left + across), down=(above - cells / inner, above))
+        refs = elements.add_panel(
+            layout, number, x, y, across=(left, left + across), down=(above - cells / inner, above)
+        )
         if not mask.all():
             template = f"{escape(say(FORBIDDEN))}<extra></extra>"
             traces.append(masked_cells(mask, name="", hovertemplate=template, hoverongaps=False, **refs))
@@ -100,23 +89,23 @@ def position_parts(
         def words(query: str, key: str, value: float, name: str = name) -> str:
             return f"{query} \u2192 {key}<br>{escape(name)}: {rounded(value, 3)}"
 
-        texts = hover(np.array(cell_texts(values, queries.words, keys.words, words), dtype=object))
+        texts = elements.hover(np.array(cell_texts(values, queries.words, keys.words, words), dtype=object))
         shown = np.where(mask, values, np.nan)
         traces += number_cells(
             shown, scale, texts | {"hoverongaps": False}, name=escape(name), gap=int(max(mask.shape) <= 24), axes=refs
         )
-        layout["shapes"] += border_lines(queries.tokens, keys.tokens, **refs)
+        layout["shapes"] += elements.border_lines(queries.tokens, keys.tokens, **refs)
         sign = "= " if name == total else "+ " if number else ""
         share = shares.get(name, math.nan)
         percent = "" if math.isnan(share) else f"  {rounded(100 * share, 0)} %"
         header = f"{sign}<b>{escape(name)}</b>{percent}"
-        layout["annotations"].append(note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
-    return figure_of(traces, layout)
+        layout["annotations"].append(elements.note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
+    return elements.figure_of(traces, layout)
 
 
 def _axis(tokens: TokenAxis, *, is_labelled: bool) -> dict[str, Any]:
     labels = [escape(shorten(token, _LETTERS)) for token in tokens.tokens] if is_labelled else []
-    return label_axis(range(len(labels)), labels, size=11, range=[*tokens.ends])
+    return elements.label_axis(range(len(labels)), labels, size=11, range=[*tokens.ends])
 
 
 def part_shares(shares: Mapping[str, float], *, title: str) -> go.Figure:
@@ -132,15 +121,15 @@ def part_shares(shares: Mapping[str, float], *, title: str) -> go.Figure:
         for name, share in shares.items()
     ]
     color = [STRONG if value >= 0 else WARM for value in values]
-    bars = bar_trace("", values, [*range(len(values))], hover_texts, color=color, is_lying=True, width=0.62)
-    layout = figure_layout(title, height=_BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
+    bars = elements.bar_trace("", values, [*range(len(values))], hover_texts, color=color, is_lying=True, width=0.62)
+    layout = elements.figure_layout(title, height=_BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}
         | {"showgrid": True, "zeroline": True, "zerolinecolor": FAINT, "tickfont": {"size": 11}, "nticks": 6}
         | {"title": {"text": escape(say("share of the variance within rows")), "font": {"size": 12}}},
-        "yaxis": row_axis([*map(escape, shares)], size=12),
+        "yaxis": elements.row_axis([*map(escape, shares)], size=12),
     }
-    return figure_of([bars], layout)
+    return elements.figure_of([bars], layout)
 
 
 def score_sources_heatmap(
@@ -203,17 +192,17 @@ def score_sources_heatmap(
     )
     height = round(_HEADER + max(len(rows) * _ROW, _LEAST) + below)
     ends, edges = (len(columns) - 0.5, len(rows) - 0.5), (len(columns) - 1.5, len(rows) - 1.5)
-    layout = figure_layout(title, height=height, margin=(left, _BESIDE, _HEADER, below), subtitle=largest) | {
+    layout = elements.figure_layout(title, height=height, margin=(left, _BESIDE, _HEADER, below), subtitle=largest) | {
         "xaxis": _source_axis(say("source of {token}", token=key), columns, KEY)
         | {"range": [-0.5, ends[0]], "tickangle": -45 if is_slanted else 0},
         "yaxis": _source_axis(say("source of {token}", token=query), rows, QUERY) | {"range": [ends[1], -0.5]},
         "shapes": [
-            segment((-0.5, ends[0]), (edges[1], edges[1]), color=FAINT, width=1.5),
-            segment((edges[0], edges[0]), (-0.5, ends[1]), color=FAINT, width=1.5),
+            elements.segment((-0.5, ends[0]), (edges[1], edges[1]), color=FAINT, width=1.5),
+            elements.segment((edges[0], edges[0]), (-0.5, ends[1]), color=FAINT, width=1.5),
         ],
         "meta": {"textFromWidth": round(left + _BESIDE + _NUMBER * len(columns))},
     }
-    return figure_of(traces, layout | scale.layout(len=1))
+    return elements.figure_of(traces, layout | scale.layout(len=1))
 
 
 def _largest(
@@ -237,5 +226,5 @@ def _source_axis(title: str, names: Sequence[str], hue: str) -> dict[str, Any]:
     """Return the axis of sources; the last label, of the sums, is bold."""
     labels = [escape(shorten(name, _LABEL)) for name in names]
     labels[-1] = f"<b>{escape(names[-1])}</b>"
-    title_of = axis_title(escape(title), size=13, standoff=6, hue=hue)
-    return label_axis(range(len(labels)), labels, size=12, title=title_of)
+    title_of = elements.axis_title(escape(title), size=13, standoff=6, hue=hue)
+    return elements.label_axis(range(len(labels)), labels, size=12, title=title_of)

@@ -3,15 +3,8 @@
 import pytest
 import torch
 
+from headlight.experiments import variants
 from headlight.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, VARIANTS, ExperimentRequest
-from headlight.experiments.variants import (
-    ExperimentData,
-    Variant,
-    as_batch,
-    model_of,
-    not_shifted,
-    training_of,
-)
 from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.corpora.batching import batches_for
 from transformer_core.decoding.greedy import greedy_decode
@@ -22,17 +15,17 @@ MASKS = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"],
 
 
 @pytest.fixture(scope="module")
-def letters() -> ExperimentData:
-    return ExperimentData.of(POSITIONS)
+def letters() -> variants.ExperimentData:
+    return variants.ExperimentData.of(POSITIONS)
 
 
 @pytest.fixture(scope="module")
-def masked() -> ExperimentData:
-    return ExperimentData.of(MASKS)
+def masked() -> variants.ExperimentData:
+    return variants.ExperimentData.of(MASKS)
 
 
-def test_all_begin_with_the_same_weights_but_for_their_positions(letters: ExperimentData):
-    models = {name: Variant(name, POSITIONS, letters).model for name in VARIANTS["positions"]}
+def test_all_begin_with_the_same_weights_but_for_their_positions(letters: variants.ExperimentData):
+    models = {name: variants.Variant(name, POSITIONS, letters).model for name in VARIANTS["positions"]}
     common = dict(models["none"].named_parameters())
     for name, model in models.items():
         own = dict(model.named_parameters())
@@ -41,7 +34,7 @@ def test_all_begin_with_the_same_weights_but_for_their_positions(letters: Experi
         assert model.config.positions == name
 
 
-def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: ExperimentData):
+def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: variants.ExperimentData):
     trained = {pair.source for pair in letters.corpus.train}
     assert {len(source) for source in trained} == set(range(3, LONGEST_TRAINED + 1))
     assert max(letters.by_length) == LONGEST_TRIED == 3 * LONGEST_TRAINED
@@ -49,25 +42,25 @@ def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: Experimen
         assert all(len(pair.source) == n and pair.target == pair.source[::-1] for pair in pairs)
         assert not trained & {pair.source for pair in pairs}
     assert not trained & {pair.source for pair in (*letters.held_out, *letters.samples)}
-    assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
+    assert variants.model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
 
 
-def test_turns_change_nothing(masked: ExperimentData):
+def test_turns_change_nothing(masked: variants.ExperimentData):
     """Two variants by turns have the losses of each trained alone by the loop itself, on the corpus's own batches."""
-    right, cheating = Variant("look_ahead", MASKS, masked), Variant("no_mask", MASKS, masked)
+    right, cheating = variants.Variant("look_ahead", MASKS, masked), variants.Variant("no_mask", MASKS, masked)
     by_turns = [(right.step().loss, cheating.step().loss) for _ in range(3)]
     batches = batches_for(
         masked.corpus.train, masked.tokenizer, "encoder_decoder", max_seq_len=64, batch_size=48, seed=MASKS.seed
     )
-    alone = train(Variant("look_ahead", MASKS, masked).model, batches, training_of(MASKS))
+    alone = train(variants.Variant("look_ahead", MASKS, masked).model, batches, variants.training_of(MASKS))
     assert [loss for loss, _ in by_turns] == [next(alone).loss for _ in range(3)]
     assert by_turns[0][0] != by_turns[0][1]
 
 
-def test_without_its_mask_a_variant_sees_the_future_while_it_trains_and_never_padding(masked: ExperimentData):
-    variant = Variant("no_mask", MASKS, masked)
+def test_without_its_mask_a_variant_sees_the_future_while_it_trains_and_never_padding(masked: variants.ExperimentData):
+    variant = variants.Variant("no_mask", MASKS, masked)
     variant.model.eval()
-    src, tgt = as_batch(masked.held_out[:6], masked.tokenizer, max_seq_len=64).inputs
+    src, tgt = variants.as_batch(masked.held_out[:6], masked.tokenizer, max_seq_len=64).inputs
     assert (tgt == masked.tokenizer.pad_id).any()
     last = (tgt != masked.tokenizer.pad_id).sum(dim=1) - 1
     later = tgt.clone()
@@ -89,7 +82,7 @@ def test_without_its_mask_a_variant_sees_the_future_while_it_trains_and_never_pa
 
 def test_targets_that_are_not_shifted_are_what_is_given():
     batch = Batch((torch.tensor([[5, 2]]), torch.tensor([[1, 7, 8, 0]])), torch.tensor([[7, 8, 2, IGNORED]]))
-    (wrong,) = not_shifted(iter([batch]), pad_id=0)
+    (wrong,) = variants.not_shifted(iter([batch]), pad_id=0)
     assert torch.equal(wrong.inputs[0], batch.inputs[0])
     assert wrong.inputs[1].tolist() == [[7, 8, 2, 0]]
     assert torch.equal(wrong.targets, batch.targets)

@@ -7,24 +7,8 @@ import numpy as np
 import pytest
 from plotly.graph_objects import Figure
 
+from headlight import figures
 from headlight.analysis.training.curves import Curve
-from headlight.figures import (
-    DARK,
-    LIGHT,
-    TokenGrid,
-    attention_heatmap,
-    bipartite_lines,
-    difference_heatmap,
-    head_grid,
-    head_map_figure,
-    head_matrix,
-    heads_over_time,
-    layer_matrix,
-    row_bars,
-    template,
-    texts_spread,
-    training_curves,
-)
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.bars.label_bars import blank_bars, label_bars
 from headlight.figures.curves.lines import Line, line_figure
@@ -59,23 +43,23 @@ def activation() -> Figure:
 def curves() -> Figure:
     drawn = {"loss": Curve(np.arange(1, 9), weights(8)), "gradient_norm": Curve(np.arange(1, 9), weights(8))}
     marks: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "snapshot": 7}
-    return training_curves(drawn, **marks)
+    return figures.training_curves(drawn, **marks)
 
 
 def over_time() -> Figure:
     given = {"cross": weights(2, 3, 5)}
     marks: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "snapshot": 5}
-    return heads_over_time(np.array([0, 1, 5, 20, 100]), given, **marks)
+    return figures.heads_over_time(np.array([0, 1, 5, 20, 100]), given, **marks)
 
 
 def by_quantity(name: QuantityName) -> dict[str, Callable[[], Figure]]:
     """Draw one quantity as a heatmap, and as bars."""
     return {
-        f"heatmap of {name}": lambda: attention_heatmap(
-            weights(2, 3), TokenGrid("ab", "cde", marked=(1, 1)), quantity=name
+        f"heatmap of {name}": lambda: figures.attention_heatmap(
+            weights(2, 3), figures.TokenGrid("ab", "cde", marked=(1, 1)), quantity=name
         ),
-        f"row of {name}": lambda: row_bars(
-            weights(3), TokenGrid("d", "abc", first_query=3, marked=(None, 1)), quantity=name
+        f"row of {name}": lambda: figures.row_bars(
+            weights(3), figures.TokenGrid("d", "abc", first_query=3, marked=(None, 1)), quantity=name
         ),
     }
 
@@ -87,22 +71,24 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "training": curves,
     "heads over time": over_time,
     "alignment": lambda: alignment_matrix(
-        weights(4, 3), TokenGrid("abcd", "efg", marked=(1, None)), n_shown=2, truth={(0, 0)}, links={(1, 1)}
+        weights(4, 3), figures.TokenGrid("abcd", "efg", marked=(1, None)), n_shown=2, truth={(0, 0)}, links={(1, 1)}
     ),
-    "attention as lines": lambda: bipartite_lines(
-        [weights(3, 4)], TokenGrid("abc", "defg", marked=(0, None)), names=["a"]
+    "attention as lines": lambda: figures.bipartite_lines(
+        [weights(3, 4)], figures.TokenGrid("abc", "defg", marked=(0, None)), names=["a"]
     ),
     "blanks": lambda: blank_bars(
         [weights(2), weights(3)], ["ab", "cde"], names="xy", entropies=weights(2), next_one=0, filled={1}
     ),
     "sources": lambda: score_sources_heatmap(weights(2, 3), "ab", "cde", query="q", key="k", title="t"),
-    "spread": lambda: texts_spread(weights(4), "abcd", measure="m", chosen=1, levels={"a": 0.2}),
-    "step": lambda: step_rows(weights(3, 3), TokenGrid(("0.0", "0.1", "mean"), "abc", marked=(1, None)), title="t"),
-    "difference": lambda: difference_heatmap(weights(2, 3), weights(2, 3), TokenGrid("ab", "cde")),
-    "grid": lambda: head_grid(weights(2, 3), title="t", chosen=(0, 1)),
-    "map": lambda: head_map_figure(weights(3, 2), "abc", chosen=1, cluster_names=["c"]),
-    "heads of two models": lambda: head_matrix(weights(4, 4), np.arange(4), n_heads=2),
-    "layers": lambda: layer_matrix(weights(2, 3)),
+    "spread": lambda: figures.texts_spread(weights(4), "abcd", measure="m", chosen=1, levels={"a": 0.2}),
+    "step": lambda: step_rows(
+        weights(3, 3), figures.TokenGrid(("0.0", "0.1", "mean"), "abc", marked=(1, None)), title="t"
+    ),
+    "difference": lambda: figures.difference_heatmap(weights(2, 3), weights(2, 3), figures.TokenGrid("ab", "cde")),
+    "grid": lambda: figures.head_grid(weights(2, 3), title="t", chosen=(0, 1)),
+    "map": lambda: figures.head_map_figure(weights(3, 2), "abc", chosen=1, cluster_names=["c"]),
+    "heads of two models": lambda: figures.head_matrix(weights(4, 4), np.arange(4), n_heads=2),
+    "layers": lambda: figures.layer_matrix(weights(2, 3)),
     "cache": lambda: kv_cache_grid("abc", n_layers=2, n_cached=2, source_labels="de"),
     "costs": lambda: cost_lines(np.array([1, 2]), np.array([2, 3]), at=0),
     "lines": lambda: line_figure(
@@ -117,9 +103,13 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_theme_is_only_in_the_template_and_no_input_is_written(name: str):
     figure = FIGURES[name]()
-    assert figure.layout.template == template(LIGHT)
+    assert figure.layout.template == figures.template(figures.LIGHT)
     text = str(figure.to_plotly_json()["data"]) + str(figure.update_layout(template=None).layout)
-    grounds = {color for theme in (LIGHT, DARK) for color in (theme.background, theme.surface, theme.text, theme.muted)}
+    grounds = {
+        color
+        for theme in (figures.LIGHT, figures.DARK)
+        for color in (theme.background, theme.surface, theme.text, theme.muted)
+    }
     assert not [color for color in grounds if color in text.upper()]
 
 
@@ -133,18 +123,18 @@ def curve(*values: float) -> Figure:
 
 def moved(n_rows: int) -> Figure:
     zeros = np.zeros((n_rows, 2), dtype=np.float32)
-    return moved_pair((zeros, zeros), TokenGrid("ab", "ab"), titles=("a", "b"), hover_form="", title="t")
+    return moved_pair((zeros, zeros), figures.TokenGrid("ab", "ab"), titles=("a", "b"), hover_form="", title="t")
 
 
 REFUSALS: list[tuple[str, Callable[[], object]]] = [
     (
         "4 queries and 3 keys, but there are 3",
-        lambda: alignment_matrix(weights(4, 3), TokenGrid("abc", "efg"), n_shown=1),
+        lambda: alignment_matrix(weights(4, 3), figures.TokenGrid("abc", "efg"), n_shown=1),
     ),
-    ("5 rows cannot be shown", lambda: alignment_matrix(weights(4, 3), TokenGrid("abcd", "efg"), n_shown=5)),
+    ("5 rows cannot be shown", lambda: alignment_matrix(weights(4, 3), figures.TokenGrid("abcd", "efg"), n_shown=5)),
     (
         "2 queries and 2 keys, but there are 3 query labels and 4",
-        lambda: bipartite_lines([weights(2, 2)], TokenGrid("abc", "defg")),
+        lambda: figures.bipartite_lines([weights(2, 2)], figures.TokenGrid("abc", "defg")),
     ),
     (
         "2 blanks with 5 candidates, 4 labels",
@@ -154,27 +144,33 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
         "one to three kinds of bars",
         lambda: label_bars({"": np.ones(2)}, "abc", title="t", label_name="", value_name="v"),
     ),
-    ("3 keys, but there are 1 query labels and 4", lambda: row_bars(weights(3), TokenGrid("x", "abcd"))),
+    (
+        "3 keys, but there are 1 query labels and 4",
+        lambda: figures.row_bars(weights(3), figures.TokenGrid("x", "abcd")),
+    ),
     (
         "2 rows and 3 columns, but 1 and 3",
         lambda: score_sources_heatmap(weights(2, 3), "a", "cde", query="q", key="k", title="t"),
     ),
-    ("4 values and 3 texts", lambda: texts_spread(weights(4), "abc", measure="m")),
-    ("but there are 2 query labels", lambda: step_rows(weights(3, 3), TokenGrid(("0.0", "0.1"), "abc"), title="t")),
+    ("4 values and 3 texts", lambda: figures.texts_spread(weights(4), "abc", measure="m")),
+    (
+        "but there are 2 query labels",
+        lambda: step_rows(weights(3, 3), figures.TokenGrid(("0.0", "0.1"), "abc"), title="t"),
+    ),
     ("5 places, but 4 values of 'b'", lambda: curve(1, 2, 3, 4)),
-    ("2 query labels", lambda: attention_heatmap(weights(3, 2), TokenGrid("ab", "cd"))),
-    ("no head", lambda: head_grid(weights(2, 3), title="t", chosen=(0, -1))),
-    ("3 heads and 2 labels", lambda: head_map_figure(weights(3, 2), "ab")),
+    ("2 query labels", lambda: figures.attention_heatmap(weights(3, 2), figures.TokenGrid("ab", "cd"))),
+    ("no head", lambda: figures.head_grid(weights(2, 3), title="t", chosen=(0, -1))),
+    ("3 heads and 2 labels", lambda: figures.head_map_figure(weights(3, 2), "ab")),
     (
         "1 cluster names, but cluster 1",
-        lambda: head_map_figure(weights(3, 2), "abc", clusters=np.array([0, 1, 0]), cluster_names=["a"]),
+        lambda: figures.head_map_figure(weights(3, 2), "abc", clusters=np.array([0, 1, 0]), cluster_names=["a"]),
     ),
     ("4 positions are stored, but there are 3", lambda: kv_cache_grid("abc", n_layers=2, n_cached=4)),
-    ("2 rows and 3 columns, but 3 and 2", lambda: layer_matrix(weights(2, 3), labels=("abc", "de"))),
+    ("2 rows and 3 columns, but 3 and 2", lambda: figures.layer_matrix(weights(2, 3), labels=("abc", "de"))),
     ("3 queries and 2 keys, but there are 2", lambda: moved(3)),
     (
         "but there are 2 and 3 labels",
-        lambda: number_panels({"a": weights(3, 3)}, TokenGrid("ab", "cde"), title="t"),
+        lambda: number_panels({"a": weights(3, 3)}, figures.TokenGrid("ab", "cde"), title="t"),
     ),
     (
         "2 by 3 numbers, but words for 3",

@@ -1,4 +1,4 @@
-"""Common parts of figures: layout, axes with labels, hover texts, lines and notes."""
+"""Common elements of figures: layout, axes with labels, hover texts, bars, lines and notes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
