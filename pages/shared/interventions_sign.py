@@ -17,7 +17,7 @@ def show(card: ModelCard) -> None:
     """Draw the sign, where an intervention is active."""
     if not state.STACK.value:
         return
-    from headlight.analysis.interventions.stack_json import from_json
+    from headlight.analysis.interventions.stacks import from_json
 
     n = len(from_json(state.STACK.value).enabled)
     if not n:
@@ -39,7 +39,7 @@ def show(card: ModelCard) -> None:
 def _turn_off() -> None:
     """Keep the stack, with nothing active in it."""
     from headlight.analysis.interventions.records import Stack
-    from headlight.analysis.interventions.stack_json import from_json, to_json
+    from headlight.analysis.interventions.stacks import from_json, to_json
 
     entries = from_json(state.STACK.value).entries
     stack_history.keep(state.STACK.value)

@@ -80,7 +80,7 @@ class Source:
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
         from headlight.analysis.interventions.context import with_interventions
-        from headlight.analysis.interventions.stack_json import from_json
+        from headlight.analysis.interventions.stacks import from_json
 
         stack, (text, target) = from_json(self.stack), self.text
         options = {name: of for name, of in {"text": text, "target": target}.items() if of is not None and stack.texts}

@@ -5,7 +5,7 @@ import re
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-from headlight.analysis.positions.dials import same_vector
+from headlight.analysis.positions.relative import same_vector
 from tests.e2e.looking import cell_at, wait
 
 

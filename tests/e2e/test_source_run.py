@@ -8,7 +8,7 @@ import transformer_core as tc
 from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.stack_json import from_json
+from headlight.analysis.interventions.stacks import from_json
 from tests.e2e.browser import ROOT
 from tests.e2e.looking import box_of, faults, open_address, wait
 from transformer_core.instrument.capture import capture

@@ -9,7 +9,7 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.compare.ablation import ablation
 from pages.shared import models

@@ -1,4 +1,4 @@
 """Interventions: records of what is changed in a model, the context that applies them, and what they cause.
 
-`records` and `stack_json` need no torch: a page can read a stack from its address without it.
+`records` and `stacks` need no torch: a page can read a stack from its address without it.
 """

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from headlight.analysis.interventions.base import Base, read_base
-from headlight.analysis.interventions.checking import check_component, head_count
 from headlight.analysis.interventions.context import constant_value
 from headlight.analysis.interventions.record import MAX_NAME_CHARS, MAX_TEXTS
 from headlight.analysis.interventions.records import Ablation, Component
 from headlight.analysis.interventions.source_runs import site_of, stepwise_attention
+from headlight.analysis.interventions.stacks import check_component, head_count
 from headlight.analysis.trace.model_run import run_text
 from headlight.analysis.trace.traced_forward import captured
 from transformer_core.decoding.inputs import final_states

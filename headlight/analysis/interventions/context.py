@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headlight.analysis.interventions.checking import check_stack, head_count, side_of
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry, TokenSwap
 from headlight.analysis.interventions.source_runs import SourceRuns, pair_positions, site_of
+from headlight.analysis.interventions.stacks import check_stack, head_count, side_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import HookPoint, position_offset

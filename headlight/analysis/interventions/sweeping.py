@@ -18,7 +18,6 @@ import numpy as np
 from jaxtyping import Float
 
 from headlight.analysis.interventions.base import Base, read_base
-from headlight.analysis.interventions.checking import head_count, side_of
 from headlight.analysis.interventions.context import Applied, prepare
 from headlight.analysis.interventions.effect import Metric, output_log_probs
 from headlight.analysis.interventions.records import (
@@ -33,6 +32,7 @@ from headlight.analysis.interventions.records import (
     Stack,
 )
 from headlight.analysis.interventions.source_runs import pair_positions, site_of, stepwise_attention
+from headlight.analysis.interventions.stacks import head_count, side_of
 from headlight.analysis.trace.attentions import attentions_of, sides_of
 from headlight.analysis.trace.traced_forward import FixedText
 from transformer_core.config import ModelConfig

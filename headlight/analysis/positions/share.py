@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 
 from headlight.analysis.flow.score_sources import SourceKind, score_sources
-from headlight.analysis.positions.dials import backwards
+from headlight.analysis.positions.relative import backwards
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import captured
 from transformer_core.model.transformer import Transformer

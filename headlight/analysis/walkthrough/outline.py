@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from jaxtyping import Float
 
-from headlight.analysis.interventions.checking import check_component
 from headlight.analysis.interventions.records import Component
+from headlight.analysis.interventions.stacks import check_component
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.config import ModelConfig

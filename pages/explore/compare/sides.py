@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.analysis.heads.measures import HeadName, heads_of
-from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import check_stack, from_json, to_json
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
 from pages.explore.compare import view_fields

@@ -11,7 +11,7 @@ import streamlit as st
 from headlight.analysis.heads.many_texts import MEASURES
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.language import say, say_message
 from pages.explore.compare import ablation
 from pages.shared import prose

@@ -95,7 +95,7 @@ def _ablation(data: InterventionsData) -> StackEntry:
     if method == "constant":
         from headlight.analysis.interventions.constants import fit_constant
 
-        model, tokenizer = data.model()
+        model, tokenizer = data.source.load()
         return fit_constant(model, tokenizer, component, [other_text(data)]).ablation
     if method == "mean":
         return _mean(data, component, other_text(data))
@@ -250,7 +250,7 @@ def _mean(data: InterventionsData, component: Component, usual: Given) -> Ablati
 
     drawn = samples.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
     texts = samples.held_out(corpus, *drawn, card.config.architecture)
-    model, tokenizer = data.model()
+    model, tokenizer = data.source.load()
     with forwards.one_of_few(), models.on(data.source.device):
         return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
 

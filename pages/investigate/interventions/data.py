@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headlight.analysis.interventions.records import Ablation, Patch, Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from headlight.figures import isolate
 from pages.investigate.interventions import view_fields
 from pages.shared import cache, drawing
@@ -38,6 +38,7 @@ class InterventionsData:
     view: View
     source: Source
     stack: Stack
+    base_recipe: Expression  # the unchanged run, as code
     base: "Base"
     error: HeadlightError | None  # why the stack cannot be applied here
 
@@ -53,12 +54,13 @@ class InterventionsData:
         if not view.text:
             return None
         source = view.source(card, is_changed=False)
-        base: Base = value_of(base_recipe(source, view))
-        data = cls(card=card, view=view, source=source, stack=view_fields.current(), base=base, error=None)
+        recipe = base_recipe(source, view)
+        parts = {"card": card, "view": view, "source": source, "base_recipe": recipe, "base": value_of(recipe)}
+        data = cls(**parts, stack=view_fields.current(), error=None)
         try:
             value_of(data.result_recipe)
         except HeadlightError as error:
-            return cls(card=card, view=view, source=source, stack=Stack(), base=base, error=error)
+            return cls(**parts, stack=Stack(), error=error)
         if data.stack.texts:
             cache.measure(STORE, data.base_recipe)
         return data
@@ -72,11 +74,6 @@ class InterventionsData:
     def only_reads(self) -> bool:
         """Whether the model is a decoder-only one that is not asked to continue the text."""
         return self.run.architecture == "decoder_only" and not self.source.continues
-
-    @cached_property
-    def base_recipe(self) -> Expression:
-        """The unchanged run as code."""
-        return base_recipe(self.source, self.view)
 
     @cached_property
     def result_recipe(self) -> Expression:
@@ -139,9 +136,8 @@ class InterventionsData:
         """
         from headlight.analysis.interventions.base import compare_with_source
 
-        model, tokenizer = self.source.recipe()
-        value = self.source.forward(call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind))
-        return named("compared", cache.kept(STORE, value))
+        value = call(compare_with_source, *self.source.recipe(), self.base_recipe, text, kind=kind)
+        return named("compared", cache.kept(STORE, self.source.forward(value)))
 
     @cached_property
     def pair_error(self) -> HeadlightError | None:
@@ -187,33 +183,22 @@ class InterventionsData:
         """The text that values are taken from until a person types one."""
         from headlight.analysis.interventions.source_runs import usual_other_text
 
-        tokenizer, most = self.model()[1], self.base.sources.max_tokens
+        tokenizer, most = self.source.load()[1], self.base.sources.max_tokens
         return usual_other_text(tokenizer, self.run.architecture, state.TEXT.value, self.card.examples, max_tokens=most)
 
     @property
     def output_tokenizer(self) -> "Tokenizer":
         """The tokenizer of what the model writes."""
-        tokenizer: Tokenizer = self.model()[1]
+        tokenizer: Tokenizer = self.source.load()[1]
         return tokenizer.target if self.run.architecture == "encoder_decoder" else tokenizer
 
     def input_tokenizer(self, side: str) -> "Tokenizer":
         """The tokenizer of what the model reads: "source", or "target" of the decoder."""
-        return self.output_tokenizer if side == "target" else self.model()[1]
+        return self.output_tokenizer if side == "target" else self.source.load()[1]
 
     def label(self, token: int) -> str:
         """Return the label of a token of the output."""
         return isolate(self.output_tokenizer.labels([token])[0])
-
-    def model(self) -> tuple[Any, Any]:
-        """Return the model and its tokenizer."""
-        return self.source.load()
-
-    @property
-    def pattern(self) -> Any:
-        """The pattern of the chosen head, before and after."""
-        place = self.view.layer, self.view.head
-        before = self.base.forced.patterns[self.view.attention][place]
-        return before, self.result.patterns[self.view.attention][place]
 
     def draw(
         self,
@@ -262,12 +247,7 @@ def base_recipe(source: Source, view: View) -> Expression:
     """Return the unchanged run of a text as code."""
     from headlight.analysis.interventions.base import read_base
 
-    model, tokenizer = source.recipe()
-    target = {} if view.target is None else {"target": view.target}
-    reading = call(read_base, model, tokenizer, view.text, **target, **_room(source))
+    options: dict[str, Any] = {} if view.target is None else {"target": view.target}
+    options |= {} if source.continues else {"max_new_tokens": 0}
+    reading = call(read_base, *source.recipe(), view.text, **options)
     return named("base", cache.kept(STORE, source.forward(reading)))
-
-
-def _room(source: Source) -> dict[str, int]:
-    """Return how many tokens are written, where it is not as usual."""
-    return {} if source.continues else {"max_new_tokens": 0}

@@ -19,7 +19,7 @@ from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.drawing import looks
 from pages.shared.lines import output_in_a_line
-from pages.shared.recipe import Expression, Print, call, literal, named, value_of
+from pages.shared.recipe import Print, call, literal, named, value_of
 from transformer_core.errors import mark
 
 HEIGHT, BARS = 340, 190  # px
@@ -100,8 +100,8 @@ def _title(data: InterventionsData) -> str:
     )
 
 
-def numbers(data: InterventionsData) -> None:
-    """Draw all numbers of the output tokens as a table."""
+def numbers(data: InterventionsData) -> list[Print]:
+    """Draw all numbers of the output tokens as a table; return the lines that print those that no figure shows."""
     result = data.result
     before, after = result.logit_differences
     st.dataframe(
@@ -119,9 +119,15 @@ def numbers(data: InterventionsData) -> None:
         },
         hide_index=True,
     )
+    recipe = data.result_recipe
+    return [
+        Print(recipe.ranks, "[before and after, token]"),
+        Print(recipe.effect.before, "[token], nats"),
+        Print(recipe.effect.after, "[token], nats"),
+    ]
 
 
-def heads(data: InterventionsData) -> None:
+def heads(data: InterventionsData) -> list[Print]:
     """Draw how much every head's pattern changes."""
     view, changes = data.view, data.result_recipe.head_changes
     title = say("Change of every head’s pattern (Jensen-Shannon distance)")
@@ -137,6 +143,7 @@ def heads(data: InterventionsData) -> None:
         **looks(800, HEIGHT),
     )
     data.draw(drawn, changes, OF_HEADS, title=title, name="head-changes", key="interventions-heads", csv=_heads_csv)
+    return [Print(changes, OF_HEADS)]
 
 
 def _heads_csv(changes: Mapping[str, np.ndarray]) -> str:
@@ -145,7 +152,7 @@ def _heads_csv(changes: Mapping[str, np.ndarray]) -> str:
     return matrix_csv(values, "layer", rows, "head", range(values.shape[1]), "distance")
 
 
-def residual(data: InterventionsData) -> None:
+def residual(data: InterventionsData) -> list[Print]:
     """Draw how much the residual stream changes, by depth and position."""
     changes = data.result.residual_changes
     height = HEIGHT if len(changes) == 1 else 230
@@ -178,6 +185,7 @@ def residual(data: InterventionsData) -> None:
             csv=partial(_residual_csv, labels),
         )
     prose.small(say(ABOUT_RESIDUAL))
+    return [Print(data.result_recipe.residual_changes, "by stack: [depth, position]")]
 
 
 def _residual_csv(labels: Sequence[str], numbers: Mapping[str, np.ndarray]) -> str:
@@ -198,27 +206,7 @@ def code(data: InterventionsData) -> list[Print]:
     ]
 
 
-def heads_code(data: InterventionsData) -> list[Print]:
-    """Return the line that prints how much every head's pattern changes."""
-    return [Print(data.result_recipe.head_changes, OF_HEADS)]
-
-
-def residual_code(data: InterventionsData) -> list[Print]:
-    """Return the line that prints how much the residual stream changes."""
-    return [Print(data.result_recipe.residual_changes, "by stack: [depth, position]")]
-
-
-def numbers_code(data: InterventionsData) -> list[Print]:
-    """Return the lines that print the numbers of the table that are not printed for the figure."""
-    result = data.result_recipe
-    return [
-        Print(result.ranks, "[before and after, token]"),
-        Print(result.effect.before, "[token], nats"),
-        Print(result.effect.after, "[token], nats"),
-    ]
-
-
-def pattern(data: InterventionsData) -> None:
+def pattern(data: InterventionsData) -> list[Print]:
     """Draw both patterns beside each other."""
     view, run = data.view, data.base_recipe.run
     labels = named("queries, keys", run.labels(view.attention))
@@ -229,9 +217,10 @@ def pattern(data: InterventionsData) -> None:
     cell = None if is_group else view_fields.CELL.value
     columns = st.columns(2, gap="small")
     titles = (say("{who}, unchanged", who=who), say("{who}, with the stack", who=who))
-    for column, values, title, key in zip(
-        columns, _patterns(data), titles, (f"{PATTERN_KEY}-before", PATTERN_KEY), strict=True
-    ):
+    place = (view.layer, view.head)
+    both = [of.patterns[view.attention][place] for of in (data.base_recipe.forced, data.result_recipe)]
+    keys_of = (f"{PATTERN_KEY}-before", PATTERN_KEY)
+    for column, values, title, key in zip(columns, both, titles, keys_of, strict=True):
         weights = named("pattern", values)
         drawn = call(
             attention_heatmap,
@@ -256,16 +245,7 @@ def pattern(data: InterventionsData) -> None:
                 stays_whole=True,
                 link="interventions",
             )
-
-
-def pattern_code(data: InterventionsData) -> list[Print]:
-    """Return the lines that print both patterns."""
-    return [Print(pattern, "[query, key]") for pattern in _patterns(data)]
-
-
-def _patterns(data: InterventionsData) -> list[Expression]:
-    attention, place = data.view.attention, (data.view.layer, data.view.head)
-    return [of.patterns[attention][place] for of in (data.base_recipe.forced, data.result_recipe)]
+    return [Print(pattern, "[query, key]") for pattern in both]
 
 
 def _choose(key: str) -> None:

@@ -8,7 +8,7 @@ from pages.investigate.interventions.data import InterventionsData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import script
+from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
@@ -17,13 +17,13 @@ LEAD = mark(
     "Change the model while it runs, and see the exact effect: ablate heads and layers, edit single attention "
     "weights, patch activations from another text, swap tokens. The unchanged run is shown next to it."
 )
-VIEWS = {  # title, what draws it, and what prints its numbers
-    "pattern": (mark("Pattern of the head"), effects.pattern, effects.pattern_code),
-    "source": (mark("Source run"), source_run.show, source_run.code),
-    "heads": (mark("All heads"), effects.heads, effects.heads_code),
-    "residual": (mark("Residual stream"), effects.residual, effects.residual_code),
-    "numbers": (mark("Numbers"), effects.numbers, effects.numbers_code),
-    "sweep": (mark("Sweep"), sweeps.show, sweeps.code),
+VIEWS = {  # title, and what draws it and returns the lines that print its numbers
+    "pattern": (mark("Pattern of the head"), effects.pattern),
+    "source": (mark("Source run"), source_run.show),
+    "heads": (mark("All heads"), effects.heads),
+    "residual": (mark("Residual stream"), effects.residual),
+    "numbers": (mark("Numbers"), effects.numbers),
+    "sweep": (mark("Sweep"), sweeps.show),
 }
 OF_OUTPUT = ("numbers", "sweep")  # these need an output token
 OF_CHANGE = ("heads", "residual")  # these show nothing where nothing acts
@@ -60,7 +60,7 @@ def interventions() -> None:
     if data is None:
         return
     has_output, view = bool(data.result.labels), view_fields.VIEW.value
-    _, draw, view_code = VIEWS[view]
+    lines: list[Print] = []
     is_empty = not has_output and view in OF_OUTPUT
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
@@ -77,7 +77,7 @@ def interventions() -> None:
             elif view in OF_CHANGE and not data.stack.enabled:
                 prose.small(say(NOTHING))
             else:
-                draw(data)
+                lines = VIEWS[view][1](data)
             with above:  # decoding takes longer than the rest
                 if has_output:
                     effects.outputs(data)
@@ -92,7 +92,7 @@ def interventions() -> None:
             "activation-patching", "resample-ablation", "optimal-ablation", "logit-difference", "kl-divergence"
         ),
     )
-    code_expander.code(lambda: script(*effects.code(data), *([] if is_empty else view_code(data))))
+    code_expander.code(lambda: script(*effects.code(data), *lines))
     state.publish()
 
 

@@ -33,33 +33,20 @@ ABOUT_CELLS = mark(
 _PART = Kept("interventions-drag", "heads")
 
 
-def show(data: InterventionsData) -> None:
-    """Draw the boards."""
+def show(data: InterventionsData) -> list[Print]:
+    """Draw the boards; return the line that prints where both runs differ."""
     _PART.segmented(say("What to drag"), [*PARTS], name=lambda name: say(PARTS[name]))
+    recipe = data.comparison_recipe(adding.other_text(data), _kind(data))
     try:
-        compared = comparison(data)
+        compared: RunComparison = value_of(recipe)
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
-        return
+        return []
     prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=in_one_line(adding.other_text(data))))
     source_run(
         [board for board, _ in _boards(data, compared)], _stacks(data), key=KEY, on_drop=lambda: _take(data, compared)
     )
-
-
-def comparison(data: InterventionsData) -> RunComparison:
-    """Return the source run beside that of the text.
-
-    Raises:
-        HeadlightError: a text that the model cannot read.
-    """
-    return value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
-
-
-def code(data: InterventionsData) -> list[Print]:
-    """Return the line that prints where both runs differ."""
-    compared = data.comparison_recipe(adding.other_text(data), _kind(data))
-    return [Print(compared.differences, "by attention or stack: [layer, head, position], ‖there − here‖ / ‖here‖")]
+    return [Print(recipe.differences, "by attention or stack: [layer, head, position], ‖there − here‖ / ‖here‖")]
 
 
 def _kind(data: InterventionsData) -> Any:
@@ -108,7 +95,7 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
         steps=[_step(data, part)] * len(queries),
         is_pattern=True,
         there=Half(rows=rows, columns=columns, values=there),
-        here=Half(rows=queries, columns=keys, values=data.pattern[1]),
+        here=Half(rows=queries, columns=keys, values=data.result.patterns[view.attention][view.layer, view.head]),
         rows_here=_paired(compared, sides[0]),
         columns_here=_paired(compared, sides[1]),
     )

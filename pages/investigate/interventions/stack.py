@@ -9,9 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.interventions.checking import check_stack
 from headlight.analysis.interventions.records import Stack, StackEntry
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import check_stack, from_json, to_json
 from headlight.figures import isolate
 from headlight.language import say
 from pages.investigate.interventions import view_fields, words

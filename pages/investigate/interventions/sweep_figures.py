@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.interventions.checking import side_of
 from headlight.analysis.interventions.records import OF_HEADS, OF_STACK, Component, ComponentKind, Patch
+from headlight.analysis.interventions.stacks import side_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid
 from headlight.figures.bars.label_bars import label_bars
@@ -37,26 +37,6 @@ N_TOP = 12  # estimates that are checked
 SITE, SWEEP = Kept("interventions-sites", SITES[0]), Kept("interventions-sweep")
 WAY = Kept("interventions-sweep-way", "exact")
 UNIT = Kept("interventions-sweep-unit", "change")
-
-
-@dataclass(eq=False)
-class SweepProgress:
-    """A sweep that is at work, was cancelled or is finished."""
-
-    of: tuple[object, ...]  # what it is a sweep of
-    kind: ComponentKind
-    by_position: bool
-    rest: "Iterator[SweepResult] | None"
-    n_runs: int
-    results: "list[SweepResult]" = field(default_factory=list)
-    estimates: "tuple[Estimate, ...]" = ()  # of all components, where the way is the sieve
-    difference: float | None = None  # nats between both texts; None: no fraction of it is defined
-    note: str = ""  # why it stopped
-
-    @property
-    def unit(self) -> str:
-        """What is shown of each change."""
-        return "change" if self.difference is None else str(UNIT.value)
 
 
 def sites_of(data: InterventionsData) -> list[tuple[ComponentKind, bool]]:
@@ -101,14 +81,33 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
     return SweepRecipes(components=components, runs=runs, estimates=estimates, difference=difference)
 
 
-def found_by(recipes: SweepRecipes, sweep: SweepProgress) -> tuple[Expression, Expression, dict[str, Expression]]:
-    """Return as code what a sweep has changes so far: estimates, exact results, and what changes are divided by."""
-    some = recipes.runs if len(sweep.results) == sweep.n_runs else call(islice, recipes.runs, len(sweep.results))
-    results = named("results", through(call(tuple, some), lambda _: tuple(sweep.results)))
-    estimates = through(recipes.estimates, lambda _: sweep.estimates)
-    is_fraction = sweep.unit == "fraction"
-    divided = {"difference": through(recipes.difference, lambda _: sweep.difference)} if is_fraction else {}
-    return estimates, results, divided
+@dataclass(eq=False)
+class SweepProgress:
+    """A sweep that is at work, was cancelled or is finished."""
+
+    of: tuple[object, ...]  # what it is a sweep of
+    site: tuple[ComponentKind, bool]  # kind of components, and whether by position
+    rest: "Iterator[SweepResult] | None"
+    n_runs: int
+    results: "list[SweepResult]" = field(default_factory=list)
+    estimates: "tuple[Estimate, ...]" = ()  # of all components, where the way is the sieve
+    difference: float | None = None  # nats between both texts; None: no fraction of it is defined
+    note: str = ""  # why it stopped
+
+    @property
+    def unit(self) -> str:
+        """What is shown of each change."""
+        return "change" if self.difference is None else str(UNIT.value)
+
+    def found(self, recipes: SweepRecipes) -> tuple[Expression, Expression, dict[str, Expression]]:
+        """Return as code what there is so far: estimates, exact results, and what changes are divided by."""
+        n = len(self.results)
+        some = recipes.runs if n == self.n_runs else call(islice, recipes.runs, n)
+        results = named("results", through(call(tuple, some), lambda _: tuple(self.results)))
+        estimates = through(recipes.estimates, lambda _: self.estimates)
+        is_fraction = self.unit == "fraction"
+        divided = {"difference": through(recipes.difference, lambda _: self.difference)} if is_fraction else {}
+        return estimates, results, divided
 
 
 def settings_of(data: InterventionsData, sweep: SweepProgress) -> dict[str, Any]:
@@ -116,8 +115,8 @@ def settings_of(data: InterventionsData, sweep: SweepProgress) -> dict[str, Any]
     token, other = data.result.pairs[data.index]
     return {
         "sweep": {
-            "kind": sweep.kind,
-            "by_position": sweep.by_position,
+            "kind": sweep.site[0],
+            "by_position": sweep.site[1],
             "method": WAY.value,
             "unit": sweep.unit,
             "other_text": adding.other_text(data),
@@ -156,7 +155,7 @@ def checked(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the largest estimates beside the exact changes."""
     from headlight.analysis.interventions.attributing import sieve_numbers
 
-    estimates, results, divided = found_by(recipes_of(data), sweep)
+    estimates, results, divided = sweep.found(recipes_of(data))
     labels = [_label(data, result.component) for result in sweep.results]
     numbers = named("numbers", call(sieve_numbers, labels, estimates, results, **divided))
     title = say("The largest estimates, checked by exact runs")
@@ -205,19 +204,19 @@ def picture(data: InterventionsData, sweep: SweepProgress) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
     from headlight.analysis.interventions.sweeping import sweep_maps
 
-    recipes = recipes_of(data)
-    estimates, results, divided = found_by(recipes, sweep)
+    (kind, by_position), recipes = sweep.site, recipes_of(data)
+    estimates, results, divided = sweep.found(recipes)
     changes = estimates if sweep.estimates else results
     maps = named("maps", call(sweep_maps, data.base_recipe, recipes.components, changes, **divided))
     each_map: dict[str, SweepMap] = value_of(maps)
     most = max(float(np.nanmax(abs(each.values), initial=0.0)) for each in each_map.values()) or 1.0
     for attention, shown in each_map.items():
-        where = words.STACKS[attention] if sweep.kind in OF_STACK else ATTENTIONS[attention].inline
+        where = words.STACKS[attention] if kind in OF_STACK else ATTENTIONS[attention].inline
         n = len(shown.rows)
-        height = max(210, 110 + 15 * n) if sweep.by_position else 100 + 26 * n  # with room for numbers
+        height = max(210, 110 + 15 * n) if by_position else 100 + 26 * n  # with room for numbers
         title = say(
             (ESTIMATED if sweep.estimates else EXACT)[sweep.unit],
-            components=say(COMPONENTS[sweep.kind]),
+            components=say(COMPONENTS[kind]),
             where=say(where),
         )
         drawn = call(
@@ -228,16 +227,16 @@ def picture(data: InterventionsData, sweep: SweepProgress) -> None:
                 shown.rows,
                 shown.columns,
                 query_name="",
-                key_name=say("position") if sweep.by_position else say("head"),
+                key_name=say("position") if by_position else say("head"),
                 **looks(760, height),
             ),
             title=title,
             diverging=True,
             limits=(-most, most),  # one range of colors, so that the maps can be compared
-            with_numbers=not sweep.by_position,
-            with_colors=sweep.by_position or n > 4,  # beside fewer, a bar's numbers would overlap
+            with_numbers=not by_position,
+            with_colors=by_position or n > 4,  # beside fewer, a bar's numbers would overlap
         )
-        columns = "position" if sweep.by_position else "head"
+        columns = "position" if by_position else "head"
         data.draw(
             drawn,
             maps[attention].arrays(),

@@ -57,9 +57,19 @@ NO_FRACTION = mark(
 )
 
 
-def show(data: InterventionsData) -> None:
-    """Continue the sweep, and draw its choices and its results so far; there is an output token."""
-    sweep = _current(data)
+def show(data: InterventionsData) -> list[Print]:
+    """Continue the sweep, and draw its choices and its results so far; there is an output token.
+
+    Returns:
+        the lines that print the changes of the metric that the sweep finds.
+    """
+    recipes = recipes_of(data)
+    changes = each("result", recipes.runs, lambda result: (result.component, result.change))
+    about = "nats; a change divided by it is the fraction recovered"
+    lines = [Print(changes, "nats"), Print(recipes.difference, about)]
+    sweep: SweepProgress | None = SWEEP.value
+    if sweep is not None and sweep.of != _identity(data):
+        sweep = None
     if sweep is not None:
         _advance(data, sweep)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -81,18 +91,18 @@ def show(data: InterventionsData) -> None:
         prose.small(say(WITH_STACK))
     if sweep is None:
         prose.small(say(ABOUT) if WAY.value == "exact" else say(ABOUT_SIEVE, n=N_TOP))
-        return
+        return lines
     if sweep.rest is not None:
         n, total = len(sweep.results), sweep.n_runs
         st.progress(n / total, prose.plain(say("{n} of {total} runs", n=n, total=total)))
     if sweep.note:
         prose.warning(sweep.note)
-    if not (sweep.results or sweep.estimates):
-        return
-    _units(sweep)
-    if sweep.estimates:
-        sweep_figures.checked(data, sweep)
-    sweep_figures.picture(data, sweep)
+    if sweep.results or sweep.estimates:
+        _units(sweep)
+        if sweep.estimates:
+            sweep_figures.checked(data, sweep)
+        sweep_figures.picture(data, sweep)
+    return lines
 
 
 def _in_words(site: tuple[ComponentKind, bool]) -> str:
@@ -112,11 +122,6 @@ def _units(sweep: SweepProgress) -> None:
 def _identity(data: InterventionsData) -> tuple[object, ...]:
     text = data.view.text, data.view.target, adding.other_text(data)
     return data.source, *text, site_of(data), WAY.value, data.metric, data.stack
-
-
-def _current(data: InterventionsData) -> SweepProgress | None:
-    sweep: SweepProgress | None = SWEEP.value
-    return sweep if sweep is not None and sweep.of == _identity(data) else None
 
 
 def _buttons(data: InterventionsData, sweep: SweepProgress | None) -> None:
@@ -139,7 +144,6 @@ def _cancel(sweep: SweepProgress) -> None:
 
 def _start(data: InterventionsData) -> None:
     """Begin a sweep; nothing is computed before the page is drawn."""
-    kind, by_position = site_of(data)
     recipes = recipes_of(data)
     of_model: tuple[Component, ...] = value_of(recipes.components)
     is_sieve = WAY.value == "sieve"
@@ -152,19 +156,11 @@ def _start(data: InterventionsData) -> None:
 
     sweep = SweepProgress(
         of=_identity(data),
-        kind=kind,
-        by_position=by_position,
+        site=site_of(data),
         rest=results(),
         n_runs=min(N_TOP, len(of_model)) if is_sieve else len(of_model),
     )
     SWEEP.set(sweep)
-
-
-def code(data: InterventionsData) -> list[Print]:
-    """Return the lines that print the changes of the metric that the sweep finds."""
-    recipes = recipes_of(data)
-    changes = each("result", recipes.runs, lambda result: (result.component, result.change))
-    return [Print(changes, "nats"), Print(recipes.difference, "nats; a change divided by it is the fraction recovered")]
 
 
 def _advance(data: InterventionsData, sweep: SweepProgress) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headlight.analysis.interventions.records import Stack, StackEntry
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.shared.view import stack_history
 from pages.shared.view.fields import Field, Kept, number, number_pair, one_of, write_pair
 from pages.shared.view.state import STACK

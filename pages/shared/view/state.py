@@ -31,7 +31,7 @@ def _stack(text: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    from headlight.analysis.interventions.stack_json import from_json, to_json
+    from headlight.analysis.interventions.stacks import from_json, to_json
 
     try:
         return to_json(from_json(text))
@@ -116,8 +116,7 @@ def current() -> View:
 
 def misfit(card: ModelCard) -> HeadlightError | None:
     """Return why a model has no place for the interventions of the view; None where it has, or there are none."""
-    from headlight.analysis.interventions.checking import check_stack
-    from headlight.analysis.interventions.stack_json import from_json
+    from headlight.analysis.interventions.stacks import check_stack, from_json
 
     try:
         check_stack(card.config, from_json(STACK.value or "[]"))

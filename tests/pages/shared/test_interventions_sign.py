@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from pages.shared.models import PAPER_BASE
 from pages.shared.page import pages

@@ -8,7 +8,7 @@ from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.comparison import consequences
 from headlight.analysis.interventions.constants import corpus_mean, fit_constant
 from headlight.analysis.interventions.records import Ablation, Component, Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.trace.model_run import run_text
 from tests.headlight.analysis.interventions.small_models import model_of, text_of
 from transformer_core.errors import ConfigError

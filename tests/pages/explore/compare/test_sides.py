@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.interventions.records import CellEdit, Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.explore.compare import sides, view_fields
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side, SideWeights, can_be_forced, teacher_forced

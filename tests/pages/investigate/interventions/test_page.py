@@ -28,7 +28,7 @@ from headlight.analysis.interventions.records import (
     TokenSwap,
 )
 from headlight.analysis.interventions.source_runs import SourceRuns
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.programs.checkpoint import save_compiled
 from pages.investigate.interventions import stack as stack_view

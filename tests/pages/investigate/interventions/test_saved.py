@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
-from headlight.analysis.interventions.stack_json import from_json
+from headlight.analysis.interventions.stacks import from_json
 from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.pages.investigate.interventions.test_page import BOTH, TEXT, opened, swept
 from tests.pages.small_gpt2 import save_small_gpt2

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from headlight.analysis.interventions.base import RunComparison, compare_with_source, read_base
 from headlight.analysis.interventions.records import Component, Patch, Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from pages.investigate.interventions.components.source_run import Drop, sent_drop
 from tests.pages.conftest import OpenApp, component
 

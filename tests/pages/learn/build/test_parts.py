@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from pages.learn.build import results
 from pages.learn.build.data import BuildData, code
 from pages.learn.build.engine.judging import Cell

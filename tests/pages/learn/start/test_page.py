@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.interventions.records import Ablation, Component, Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from headlight.analysis.stage.panels import Panel, Zoom
 from pages.learn.start import view_fields
 from pages.learn.start.components import stage

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 import transformer_core as tc
 from headlight.analysis.interventions.records import Ablation, Component, Stack
-from headlight.analysis.interventions.stack_json import to_json
+from headlight.analysis.interventions.stacks import to_json
 from headlight.cli.main import main
 from pages.shared import models
 from pages.shared.lines import from_box, to_box

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
 

@@ -6,8 +6,7 @@ import pytest
 
 import transformer_core as tc
 from headlight.analysis.trace.model_run import ModelRun, run_text
-from headlight.analysis.walkthrough.attention_inputs import attention_inputs
-from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
+from headlight.analysis.walkthrough.walkthrough import Walkthrough, attention_inputs, walk
 from pages.learn.build.engine.workbench import Workbench
 from pages.shared import models
 

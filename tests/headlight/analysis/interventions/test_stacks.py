@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headlight.analysis.interventions.records import Patch, Stack
-from headlight.analysis.interventions.stack_json import from_json, to_json
+from headlight.analysis.interventions.stacks import from_json, to_json
 from tests.headlight.analysis.interventions.test_records import ENTRIES, HEAD
 from transformer_core.errors import ConfigError
 
