@@ -15,7 +15,6 @@ from headlight.analysis.stage.stage_text import StageText
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.components.sampling import NextTokenDistribution
 from pages.learn.start import view_fields
-from pages.learn.steps.data import StepsData
 from pages.shared import cache, models
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, value_of
@@ -63,7 +62,8 @@ class StageData:
         notes = view_fields.fit(card.config, (source, view.text))
         view = state.current()  # with the head that is zoomed in on
         zoom, sampling = Zoom.of(view_fields.ZOOM.value), view_fields.sampling()
-        is_first = view_fields.is_usual() and _is_plain(view)
+        is_where_captured = (view.device, view.precision, view.stack) == (CPU, PRECISIONS[0], "")
+        is_first = not view_fields.ZOOM.value and view_fields.is_models_own() and is_where_captured
         first = _first_view(source.path, source.version, card.config) if is_first else None
         if first is not None and first.prompt != view.text:
             first = None
@@ -227,14 +227,6 @@ class StageData:
         _, tokenizer = self.source.load()
         return tokenizer.target.labels([token])[0]
 
-    def steps_data(self) -> StepsData:
-        """Return the head that is zoomed in on, as the Attention step by step page shows one.
-
-        Raises:
-            HeadlightError: it cannot be walked through.
-        """
-        return StepsData.of(self.card, self.view, self.source, self.recipe)
-
     def panel_values(self) -> Mapping[str, np.ndarray]:
         """Return the values of all panels of this zoom level, by hook point; of patterns -inf where masked."""
         results = {}
@@ -262,8 +254,3 @@ def _generated(source: Source, text: Given) -> Expression:
 @cache.by_arguments(mark("first views"))
 def _first_view(path: str, version: str, config: ModelConfig) -> "FirstView | None":
     return first_view.read(models.place_of(path), config)
-
-
-def _is_plain(view: View) -> bool:
-    """Whether the model runs where its first view was captured."""
-    return (view.device, view.precision, view.stack) == (CPU, PRECISIONS[0], "")

@@ -1,18 +1,24 @@
 """Start: how does my text become a prediction, on one screen?"""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import streamlit as st
 
 from headlight.language import say
-from pages.components.sampling import sampling_payload
-from pages.learn.start import links, view_fields
+from pages.explore.decoding import view_fields as decoding_fields
+from pages.explore.decoding.view_fields import Branch
+from pages.learn.start import view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
 from pages.learn.steps import figure
+from pages.learn.steps import view_fields as steps_fields
+from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, model_bar, models, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
-from pages.shared.view.fields import sent
+from pages.shared.view.fields import sent, written
 from transformer_core.errors import HeadlightError, mark
 
 LEAD = mark(
@@ -64,7 +70,7 @@ def show() -> None:
     if data.zoom.level == "head":
         _head(data)
     prose.look_for(say(LOOK_FOR[data.zoom.level]))
-    links.show(data)
+    _links(data)
     code_expander.code(lambda: _code(data))
     state.publish()
 
@@ -81,33 +87,13 @@ def _drawn() -> StageData | None:
             return None
         if notes := [*data.notes, *_remarks(data)]:
             prose.note(" ".join(notes))
-        _stage(data)
+        stage(data, ended=_ended(data), on_token=lambda: _take(data))
         return data
     except HeadlightError as error:
         prose.warning(say("This cannot be shown: {why}.", why=error))
         if view_fields.TOKENS.value:
             st.button(say("Start over"), on_click=view_fields.start_again, type="primary")
         return None
-
-
-def _stage(data: StageData) -> None:
-    stage(
-        zoom=data.zoom,
-        lanes=data.lanes,
-        values=data.panel_values(),
-        text=data.text,
-        distributions=data.distributions if data.zoom.level == "overview" else [],
-        label=data.label,
-        sampling=sampling_payload(view_fields.STAGE, data.sampling),
-        zoomed=view_fields.ZOOMED.payload(str(data.zoom)),
-        stepped=view_fields.STEPPED.payload(data.step, echoes=False),
-        ended=_ended(data),
-        key=view_fields.STAGE,
-        on_zoom=lambda: view_fields.on_zoom(data.query_of),
-        on_step=lambda: view_fields.on_step(is_filling=data.text.architecture == "encoder_only"),
-        on_sampling=lambda: view_fields.on_sampling(data.generated_until(view_fields.STEP.value)),
-        on_token=lambda: _take(data),
-    )
 
 
 def _take(data: StageData) -> None:
@@ -119,7 +105,7 @@ def _take(data: StageData) -> None:
 
 def _head(data: StageData) -> None:
     try:
-        steps = data.steps_data()
+        steps = StepsData.of(data.card, data.view, data.source, data.recipe)
     except HeadlightError as error:
         prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
         return
@@ -156,6 +142,60 @@ def _remarks(data: StageData) -> list[str]:
     is_own = data.text.architecture == "encoder_decoder" and view_fields.is_models_own()
     unlike = model_bar.unlike_training(data.card, data.mean_probability, data.text.unknown) if is_own else []
     return [*model_bar.unknown_words(data.text.unknown), *ignored, *cut, *unlike]
+
+
+def _links(data: StageData) -> None:
+    """Draw links to the pages that show the zoom level in full, each in the matching state."""
+    zoom = data.zoom
+    text = {state.MODEL.key: data.view.model, **state.text_parameters()}
+    if data.generated_text:  # the other pages would let the model generate its own
+        text |= {state.TARGET.key: data.generated_text}
+    head = {
+        state.ATTENTION.key: zoom.attention,
+        state.LAYER.key: str(zoom.layer),
+        state.HEAD.key: str(zoom.head if zoom.head is not None else data.view.head),
+    }
+
+    def link(page: str, label: str, icon: str, view: Mapping[str, str] = MappingProxyType({})) -> None:
+        st.page_link(
+            f"{page}/page.py",
+            label=prose.plain(label),
+            icon=f":material/{icon}:",
+            query_params={**text, **view},
+            width="content",
+        )
+
+    with st.container(horizontal=True, gap="medium", key="hl-start-links"):
+        match zoom.level:
+            case "overview":
+                link("explore/heads", say("All heads"), "grid_view")
+                link("explore/decoding", say("This step in Decoding"), "edit_note", _decoding(data))
+                link("learn/positions", say("Positions"), "straighten")
+                link("learn/masks", say("Masks"), "grid_off")
+                link("learn/architecture", say("Architecture"), "account_tree")
+            case "block":
+                block = {"block": str(zoom), "show": "text"}
+                link("learn/architecture", say("This block in Architecture"), "account_tree", block)
+            case "attention":
+                link("explore/heads", say("These heads on the Heads page"), "grid_view", head)
+                link("learn/masks", say("Edit this mask"), "grid_off", head)
+            case "head":
+                is_shown_there = view_fields.is_models_own() or bool(data.generated_text)  # the same tokens
+                steps = written(steps_fields.FIELDS) if is_shown_there else {}
+                link("explore/heads", say("This head on the Heads page"), "grid_view", head)
+                link("learn/steps", say("This head step by step"), "footprint", head | steps)
+
+
+def _decoding(data: StageData) -> dict[str, str]:
+    """Return the view of Decoding at the same step, with the same tokens and settings."""
+    if data.text.architecture == "encoder_only":
+        return {}
+    settings = {
+        field.name: field.write(field.value) for field in view_fields.SAMPLING.values() if field.value != field.usual
+    }
+    branches = decoding_fields.BRANCHES.write((Branch(data.forced),)) if data.forced else ""
+    forced = {decoding_fields.BRANCHES.name: branches} if branches else {}
+    return {decoding_fields.STEP.name: str(data.step)} | settings | forced
 
 
 def _code(data: StageData) -> str:

@@ -49,11 +49,6 @@ def sampling() -> Sampling:
     return sampling_of(SAMPLING)
 
 
-def is_usual() -> bool:
-    """Whether the overview of the model's own output is selected."""
-    return not ZOOM.value and is_models_own()
-
-
 def is_models_own() -> bool:
     """Whether the model generates greedily, and nothing was chosen for it."""
     return not TOKENS.value and sampling() == GREEDY

@@ -5,18 +5,19 @@ component's key: where to zoom, which step, which settings, and which token; `pa
 like any input.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from headlight.analysis.stage.panels import Lane, Panel, Zoom
-from headlight.analysis.stage.stage_text import StageText
 from headlight.figures import DARK, LIGHT, Theme, isolate
 from headlight.figures.theme import KEY, NOT_FINITE, QUERY, VALUE
 from headlight.language import say
 from pages.components.mounting import component, packed
-from pages.components.sampling import NextTokenDistribution, distribution_payload
+from pages.components.sampling import distribution_payload, sampling_payload
+from pages.learn.start import view_fields
+from pages.learn.start.data import StageData
 from transformer_core.errors import mark
 from transformer_core.text.labels import border_in
 
@@ -50,49 +51,22 @@ PANELS = {
 HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # of stems; else signed
 
 
-def stage(
-    *,
-    zoom: Zoom,
-    lanes: Sequence[Lane],
-    values: Mapping[str, np.ndarray],
-    text: StageText,
-    distributions: Sequence[NextTokenDistribution],
-    label: Callable[[int], str],
-    sampling: Mapping[str, Any],
-    zoomed: Mapping[str, Any],
-    stepped: Mapping[str, Any],
-    ended: str,
-    key: str,
-    on_zoom: Callable[[], None],
-    on_step: Callable[[], None],
-    on_sampling: Callable[[], None],
-    on_token: Callable[[], None],
-) -> None:
-    """Draw the stage.
+def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
+    """Draw the stage at the zoom level of the data; of a head only the way back is drawn.
 
     Args:
-        zoom: what it is zoomed in on; of a head only the way back is drawn.
-        lanes: of this zoom level.
-        values: of their panels, by hook point: [pos, d], [head, pos, d_head], or [head, query, key], -inf where masked.
-        text: what was given and generated.
-        distributions: of the steps that a person can go to without the server; [] where nothing is predicted.
-        label: returns the text of a token.
-        sampling: the settings that hold, as a payload of `SharedValue`.
-        zoomed: the zoom level, likewise.
-        stepped: the step of the selected prediction, likewise.
+        data: the text, and what is selected of it.
         ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
-        key: the component's key.
-        on_zoom: called before the run in which a person zoomed.
-        on_step: called before the run in which a person went to another step.
-        on_sampling: called before the run in which a person let a slider go.
         on_token: called before the run in which a person chose a token.
     """
-    payloads = [distribution_payload(one, label, N_CANDIDATES) for one in distributions]
+    zoom, lanes, text, values = data.zoom, data.lanes, data.text, data.panel_values()
+    distributions = data.distributions if zoom.level == "overview" else []
+    payloads = [distribution_payload(one, data.label, N_CANDIDATES) for one in distributions]
     of_lanes = [_lane(lane, values) for lane in lanes]
     header = {
-        "zoom": zoomed,
-        "step": stepped,
-        "sampling": sampling,
+        "zoom": view_fields.ZOOMED.payload(str(zoom)),
+        "step": view_fields.STEPPED.payload(data.step, echoes=False),
+        "sampling": sampling_payload(view_fields.STAGE, data.sampling),
         "level": zoom.level,
         "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
         "lanes": of_lanes,
@@ -118,11 +92,11 @@ def stage(
     }
     numbers = b"".join(_numbers(panel, values[panel.site]) for lane in lanes for panel in lane.panels)
     component(__file__, "stage", isolated=True)(
-        key=key,
+        key=view_fields.STAGE,
         data=packed(header, numbers + b"".join(scores for _, scores in payloads)),
-        on_zoom_change=on_zoom,
-        on_step_change=on_step,
-        on_sampling_change=on_sampling,
+        on_zoom_change=lambda: view_fields.on_zoom(data.query_of),
+        on_step_change=lambda: view_fields.on_step(is_filling=text.architecture == "encoder_only"),
+        on_sampling_change=lambda: view_fields.on_sampling(data.generated_until(view_fields.STEP.value)),
         on_token_change=on_token,
     )
 
