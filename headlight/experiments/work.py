@@ -91,7 +91,12 @@ def _train(
     directory.write_status("running", step=0)
     start = perf_counter()
     for number in range(1, request.steps + 1):
-        taken = _turns(variants, number)
+        taken = ExperimentStep(step=number, losses={})
+        for variant in variants:
+            try:
+                taken.losses[variant.name] = variant.step().loss
+            except HeadlightError as error:
+                taken.ended[variant.name] = error.message
         ended = {variant: why.as_json() for variant, why in taken.ended.items()}
         directory.metrics.append(
             {"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start}
@@ -108,16 +113,6 @@ def _train(
             directory.write_status("stopped", step=number)
             return
     directory.write_status("finished", step=request.steps)
-
-
-def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
-    taken = ExperimentStep(step=step, losses={})
-    for variant in variants:
-        try:
-            taken.losses[variant.name] = variant.step().loss
-        except HeadlightError as error:
-            taken.ended[variant.name] = error.message
-    return taken
 
 
 def _measure(

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.number_panels import Scale, number_cells
+from headlight.figures.heatmaps.number_panels import Scale, cell_texts, number_cells
 from headlight.figures.labels import LINE, escape
 from headlight.figures.quantities import Limits, rounded, without_zero
 from headlight.figures.theme import CHOSEN, WARM
@@ -144,15 +144,13 @@ def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
 def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str) -> list[list[str]]:
     where, before, after = (f"{escape(name)} " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
     place, unmeasured = say("L{layer}.H{head}: "), say("not measured")
-    return [
-        [
-            where
-            + place.format(layer=layer, head=head)
-            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, _DECIMALS)}{after}"))
-            for head, value in enumerate(row)
-        ]
-        for layer, row in enumerate(values.tolist())
-    ]
+
+    def write(layer: int, head: int, value: float) -> str:
+        number = unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, _DECIMALS)}{after}")
+        return where + place.format(layer=layer, head=head) + number
+
+    n_layers, n_heads = values.shape
+    return cell_texts(values, range(n_layers), range(n_heads), write)
 
 
 def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from headlight.figures import elements
 from headlight.figures.heatmaps.cells import NUMBERS_UP_TO
-from headlight.figures.heatmaps.number_panels import Scale, numbers_in_cells
+from headlight.figures.heatmaps.number_panels import Scale, cell_texts, numbers_in_cells
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
 from headlight.figures.theme import FAINT, KEY, QUERY
 from headlight.figures.token_grid import TokenGrid
@@ -105,12 +105,9 @@ def _traces(
 
     def text(row: int, column: int, value: float) -> str:
         labels = {"row_label": rows[row], "column_label": columns[column]}
-        return say(form, row=row, column=column, value=in_words(value), **labels)
+        return "" if np.isnan(value) else say(form, row=row, column=column, value=in_words(value), **labels)
 
-    hover_texts = [
-        ["" if np.isnan(value) else text(row, column, value) for column, value in enumerate(values)]
-        for row, values in enumerate(cells.tolist())
-    ]
+    hover_texts = cell_texts(cells, range(len(rows)), range(len(columns)), text)
     common = elements.hover(np.array(hover_texts, dtype=object)) | {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
     still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
     moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)

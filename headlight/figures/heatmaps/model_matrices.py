@@ -49,15 +49,12 @@ def head_matrix(
     words = [place.format(layer=layer, head=head) for layer, head in heads]
     matched, same, form = say(", matched"), say(", same index"), say("similarity {value}")
     one, other = (escape(name) for name in names)
-    hover_texts = [
-        [
-            f"{one}: {words[a]}<br>{other}: {words[b]}<br>{form.format(value=localized(value, '.2f'))}"
-            + (matched if partners[a] == b else "")
-            + (same if a == b else "")
-            for b, value in enumerate(row)
-        ]
-        for a, row in enumerate(similarity.tolist())
-    ]
+
+    def write(a: int, b: int, value: float) -> str:
+        text = f"{one}: {words[a]}<br>{other}: {words[b]}<br>{form.format(value=localized(value, '.2f'))}"
+        return text + (matched if partners[a] == b else "") + (same if a == b else "")
+
+    hover_texts = cell_texts(similarity, range(n), range(n), write)
     z = similarity.astype(np.float32)
     cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **elements.hover(hover_texts))
     frames = [elements.cell_frame(a, b, color=WARM, width=2) for a, b in enumerate(partners.tolist())]

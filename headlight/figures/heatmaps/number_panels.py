@@ -184,9 +184,9 @@ class Scale:
 
 def cell_texts(
     values: Float[np.ndarray, "row column"],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    write: Callable[[str, str, float], str],
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    write: Callable[[Any, Any, float], str],
 ) -> list[list[str]]:
     """Return the text of each cell: what `write` returns for the names of its row and its column, and its value."""
     return [
