@@ -106,19 +106,7 @@ def head_overview(
     if film is None:
         overview(key=key, data=packed(header, pictures.levels), **callbacks)
         return
-    frames = {
-        "id": pictures.version,
-        "frames": len(film.steps),
-        "groups": [
-            {
-                "attention": group["attention"],
-                "heads": group["layers"] * group["heads"],
-                "rows": group["queries"],
-                "columns": group["keys"],
-            }
-            for group in groups
-        ],
-    }
+    frames = {"id": pictures.version, "frames": len(film.steps), "groups": groups}
     with st.container(key="hl-film-pictures"):  # which takes no room
         component(__file__, "film", isolated=True)(
             key=f"{key}-pictures", data=packed(frames, film.strongest + pictures.levels)

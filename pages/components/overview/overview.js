@@ -148,9 +148,9 @@ function showFrame(view, film, place, isChosen) {
   // A snapshot of a film: other pictures under the same buttons, which get their names when the film stands still.
   const { labels } = view.header.film;
   let [offset, cell, next] = [place * film.size, 3 * place * film.heads, 0];
-  for (const { attention, heads, rows, columns } of film.groups) {
+  for (const { attention, layers, heads, queries: rows, keys: columns } of film.groups) {
     const { queries, keys } = labels[attention];
-    for (const item of view.heads.slice(next, (next += heads))) {
+    for (const item of view.heads.slice(next, (next += layers * heads))) {
       Object.assign(item, { levels: film.levels.subarray(offset, (offset += rows * columns)), rows, columns });
       const [query, key, hundredths] = film.strongest.subarray(cell, (cell += 3));
       item.strongest = say("“{query}” → “{key}” {weight}", {

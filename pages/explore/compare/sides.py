@@ -37,8 +37,6 @@ NO_HEADS = mark("{letter} ({name}) has none of the heads to ablate, so nothing i
 SOME_HEADS = mark("{letter} ({name}) has only some of the heads to ablate; those are ablated.")
 MISFIT = mark("The interventions in {letter} do not fit {name} and are not active: {why}.")
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
-Notes = list[str]
-"""What the address asked for and could not have, a sentence each."""
 _WHERE = {"cross": mark("cross-attention"), "encoder": mark("encoder"), "decoder": mark("decoder")}
 
 
@@ -162,9 +160,9 @@ class Side:
         return value
 
 
-def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
-    """Return the two sides as they were chosen; what is not there any more gives way to what is nearest."""
-    notes: Notes = []
+def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, list[str]]:
+    """Return the two sides as they were chosen, and a sentence for each thing that gave way to the nearest there is."""
+    notes: list[str] = []
     view = state.current()
     bar = _of_card(cards[view.model])
     weights_a = _weights(view_fields.WEIGHTS_A.value, bar, {}, notes)
@@ -233,7 +231,7 @@ def _of_card(card: ModelCard) -> SideWeights:
     )
 
 
-def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard], notes: Notes) -> SideWeights:
+def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard], notes: list[str]) -> SideWeights:
     """Return the wanted weights, or others and a note where they are not there."""
     if not wanted or wanted in cards:
         return _of_card(cards[wanted]) if wanted else otherwise
@@ -267,7 +265,7 @@ def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard]
         return instead(Message("the training run {name} cannot be loaded ({error})", name=name[:60], error=error))
 
 
-def _fitted(side: Side, notes: Notes) -> Side:
+def _fitted(side: Side, notes: list[str]) -> Side:
     """Return the side with the nearest head that there is, and only the interventions that fit its model."""
     config, words = side.weights.config, {"letter": side.letter, "name": side.weights.name}
     attentions, head = attentions_of(config), side.head

@@ -103,7 +103,7 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
     pictures, sent = unpacked(bare.components["film"]["data"])
     assert sent == b"strongest" + two_stacks().levels
     assert (pictures["id"], pictures["frames"]) == (header["film"]["id"], 2)
-    assert pictures["groups"][0] == {"attention": "cross", "heads": 6, "rows": 4, "columns": 2}
+    assert pictures["groups"] == two_stacks().groups
     played = header["film"]
     assert (played["id"], played["steps"], played["step"]["value"]) == ("7", [10, 40], 40)
     assert played["labels"]["cross"] == {"queries": ["q"] * 4, "keys": ["k"] * 2}

@@ -20,7 +20,7 @@ def pictures_of(app: AppTest) -> tuple[dict[str, Any], np.ndarray, bytes]:
     data = component(app, "film").bytes
     (length,) = struct.unpack("<I", data[:4])
     header = json.loads(data[4 : 4 + length])
-    n_heads = sum(group["heads"] for group in header["groups"])
+    n_heads = sum(group["layers"] * group["heads"] for group in header["groups"])
     end = 4 + length + 6 * n_heads * header["frames"]
     return header, np.frombuffer(data[4 + length : end], "<u2").reshape(header["frames"], n_heads, 3), data[end:]
 

@@ -30,9 +30,8 @@ const cellOf = (at, head, { rows, columns }) => [(at + head) % rows, (2 * at + h
 function send(id, { seed = 3, nFrames = STEPS.length } = {}) {
   const frames = Array.from({ length: nFrames }, (_, at) => bytesOf(GROUPS, seed + at));
   const cells = Uint16Array.from(frames.flatMap((_, at) => HEADS.flatMap((head, i) => cellOf(at, i, head))));
-  const groups = GROUPS.map(({ attention, layers, heads, queries: rows, keys: columns }) => ({ attention, heads: layers * heads, rows, columns }));
   const rest = [...new Uint8Array(cells.buffer), ...frames.flatMap((frame) => [...frame])];
-  receive({ data: packed({ id, frames: nFrames, groups }, rest) });
+  receive({ data: packed({ id, frames: nFrames, groups: bare }, rest) });
 }
 
 const isAt = (overview, at, { seed = 3, theme = "light" } = {}) => {

@@ -121,7 +121,7 @@ def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch:
     app = open_film(run="pairs", text="the cat " * 30, snapshot="4")
     header, _, levels = pictures_of(app)
     assert header["frames"] == 2 and len(levels) <= 15_000
-    assert all(group["rows"] <= 16 and group["columns"] <= 16 for group in header["groups"])
+    assert all(group["queries"] <= 16 and group["keys"] <= 16 for group in header["groups"])
     assert "A browser can hold 2 of these snapshots; 2 are left out" in words_of(app)
     assert "maximum over several cells" in words_of(app)
     assert overview_of(app)[0]["film"]["steps"] == [0, 60]
