@@ -4,8 +4,18 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from transformer_core.corpora.shipped.stories.lexicon import BOYS, CHILDREN, FAMILY, GIRLS, LOOKS, all_with
-from transformer_core.corpora.shipped.stories.world import DEEDS, Deed, Roles, World
+from transformer_core.corpora.shipped.stories.world import (
+    BOYS,
+    CHILDREN,
+    DEEDS,
+    FAMILY,
+    GIRLS,
+    LOOKS,
+    Deed,
+    Roles,
+    World,
+    all_with,
+)
 
 T = TypeVar("T")
 

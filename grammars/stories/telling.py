@@ -3,15 +3,6 @@
 from functools import cache
 
 from grammars.stories.casting import Plan
-from transformer_core.corpora.shipped.stories.lexicon import (
-    ALWAYS,
-    CHILDREN,
-    FAMILY,
-    FORMS,
-    PHRASE,
-    PRONOUN,
-    indefinite,
-)
 from transformer_core.corpora.shipped.stories.references import Discourse
 from transformer_core.corpora.shipped.stories.wording import (
     MAX_SENTENCES,
@@ -22,7 +13,17 @@ from transformer_core.corpora.shipped.stories.wording import (
     expand,
     slots_of,
 )
-from transformer_core.corpora.shipped.stories.world import Deed, Roles
+from transformer_core.corpora.shipped.stories.world import (
+    ALWAYS,
+    CHILDREN,
+    FAMILY,
+    FORMS,
+    PHRASE,
+    PRONOUN,
+    Deed,
+    Roles,
+    indefinite,
+)
 
 AGAIN = 0.8  # share of pronouns where one is unambiguous and the subject stays the same
 CHANGE = 0.55  # and where it changes

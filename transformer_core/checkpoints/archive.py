@@ -181,8 +181,14 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     place = min(places, key=lambda place: len(place.parts))
     siblings = [info for info in files if PurePosixPath(info.filename).parent == place]
     is_safe = any(kinds.get(info.filename) == "safetensors" for info in siblings)
-    read: tuple[FileKind, ...] = ("safetensors",) if is_safe else ("torch",)
-    chosen = [info for info in siblings if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
+    weights: FileKind = "safetensors" if is_safe else "torch"
+    chosen = []
+    for info in siblings:
+        path, kind = PurePosixPath(info.filename), kinds.get(info.filename)
+        if not path.name.startswith(".") and (
+            kind == weights if kind else path.suffix in _SUFFIXES or path.name == META
+        ):
+            chosen.append(info)
     _refuse_bad_members(chosen, kinds)
     if not any(kinds.get(info.filename) for info in chosen):
         raise CheckpointError(
@@ -206,11 +212,6 @@ def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileKind | None
             if kind := kind_in(packed):
                 return kind
     return kind_by_ending(PurePosixPath(info.filename))
-
-
-def _is_of_a_model(path: PurePosixPath, kind: FileKind | None, read: Sequence[FileKind]) -> bool:
-    is_wanted = kind in read if kind else path.suffix in _SUFFIXES or path.name == META
-    return is_wanted and not path.name.startswith(".")
 
 
 def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, FileKind | None]) -> None:

@@ -90,7 +90,8 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
-        examples = _of_ids(config.vocab_size)
+        ids = [str(config.vocab_size * place // 9) for place in range(1, 9)]  # from all over the vocabulary
+        examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second with a repetition
     return {
         "name": title,
         "kind": config.architecture.replace("_", "-"),
@@ -101,9 +102,3 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[
         "examples": list(examples),
         **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),
     }
-
-
-def _of_ids(vocab_size: int) -> tuple[str, ...]:
-    """Return two texts of token ids from all over a vocabulary, the second with a repetition."""
-    ids = [str(vocab_size * place // 9) for place in range(1, 9)]
-    return " ".join(ids), " ".join(ids[:5] * 2)

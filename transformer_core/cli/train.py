@@ -106,8 +106,9 @@ def run(options: argparse.Namespace) -> int:
     flags = {name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None}
     settings = replace(settings, training={**settings.training, **flags})
     if options.corpus is None and not options.resume:
-        if _only_keeps(options):
-            return _keep(options)
+        asks_for_more = options.preset or options.set or flags
+        if options.keep is not None and not asks_for_more and (options.run / "run.json").is_file():
+            return _keep(options)  # the model of an existing run, nothing else
         raise ConfigError("--corpus is missing; for example --corpus en-fr, or --resume to continue a run")
     if not options.queue:
         return _in_processes(options, settings, None)
@@ -170,12 +171,6 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
     print(f"The model is in {_quoted(kept)}. Try it:")
     print(_trying(kept))
     return 0
-
-
-def _only_keeps(options: argparse.Namespace) -> bool:
-    """Return whether the command only keeps the model of an existing run."""
-    asks_for_more = options.preset or options.set or options.steps is not None or options.seed is not None
-    return options.keep is not None and not asks_for_more and (options.run / "run.json").is_file()
 
 
 def _keep(options: argparse.Namespace) -> int:

@@ -102,7 +102,9 @@ def fingerprint_of_source(source: str) -> str:
         CorpusError: as `folder_of_source`.
     """
     folder, digest = folder_of_source(source), hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and _defines_a_tokenizer(path)):
+    endings = (".json", ".txt", ".model", ".spm", ".tiktoken")  # of files that can define a tokenizer
+    paths = (path for path in folder.iterdir() if path.suffix in endings and "safetensors" not in path.name)
+    for path in sorted(filter(Path.is_file, paths)):
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
@@ -125,8 +127,3 @@ def foreign_tokenizer(source: str, architecture: Architecture) -> ForeignTokeniz
         return for_training(tokenizer, architecture)
     except CheckpointError as error:
         raise CorpusError(error.message) from error
-
-
-def _defines_a_tokenizer(path: Path) -> bool:
-    """Return True for files that can define a tokenizer; weights, which are large, do not."""
-    return path.suffix in (".json", ".txt", ".model", ".spm", ".tiktoken") and "safetensors" not in path.name

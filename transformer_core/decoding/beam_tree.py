@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from transformer_core.decoding.beam import Extension, Fate, PenaltyForm, Search
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.tree import DecodingTree
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,14 +39,13 @@ class BeamTree:
 
 def search_beams(
     tree: DecodingTree,
-    start: DecodingStep | None = None,
     *,
     n_beams: int = 4,
     length_penalty: float = 0.6,
     penalty_form: PenaltyForm = "paper",
     max_new_tokens: int | None = None,
 ) -> BeamTree:
-    """Search for the best text after a step, and return all candidates.
+    """Search for the best text, and return all candidates.
 
     Each step considers the `Search.n_considered` best extensions. Of those that end, the ones among the first `n_beams`
     become finished texts; the `n_beams` best others continue, until none of them ranks before `n_beams` finished texts.
@@ -54,24 +53,27 @@ def search_beams(
 
     Args:
         tree: to search in; the kept steps are added to it.
-        start: the step to continue from; None: the beginning. Tokens up to it count neither in log-probabilities nor
-            in lengths, like a prompt.
         n_beams: hypotheses kept at each step.
         length_penalty: alpha; 0 ranks by probability alone; larger values favour longer texts.
         penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
-        max_new_tokens: after `start`; None: as many as there are positions.
+        max_new_tokens: after <bos> or the prompt; None: as many as there are positions.
 
     Raises:
-        TextError: `start` belongs to another tree, or nothing can follow it.
         NotFiniteError: outputs that are NaN or infinite.
         ConfigError: an invalid number.
 
     Source: Vaswani et al. 2017, sec. 6.1 (four beams, alpha 0.6).
     """
-    start = tree.start if start is None else start
     search = Search(n_beams=n_beams, eos_ids=tree.model.config.eos_ids, alpha=length_penalty, form=penalty_form)
-    n_new = _room_after(tree, start, max_new_tokens)
-    ends, levels = [start], list[tuple[BeamCandidate, ...]]()
+    room = tree.room_after(tree.start)
+    if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
+        raise ConfigError(
+            "max_new_tokens ({n}) must be from 1 to {room}, the positions that the model has left",
+            n=max_new_tokens,
+            room=room,
+        )
+    n_new = max_new_tokens or room
+    ends, levels = [tree.start], list[tuple[BeamCandidate, ...]]()
     while not search.is_over:
         best = _best(tree, search, ends)
         fates = search.advance(best, is_last=len(levels) + 1 == n_new)
@@ -92,7 +94,7 @@ def search_beams(
         ends = [one.step for one in level if one.fate == "kept" and one.step is not None]
     ended = {one.step: one for level in levels for one in level if one.fate == "ended"}
     texts = [[beam.token for beam in text.written()] for text in search.finished]
-    return BeamTree(levels=tuple(levels), finished=tuple(ended[tree.teacher_force(start, text)] for text in texts))
+    return BeamTree(levels=tuple(levels), finished=tuple(ended[tree.teacher_force(tree.start, text)] for text in texts))
 
 
 def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Extension]:
@@ -104,23 +106,3 @@ def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[
     return search.extensions(
         [(one.log_prob, one.token) for one in prediction.candidates(search.n_considered)] for prediction in predictions
     )
-
-
-def _room_after(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
-    """Return the maximum number of tokens after a step."""
-    if tree.start not in start.path():
-        raise TextError("this step belongs to another tree or to the prompt; choose one that was generated here")
-    if tree.has_ended(start):
-        raise TextError("the text ends here; go back to search for other continuations")
-    room = tree.max_positions - 1 - start.position
-    if not room:
-        raise TextError(
-            "a text has at most {max_positions} tokens here, and all are used", max_positions=tree.max_positions
-        )
-    if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
-        raise ConfigError(
-            "max_new_tokens ({n}) must be from 1 to {room}, the positions left after this token",
-            n=max_new_tokens,
-            room=room,
-        )
-    return max_new_tokens or room

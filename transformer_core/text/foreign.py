@@ -94,11 +94,7 @@ class ForeignTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "ForeignTokenizer":
-        """Return the tokenizer of a tokenizer.json.
-
-        Raises:
-            Exception: the values are invalid; the caller raises a proper error.
-        """
+        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
         backend = Backend.from_str(json.dumps(values))
         special = {role: about["special"][role] for role in ROLES}
         if any(i is not None and backend.id_to_token(i) is None for i in special.values()):

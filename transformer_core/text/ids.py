@@ -45,11 +45,7 @@ class IdTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
-        """Return the tokenizer that `save` has written.
-
-        Raises:
-            Exception: the values are invalid; the caller raises a proper error.
-        """
+        """Return the tokenizer that `save` has written; if its values are invalid, any exception."""
         vocab_size, n_segments = int(about["vocab_size"]), int(about.get("n_segments", 0))
         special = {role: None if about[role] is None else int(about[role]) for role in _ROLES}
         if vocab_size < 1 or any(i is not None and not 0 <= i < vocab_size for i in special.values()):
@@ -158,11 +154,7 @@ class CharacterTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "CharacterTokenizer":
-        """Return the tokenizer that `save` has written.
-
-        Raises:
-            Exception: the values are invalid; the caller raises a proper error.
-        """
+        """Return the tokenizer that `save` has written; if its values are invalid, any exception."""
         return cls(dict(enumerate(about["characters"])))
 
     @property

@@ -55,11 +55,7 @@ class MarianTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "MarianTokenizer":
-        """Return the tokenizer of a tokenizer.json.
-
-        Raises:
-            Exception: the values are invalid; the caller raises a proper error.
-        """
+        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
         models = {side: base64.b64decode(values["models"][side], validate=True) for side in _SIDES}
         return cls(values["vocabulary"], models, about["special"])
 

@@ -50,11 +50,7 @@ class OwnTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "OwnTokenizer":
-        """Return the tokenizer of a tokenizer.json.
-
-        Raises:
-            Exception: the values are invalid; the caller raises a proper error.
-        """
+        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
         backend = Backend.from_str(json.dumps(values))
         if about["kind"] not in get_args(TokenizerKind):
             raise ValueError("no such kind")
@@ -68,14 +64,7 @@ class OwnTokenizer(BackendTokenizer):
         return self._backend.get_vocab_size()
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """Return the text of tokens without special tokens; words are joined as in `join_words`.
-
-        Args:
-            ids: whole numbers, in a list or in a tensor of one axis.
-
-        Raises:
-            TextError: a token that is not in the vocabulary.
-        """
+        """Return the text of tokens without special tokens; words are joined as in `join_words`."""
         text_ids = [i for i in self._known(ids) if i not in self._special_ids]
         if self.kind == "byte_bpe":
             return str(self._backend.decode(text_ids, skip_special_tokens=False))
@@ -97,11 +86,7 @@ class OwnTokenizer(BackendTokenizer):
         return [[*chain.from_iterable(map(ids.__getitem__, row))] for row in rows]
 
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
-        """Return each token as in the vocabulary, bytes as text (parts of a character: U+FFFD).
-
-        Raises:
-            TextError: a token that is not in the vocabulary.
-        """
+        """Return each token as in the vocabulary, bytes as text (parts of a character: U+FFFD)."""
         return [
             str(self._backend.decode([i], skip_special_tokens=False))
             if self.kind == "byte_bpe" and i not in self._special_ids

@@ -105,7 +105,9 @@ def rows_of(
                 cells = cells_of(value)
                 yield line, BadLine(line=line, problem="no_row", text=str(value)) if cells is None else cells
         elif kind == "json_lines":
-            yield from _json_lines(texts, shown(path))
+            for number, row in enumerate(lines_of(texts, shown(path)), 1):
+                if row.strip():
+                    yield number, _cells_or_problem(row, number)
         else:
             delimiter = "\t" if kind == "tsv" else _delimiter(first)
             yield from _named(_delimited(texts, shown(path), kind, delimiter), header=header)
@@ -138,12 +140,6 @@ def lines_of(texts: Iterable[str], title: str) -> Iterator[str]:
             )
     if rest:
         yield rest
-
-
-def _json_lines(texts: Iterable[str], title: str) -> Iterator[TableRow]:
-    for number, line in enumerate(lines_of(texts, title), 1):
-        if line.strip():
-            yield number, _cells_or_problem(line, number)
 
 
 def _cells_or_problem(line: str, number: int) -> Mapping[str, Any] | BadLine:

@@ -1,6 +1,6 @@
 """Short stories from a grammar: with characters, places, things, cause and consequence.
 
-words.txt and lexicon.py contain the words, deeds.txt and world.py the possible events, wording.py the notation of their
+words.txt contains the words, deeds.txt the possible events, which world.py reads; wording.py is the notation of their
 wordings. reading.py, with references.py, judges the stories that a model writes.
 `grammars.stories` plans and tells stories.
 """

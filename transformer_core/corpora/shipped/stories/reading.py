@@ -11,16 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from transformer_core.cached_property import cached_property
-from transformer_core.corpora.shipped.stories.lexicon import (
-    ALWAYS,
-    CHILDREN,
-    FAMILY,
-    FORMS,
-    LOOKS,
-    PHRASE,
-    VILLAGE,
-    all_with,
-)
 from transformer_core.corpora.shipped.stories.references import References
 from transformer_core.corpora.shipped.stories.wording import (
     MAX_SENTENCES,
@@ -32,7 +22,20 @@ from transformer_core.corpora.shipped.stories.wording import (
     parts,
     sentences,
 )
-from transformer_core.corpora.shipped.stories.world import DEEDS, Deed, Roles, World
+from transformer_core.corpora.shipped.stories.world import (
+    ALWAYS,
+    CHILDREN,
+    DEEDS,
+    FAMILY,
+    FORMS,
+    LOOKS,
+    PHRASE,
+    VILLAGE,
+    Deed,
+    Roles,
+    World,
+    all_with,
+)
 
 
 @dataclass(frozen=True)

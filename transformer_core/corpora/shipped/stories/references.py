@@ -7,7 +7,8 @@ than one can be meant.
 import re
 from dataclasses import dataclass, field
 
-from transformer_core.corpora.shipped.stories.lexicon import (
+from transformer_core.corpora.shipped.stories.wording import SPEECH, Slot
+from transformer_core.corpora.shipped.stories.world import (
     CHILDREN,
     FAMILY,
     LOOKS,
@@ -16,7 +17,6 @@ from transformer_core.corpora.shipped.stories.lexicon import (
     PRONOUN,
     indefinite,
 )
-from transformer_core.corpora.shipped.stories.wording import SPEECH, Slot
 
 
 class Discourse:

@@ -17,7 +17,7 @@ text before:
 | `{A.name}`, `{A+B}` | the name; both names, or they | |
 | `{x.new}` `{x.full}` `{x.np}` `{x.noun}` `{x.the}` | | a red ball, red ball, (red) ball, ball, the (red) ball |
 
-All other forms are in `lexicon.FORMS`. Features before a `>` restrict a wording: "toy x > ..." is only for toys.
+All other forms are in `world.FORMS`. Features before a `>` restrict a wording: "toy x > ..." is only for toys.
 """
 
 import re
