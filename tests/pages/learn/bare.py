@@ -172,3 +172,18 @@ def drawn_bare() -> Iterator[Bare]:
         patch.setattr(figures, "live_figure", live_figure)
         patch.setattr(drawing, "files", dict)
         yield bare
+
+
+def looking(fields: Iterable[Field], data: Any) -> Any:
+    """Return a fixture: it gives the data of a page for a model, shipped or a card, with fields by their names."""
+
+    @pytest.fixture
+    def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Callable[..., Any]:
+        def look_at(model: str | ModelCard, **chosen: Any) -> Any:
+            card = cards[model] if isinstance(model, str) else model
+            bare.begin(card, fields, chosen)
+            return data.current(card)
+
+        return look_at
+
+    return look

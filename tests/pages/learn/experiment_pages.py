@@ -1,4 +1,4 @@
-"""The parts of the pages Positions and Masks that train, on experiments that were made before."""
+"""Pages that start trainings, without starting any."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,28 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 from headlight.cli.launch import Launcher
-from headlight.experiments import variants as experiment_variants
-from headlight.experiments.experiment import ExperimentDirectory, ExperimentRequest
-from headlight.experiments.work import work
 from tests.pages.conftest import OpenApp
-
-
-def make(place: Path, request: ExperimentRequest) -> Path:
-    """Do a whole small experiment in a folder."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment_variants, "_N_HELD_OUT", 4)
-        patch.setattr(experiment_variants, "_BATCH_SIZE", 12)
-        patch.setattr(experiment_variants, "_PAIRS_OF_A_LENGTH", 2)
-        for _ in work(ExperimentDirectory.create(place, request)):
-            pass
-    torch.set_num_threads(n_threads)
-    return place
 
 
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
