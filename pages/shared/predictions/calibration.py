@@ -30,6 +30,7 @@ CALIBRATED = mark(
 )
 NO_PREDICTIONS = mark("You have made no predictions yet.")
 BIN_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Ends of the bins of stated confidence; each has its lower end, the last one also the upper end."""
 
 
 def show() -> None:
@@ -102,9 +103,6 @@ def table(predictions: list[Prediction]) -> str:
     return "\n".join(rows) + "\n"
 
 
-"""Ends of the bins of stated confidence; each has its lower end, the last one also the upper end."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class CalibrationBin:
     """The predictions whose stated confidence lies in one bin; at least one."""
@@ -146,18 +144,15 @@ def calibration_bins(confidences: Sequence[float], are_right: Sequence[bool]) ->
     Source: Murphy and Winkler 1977, the reliability diagram.
     """
     _check(confidences, are_right)
-    results: dict[int, list[tuple[float, bool]]] = {}
-    for confidence, is_right in zip(confidences, are_right, strict=True):
-        inner = BIN_EDGES[1:-1]
-        results.setdefault(sum(confidence >= edge for edge in inner), []).append((confidence, is_right))
-    return [
-        CalibrationBin(
-            confidence=sum(confidence for confidence, _ in of_bin) / len(of_bin),
-            share_right=sum(is_right for _, is_right in of_bin) / len(of_bin),
-            n=len(of_bin),
+    place_of = np.searchsorted(BIN_EDGES[1:-1], confidences, side="right")
+    results = []
+    for place in np.unique(place_of):
+        inside = np.flatnonzero(place_of == place)
+        confidence, n_right = (sum(values[i] for i in inside) for values in (confidences, are_right))
+        results.append(
+            CalibrationBin(confidence=confidence / len(inside), share_right=n_right / len(inside), n=len(inside))
         )
-        for _, of_bin in sorted(results.items())
-    ]
+    return results
 
 
 def mean_absolute_error(errors: Sequence[float]) -> float:

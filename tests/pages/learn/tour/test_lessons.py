@@ -1,14 +1,24 @@
-"""The lessons of the app: found where they are, and their links open what the pages understand."""
+"""The lessons of the app: found where they are, and their links open pages on which all that they ask for takes effect."""
 
+import html
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from headlight.analysis.blueprint.plan import blueprint_of
 from headlight.analysis.trace.model_run import run_text
 from pages.learn.tour import lessons
+from pages.learn.tour.lesson_engine.lesson import Lesson, Link
 from pages.learn.tour.lesson_engine.six_words import train_six_words
+from pages.shared.page import pages
+from pages.shared.view import state
+from tests.pages.conftest import component, words_of
+from tests.pages.learn.bare import unpacked
 from tests.pages.learn.tour.conftest import MakeLesson
 from transformer_core.errors import HeadlightError
 
@@ -46,3 +56,62 @@ def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_withou
         np.testing.assert_allclose(site, pattern.swapaxes(1, 2), atol=1e-5)
     with pytest.raises(HeadlightError, match="no other text"):
         lessons.evidence_of(make_lesson()).run_of("other")
+
+
+OF_A_WRONG_ADDRESS = ("The address has", "showing the first one", "There is no", "is damaged", "does not have")
+LINKS = [
+    (lesson, part)
+    for lesson in lessons.here()
+    if isinstance(lesson, Lesson)
+    for part in lesson.parts
+    if isinstance(part, Link)
+]
+KINDS = {(link.page, *link.fields): place for place, (_, link) in enumerate(LINKS)}
+"""A link of each kind: to a page, with these of its fields."""
+
+
+def test_a_link_asks_for_what_its_page_and_its_model_have():
+    for lesson, link in LINKS:
+        card = lessons.card_of(lesson)
+        fields = {field.name: field for field in pages()[link.page].fields}
+        for name, value in link.fields.items():
+            if name not in lessons._OF_VIEW:
+                fields[name].read(value)  # raises where the page would refuse it
+        if lesson.attention:
+            assert lesson.attention in card.attentions and (lesson.layer or 0) < card.n_layers(lesson.attention)
+        assert (lesson.head or 0) < card.config.n_heads
+        if "block" in link.fields:
+            assert link.fields["block"] in blueprint_of(card.config).boxes
+
+
+@pytest.mark.parametrize("place", KINDS.values(), ids=map("-".join, KINDS))
+def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: int):
+    """The page says nothing of a wrong address, holds what the link asks for, and shows the text's own output."""
+    lesson, link = LINKS[place]
+    request = lessons.view_of(lesson, link, lessons.card_of(lesson))
+    app = open_app("tour")
+    for name, value in request.items():
+        app.query_params[name] = value
+    app.switch_page(pages()[link.page].script).run()
+    assert not app.exception
+    words = html.unescape(words_of(app))
+    assert not [text for text in OF_A_WRONG_ADDRESS if text in words] and not [*app.warning, *app.error, *app.info]
+    fields = {field.name: field for field in pages()[link.page].fields}
+    for name, value in request.items():
+        if name in fields:
+            assert app.session_state[fields[name].key] == fields[name].read(value), name
+        elif link.page != "train":
+            assert str(app.session_state[getattr(state, name.upper()).key]) == value, name
+    if link.page == "train":
+        while any(button.label == "Cancel" for button in app.button):  # the corpus is analysed for the first time
+            time.sleep(0.5)
+            app.run()
+        assert "Schedule" in {box.label for box in app.selectbox} or "schedule" not in link.label
+        return
+    if "target" in request:
+        assert request["target"] in {box.value for box in app.text_input}
+    else:
+        assert run_text(*tc.load(lessons.models.available()[request["model"]].path), request["text"]).output in words
+    if link.page == "steps":
+        at = unpacked(component(app, "steps").bytes)[0]["at"]
+        assert {"stage": request["stage"], "query": int(request["query"])}.items() <= at["value"].items()
