@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from headlight.analysis.trace.attentions import ATTENTIONS, sides_of
-from headlight.analysis.trace.greedy_output import LEAST_ROOM
 from headlight.analysis.trace.model_run import ModelRun
-from headlight.analysis.trace.traced_forward import captured
+from headlight.analysis.trace.traced_forward import LEAST_ROOM, captured
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.errors import TextError

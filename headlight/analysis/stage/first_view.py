@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headlight.analysis.blueprint.shapes import PROBABILITIES
-from headlight.analysis.stage.panels import Zoom, lanes_of, sites_of
-from headlight.analysis.stage.stage_text import StageText
+from headlight.analysis.stage.panels import StageText, Zoom, lanes_of, sites_of
 from transformer_core.config import ModelConfig
 
 if TYPE_CHECKING:

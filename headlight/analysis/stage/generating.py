@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from headlight.analysis.stage.stage_text import (
+from headlight.analysis.stage.panels import (
     LEAST_NEW_TOKENS,
     MOST_TOKENS,
     MOST_WITH_BLANKS,
@@ -73,7 +73,7 @@ def _continued(
     forced = {0: chosen} if chosen else {}
     last = ([*session.follow(forced, max_new_tokens=max(n_new, len(chosen)))] or [tree.start])[-1]
     has_ended = tree.has_ended(last)
-    is_over = has_ended or not tree.has_room(last) or not session.prediction_after(last).is_finite
+    is_over = tree.is_over(last) or not session.prediction_after(last).is_finite
     path = [*(step.token for step in last.path()), *([] if is_over else [session.choice(last)])]
     n_given = len(tree.start.path())
     labels = tokenizer.target.labels(path)

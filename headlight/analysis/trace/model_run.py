@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
+from headlight.analysis.trace import traced_forward
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS
-from headlight.analysis.trace.greedy_output import greedy_output, output_text
 from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, FixedText, TracedForward
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
@@ -175,7 +175,9 @@ def _read_source(
     assert bos_id is not None, "an encoder-decoder has it"
     if target is None:
         try:
-            written = greedy_output(model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+            written = traced_forward.greedy_output(
+                model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens
+            )
             is_broken = False
         except NotFiniteError as error:  # the text as far as it was written is shown, and what comes of it
             written, is_broken = error.written[0][1:], True
@@ -189,7 +191,7 @@ def _read_source(
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return ModelRun(
         architecture="encoder_decoder",
-        output=output_text(model, tokenizer, source.ids, written) if target is None else target,
+        output=traced_forward.output_text(model, tokenizer, source.ids, written) if target is None else target,
         source=source.labels,
         target=labels[:-1],
         n_given=1 if target is None else len(tgt),
@@ -217,7 +219,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
     n_given = len(prompt.ids)
     try:
-        written = greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+        written = traced_forward.greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     except NotFiniteError as error:
         written = error.written[0][n_given:]
     tokens = [*prompt.ids, *written]
@@ -234,7 +236,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     judged = range(n_given - 1, len(tokens) - (not is_complete and len(tokens) > n_given))
     return ModelRun(
         architecture="decoder_only",
-        output=output_text(model, tokenizer, prompt.ids, written),
+        output=traced_forward.output_text(model, tokenizer, prompt.ids, written),
         source=(),
         judged=tuple(judged),
         expected=tuple(following[place] for place in judged),

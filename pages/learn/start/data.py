@@ -10,8 +10,7 @@ import numpy as np
 from headlight.analysis.blueprint.shapes import PROBABILITIES
 from headlight.analysis.flow.divergence import entropy
 from headlight.analysis.stage import first_view
-from headlight.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
-from headlight.analysis.stage.stage_text import StageText
+from headlight.analysis.stage.panels import Lane, StageText, Zoom, lanes_of, sites_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.components.sampling import NextTokenDistribution
 from pages.learn.start import view_fields

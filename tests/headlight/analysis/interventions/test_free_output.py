@@ -21,7 +21,7 @@ from headlight.analysis.interventions.records import (
     StackEntry,
     TokenSwap,
 )
-from headlight.analysis.trace.greedy_output import output_text
+from headlight.analysis.trace.traced_forward import output_text
 from tests.headlight.analysis.interventions.small_models import model_of, text_of
 from tests.model.building import VARIATIONS
 from transformer_core.text.ids import IdTokenizer

@@ -8,7 +8,7 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.stage.generating import generate
-from headlight.analysis.stage.stage_text import MOST_TOKENS, MOST_WITH_BLANKS, USUAL_TOKENS, StageText
+from headlight.analysis.stage.panels import MOST_TOKENS, MOST_WITH_BLANKS, USUAL_TOKENS, StageText
 from tests.headlight.analysis.conftest import TEXT_OF
 from transformer_core.config import Architecture
 from transformer_core.decoding.sampling import next_log_probs
