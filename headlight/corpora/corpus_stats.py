@@ -143,14 +143,14 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
 
 
 @dataclass(frozen=True)
-class Finding:
+class CorpusProblem:
     """Something that one should know before training."""
 
     sentence: Message  # what, why it matters, and what to do
     is_fatal: bool = False  # training cannot begin
 
 
-def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int | None = None) -> list[Finding]:
+def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int | None = None) -> list[CorpusProblem]:
     """Return the problems of a corpus for a training, the worst first.
 
     Args:
@@ -165,7 +165,7 @@ def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int 
         *_too_little(stats, n_rows(stats, max_seq_len, stride), max_seq_len, batch_size),
         *_unknown(stats),
     )
-    return long + [Finding(sentence) for sentence in others]
+    return long + [CorpusProblem(sentence) for sentence in others]
 
 
 def n_rows(stats: CorpusStats, max_seq_len: int, stride: int | None = None) -> int:
@@ -184,7 +184,7 @@ def n_rows(stats: CorpusStats, max_seq_len: int, stride: int | None = None) -> i
     return n_windows(stats.n_train_tokens, n_brought=max_seq_len - n_given, n_around=n_around, stride=stride)
 
 
-def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
+def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[CorpusProblem]:
     """Yield the texts that are too long for the model: pairs are refused, other texts are split."""
     for side, lengths in stats.lengths.items():
         n_around = 2 if stats.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
@@ -216,7 +216,7 @@ def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
                 "attend to each other. Raise max_seq_len to keep them whole.",
                 **values,
             )
-        yield Finding(sentence, is_fatal=stats.items == "pairs")
+        yield CorpusProblem(sentence, is_fatal=stats.items == "pairs")
 
 
 def _the_same(stats: CorpusStats) -> Iterator[Message]:

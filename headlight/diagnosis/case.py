@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from headlight.diagnosis.curves import Change, Curves, HeldOut, change, read_curves
+from headlight.diagnosis.curves import Curves, HeldOut, LossChange, change, read_curves
 from transformer_core.cached_property import cached_property
 from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 
-Level = Literal["guessing", "frequency", "one_back", "beyond"]
+LossLevel = Literal["guessing", "frequency", "one_back", "beyond"]
 """What is enough to reach a loss: nothing, token frequencies, the previous token, or more than that."""
 
 Trend = Literal["falling", "rising", "flat"]
@@ -142,7 +142,7 @@ class Case:
         return self.last.loss if self.last else self.training_loss
 
     @cached_property
-    def recent(self) -> Change | None:
+    def recent(self) -> LossChange | None:
         """Change of the training loss from the second to the last third of the steps, without warm-up if possible."""
         third = self.steps_done / 3
         before_that = max(third, float(self.warmup_steps))
@@ -160,7 +160,7 @@ class Case:
         return "rising" if self.recent.is_rise else "flat"
 
     @cached_property
-    def level(self) -> Level | None:
+    def level(self) -> LossLevel | None:
         """What is enough to reach the loss; None if the loss or the entropies are unknown."""
         loss, unigram, bigram = self.loss, self.unigram, self.bigram
         if loss is None:

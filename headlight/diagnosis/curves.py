@@ -15,7 +15,7 @@ _CLEARLY = 0.02  # of the loss: smaller changes do not count, however significan
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class LoggedStep:
     """A logged step."""
 
     step: int
@@ -46,7 +46,7 @@ class HeldOut:
 class Curves:
     """All that was logged, ascending by step."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LoggedStep, ...]
     held_out: tuple[HeldOut, ...]
     first_not_finite: int | None  # the first step whose loss or gradient is no finite number
 
@@ -61,7 +61,7 @@ class Curves:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class LossChange:
     """A mean loss before and now, nats."""
 
     before: float
@@ -85,7 +85,7 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
     Of two lines for one step the later counts: a run that was resumed logs steps again. Of very many lines some are
     read, evenly, and the last.
     """
-    steps: dict[int, Step] = {}
+    steps: dict[int, LoggedStep] = {}
     held_out: dict[int, HeldOut] = {}
     not_finite: list[int] = []
     for record in _thinned(records):
@@ -98,7 +98,7 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
         if any(value is None or (isinstance(value, float) and not math.isfinite(value)) for value in values):
             not_finite.append(step)  # JSON may have null for such numbers
         if loss is not None:
-            steps[step] = Step(step=step, loss=loss, learning_rate=_finite(record.get("learning_rate")))
+            steps[step] = LoggedStep(step=step, loss=loss, learning_rate=_finite(record.get("learning_rate")))
         if held_out_loss is not None:
             held_out[step] = _held_out(step, held_out_loss, record)
     return Curves(
@@ -108,12 +108,12 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
     )
 
 
-def change(before: Sequence[float], now: Sequence[float]) -> Change | None:
+def change(before: Sequence[float], now: Sequence[float]) -> LossChange | None:
     """Compare the means of two stretches of a curve; None where one of them is too short to have its own mean."""
     if min(len(before), len(now)) < _FEWEST_TO_COMPARE:
         return None
     doubt = 2 * math.sqrt(_noise(before) ** 2 / len(before) + _noise(now) ** 2 / len(now))
-    return Change(before=fmean(before), now=fmean(now), doubt=doubt)
+    return LossChange(before=fmean(before), now=fmean(now), doubt=doubt)
 
 
 def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
 from headlight.diagnosis.case import Case
-from headlight.diagnosis.curves import Change
+from headlight.diagnosis.curves import LossChange
 from headlight.diagnosis.finding import Finding, lower_rate, more_steps, nats, percent, setting
 from transformer_core.errors import NO_MESSAGE, Message
 
@@ -147,7 +147,7 @@ def exposure_gap(case: Case) -> Finding | None:
     )
 
 
-def _last_third(loss: Change, steps_done: int) -> Message:
+def _last_third(loss: LossChange, steps_done: int) -> Message:
     return Message(
         "In the last third of {steps:,} steps the training loss went from {before} to {now}.",
         steps=steps_done,

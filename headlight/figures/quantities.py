@@ -40,7 +40,7 @@ def without_zero(number: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quantity:
+class CellQuantity:
     """Names, colors and number format of one quantity."""
 
     title: str  # of a figure
@@ -138,26 +138,26 @@ def _plain(number: str) -> str:
     return f"{float(number):.9f}".rstrip("0").rstrip(".") if "e" in number else number
 
 
-QUANTITIES: dict[QuantityName, Quantity] = {
-    "pattern": Quantity(title=mark("Attention pattern"), trace=mark("attention"), scale="share"),
-    "scores": Quantity(
+QUANTITIES: dict[QuantityName, CellQuantity] = {
+    "pattern": CellQuantity(title=mark("Attention pattern"), trace=mark("attention"), scale="share"),
+    "scores": CellQuantity(
         title=mark("Scores before softmax"), trace=mark("scores"), scale="signed", before=mark("score ")
     ),
-    "log": Quantity(
+    "log": CellQuantity(
         title=mark("Attention pattern (log scale)"),
         trace=mark("attention"),
         scale="power",
         before=mark("weight "),
         unit=mark("weight"),
     ),
-    "values": Quantity(
+    "values": CellQuantity(
         title=mark("Value-weighted attention ‖α v‖"),
         trace=mark("value-weighted attention"),
         scale="length",
         before=mark("weight × ‖v‖ "),
         unit=mark("weight × ‖v‖"),
     ),
-    "written": Quantity(
+    "written": CellQuantity(
         title=mark("Norm-weighted attention ‖α v W_O‖"),
         trace=mark("norm-weighted attention"),
         scale="length",

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from headlight.analysis.training.curves import Curve
-from headlight.figures.curves.panels import Panel, line, panels_over_steps
+from headlight.figures.curves.panels import CurvePanel, line, panels_over_steps
 from headlight.figures.elements import axis_title, figure_of, frame_around, line_trace, note
 from headlight.figures.labels import escape
 from headlight.figures.theme import FAINT, layer_hues, translucent
@@ -47,7 +47,7 @@ def experiment_curves(
     """
     hues, nats = variant_hues([*names]), say("nats per token")
 
-    def panel(title: str, unit: str, height: int, curves: Mapping[str, Curve], form: str, **more: Any) -> Panel:
+    def panel(title: str, unit: str, height: int, curves: Mapping[str, Curve], form: str, **more: Any) -> CurvePanel:
         traces = [
             line(
                 curves.get(variant, _NOTHING),
@@ -60,7 +60,7 @@ def experiment_curves(
             )
             for variant, name in names.items()
         ]
-        return Panel(
+        return CurvePanel(
             title=f"<b>{title}</b>, {unit}", height=height, traces=traces, **{"axis": _from_zero(curves)} | more
         )
 

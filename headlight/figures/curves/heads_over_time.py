@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.training.curves import Curve, thinned
-from headlight.figures.curves.panels import STEP, Panel, diamonds, panels_over_steps, wrapped
+from headlight.figures.curves.panels import STEP, CurvePanel, diamonds, panels_over_steps, wrapped
 from headlight.figures.elements import line_trace
 from headlight.figures.labels import escape
 from headlight.figures.theme import FAINT, layer_hues, translucent
@@ -74,11 +74,11 @@ def heads_over_time(
             known = of_heads[chosen[1:]][~np.isnan(of_heads[chosen[1:]])]
             text = say("L{layer}.H{head}", layer=chosen[1], head=chosen[2])
             ends = {f"<b>{text}</b>": known[-1].item()} if known.size else {}
-        panels.append(Panel(title=title, height=_HEIGHT, axis=axis, traces=traces, levels=levels, ends=ends))
+        panels.append(CurvePanel(title=title, height=_HEIGHT, axis=axis, traces=traces, levels=levels, ends=ends))
     if not panels or not steps.size:
         blank = {"showticklabels": False, "showgrid": False}
         text = say("No snapshots have been measured yet.")
-        panels = [Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=text)]
+        panels = [CurvePanel(title="", height=_HEIGHT, axis=blank, traces=[], note=text)]
     named: set[str | None] = {None}
     for trace in (trace for panel in panels for trace in panel.traces):  # the first of a group is in the legend
         trace.showlegend = trace.legendgroup not in named

@@ -27,7 +27,7 @@ FEW = 24  # points up to which each is marked
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class CurvePanel:
     """One panel: its title, height, vertical axis and lines."""
 
     title: str
@@ -45,7 +45,7 @@ def wrapped(sentence: str) -> str:
 
 
 def panels_over_steps(
-    panels: Sequence[Panel],
+    panels: Sequence[CurvePanel],
     *,
     last: int,
     snapshot: int | None = None,
@@ -114,7 +114,7 @@ def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend:
     return label | {"font": {"size": 12, "color": STRONG}}
 
 
-def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
+def _level_labels(panel: CurvePanel, axis: str) -> list[dict[str, Any]]:
     """Return the labels at the right end of a panel, each at its value; close ones are moved apart."""
     values = np.concatenate([np.array([*panel.levels.values()]), *(trace.y for trace in panel.traces)])
     low, high = panel.axis.get("range", (np.nanmin(values), np.nanmax(values))) if values.size else (0, 1)
@@ -134,7 +134,7 @@ _LEGEND = LEGEND_ABOVE | {"xref": "paper", "yref": "paper", "bgcolor": "rgba(0,0
 _LEGEND |= {"tracegroupgap": 0, "yanchor": "top"}  # below the title
 
 
-def _legend_height(panel: Panel, width: float) -> int:
+def _legend_height(panel: CurvePanel, width: float) -> int:
     """Return the px of a panel's legend, in columns where one row is too short."""
     entries = [_ENTRY[0] + _ENTRY[1] * len(trace.name) for trace in panel.traces if trace.showlegend]
     if not entries:

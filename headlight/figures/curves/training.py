@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from headlight.analysis.training.curves import SMOOTHED_FROM, Curve, smoothed, thinned
-from headlight.figures.curves.panels import MARKED, Panel, diamonds, line, log_ticks, panels_over_steps, wrapped
+from headlight.figures.curves.panels import MARKED, CurvePanel, diamonds, line, log_ticks, panels_over_steps, wrapped
 from headlight.figures.labels import escape
 from headlight.figures.theme import FAINT, STRONG, WARM, layer_hues, translucent
 from headlight.language import localized, say, separated
@@ -63,7 +63,7 @@ def training_curves(
     return panels_over_steps(panels, last=last, snapshot=snapshot, width=width)
 
 
-def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: Mapping[str, float]) -> Panel:
+def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: Mapping[str, float]) -> CurvePanel:
     loss = "%{y:.3f}"
     traces = []
     if "loss" in drawn:
@@ -86,10 +86,10 @@ def _loss(curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: M
     margin = 0.05 * (high - low) or 0.5
     axis = {"range": [low - margin, high + margin]} | ({"showticklabels": False, "showgrid": False} if note else {})
     title = say("<b>Loss</b>, nats per token")
-    return Panel(title=title, height=190, axis=axis, traces=traces, levels=levels, note=note)
+    return CurvePanel(title=title, height=190, axis=axis, traces=traces, levels=levels, note=note)
 
 
-def _metrics(drawn: Mapping[str, Curve]) -> list[Panel]:
+def _metrics(drawn: Mapping[str, Curve]) -> list[CurvePanel]:
     names = [
         name
         for name, curve in drawn.items()
@@ -103,10 +103,10 @@ def _metrics(drawn: Mapping[str, Curve]) -> list[Panel]:
         text = say("held-out {measure}: {value}", measure=metric, value="%{y:.3f}")
         traces.append(line(drawn[name], metric, hue, text, mode=MARKED))
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1]}
-    return [Panel(title=say("<b>Held-out metrics</b>, fraction"), height=110, axis=axis, traces=traces)]
+    return [CurvePanel(title=say("<b>Held-out metrics</b>, fraction"), height=110, axis=axis, traces=traces)]
 
 
-def _single(drawn: Mapping[str, Curve], name: str, title: str, width: float) -> list[Panel]:
+def _single(drawn: Mapping[str, Curve], name: str, title: str, width: float) -> list[CurvePanel]:
     if name not in drawn:
         return []
     hover_text = {
@@ -114,10 +114,10 @@ def _single(drawn: Mapping[str, Curve], name: str, title: str, width: float) -> 
         "learning_rate": say("learning rate: {rate}", rate="%{y:.3g}"),
     }[name]
     traces = [line(drawn[name], "", FAINT, hover_text, width=width, showlegend=False)]
-    return [Panel(title=title, height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces)]
+    return [CurvePanel(title=title, height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces)]
 
 
-def _gradient_norm(drawn: Mapping[str, Curve]) -> list[Panel]:
+def _gradient_norm(drawn: Mapping[str, Curve]) -> list[CurvePanel]:
     norms = drawn.get("gradient_norm")
     if norms is None or not (norms.values > 0).any():
         return []
@@ -133,10 +133,10 @@ def _gradient_norm(drawn: Mapping[str, Curve]) -> list[Panel]:
     }
     text = say("gradient norm, before clipping: {norm}", norm="%{y:.3g}")
     traces = [line(norms, "", FAINT, text, width=1.0, showlegend=False)]
-    return [Panel(title=f"<b>{say('Gradient norm')}</b>", height=72, axis=axis, traces=traces)]
+    return [CurvePanel(title=f"<b>{say('Gradient norm')}</b>", height=72, axis=axis, traces=traces)]
 
 
-def _appearances(appearances: Sequence[tuple[int, str]]) -> list[Panel]:
+def _appearances(appearances: Sequence[tuple[int, str]]) -> list[CurvePanel]:
     """Return a strip with a diamond at each step at which heads specialized; its size shows how many did."""
     if not appearances:
         return []
@@ -148,4 +148,4 @@ def _appearances(appearances: Sequence[tuple[int, str]]) -> list[Panel]:
     sentences = ["<br>".join(lines) for lines in by_step.values()]
     marks = diamonds([*by_step], [0.0] * len(by_step), sentences, name="", marker=marker, showlegend=False)
     axis = {"range": [-1, 1], "showticklabels": False, "showgrid": False, "fixedrange": True}
-    return [Panel(title=f"<b>{say('Head emergence')}</b>", height=18, axis=axis, traces=[marks])]
+    return [CurvePanel(title=f"<b>{say('Head emergence')}</b>", height=18, axis=axis, traces=[marks])]

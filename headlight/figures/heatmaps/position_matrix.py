@@ -21,7 +21,7 @@ _DIGIT = 7.5  # px: the width of a digit in a cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class MatrixAxis:
     """The rows or the columns of a matrix."""
 
     title: str  # of the axis
@@ -46,8 +46,8 @@ class Side:
 
 def position_matrix(
     values: Float[np.ndarray, "row column"],
-    rows: Side,
-    columns: Side,
+    rows: MatrixAxis,
+    columns: MatrixAxis,
     *,
     title: str,
     what: str = "",
@@ -112,7 +112,9 @@ def position_matrix(
     return figure_of(traces, layout)
 
 
-def _words(values: Float[np.ndarray, "row column"], rows: Side, columns: Side, before: str, decimals: int) -> Words:
+def _words(
+    values: Float[np.ndarray, "row column"], rows: MatrixAxis, columns: MatrixAxis, before: str, decimals: int
+) -> Words:
     """Return the hover texts of the cells; `before` is escaped."""
     row_names, column_names = ([escape(word) for word in side.words] for side in (rows, columns))
     if values.size > MOST_TEXTS:

@@ -10,7 +10,7 @@ import streamlit as st
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures import Figure, head_grid
 from headlight.figures.curves.lines import Line, line_figure
-from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.heatmaps.position_matrix import MatrixAxis, position_matrix
 from headlight.figures.theme import KEY, QUERY
 from headlight.language import say
 from pages.components import figures
@@ -40,17 +40,17 @@ def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
     return left, right
 
 
-def positions(n: int) -> Side:
+def positions(n: int) -> MatrixAxis:
     """Return the labels of n positions."""
-    return Side(title=say("position"), words=[say("position {position}", position=place) for place in range(n)])
+    return MatrixAxis(title=say("position"), words=[say("position {position}", position=place) for place in range(n)])
 
 
-def query_and_key(n: int) -> tuple[Side, Side]:
+def query_and_key(n: int) -> tuple[MatrixAxis, MatrixAxis]:
     """Return the labels of n queries, the rows, and of n keys, the columns."""
     queries = [say("query at {position}", position=place) for place in range(n)]
     keys = [say("key at {position}", position=place) for place in range(n)]
-    rows = Side(title=say("query position"), words=queries, hue=QUERY)
-    return rows, Side(title=say("key position"), words=keys, hue=KEY)
+    rows = MatrixAxis(title=say("query position"), words=queries, hue=QUERY)
+    return rows, MatrixAxis(title=say("key position"), words=keys, hue=KEY)
 
 
 def draw(data: PositionsData, figure: Figure, *, name: str, **options: Any) -> None:
@@ -89,8 +89,8 @@ def draw_heads(data: PositionsData, values: np.ndarray, *, name: str, **options:
 def draw_matrix(
     data: PositionsData,
     values: np.ndarray,
-    rows: Side,
-    columns: Side,
+    rows: MatrixAxis,
+    columns: MatrixAxis,
     *,
     name: str,
     axes: tuple[str, str],

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headlight.figures.curves.lines import Line
-from headlight.figures.heatmaps.position_matrix import Side
+from headlight.figures.heatmaps.position_matrix import MatrixAxis
 from headlight.figures.theme import FAINT, STRONG
 from headlight.language import localized, say
 from pages.learn.positions import view_fields
@@ -117,8 +117,8 @@ def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
     draw_matrix(
         data,
         seen,
-        Side(title=say("dimension at pos + k"), words=words, ticks=ticks),
-        Side(title=say("dimension at pos"), words=words, ticks=ticks),
+        MatrixAxis(title=say("dimension at pos + k"), words=words, ticks=ticks),
+        MatrixAxis(title=say("dimension at pos"), words=words, ticks=ticks),
         name="shift",
         axes=("to", "from"),
         quantity="value",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.curves.lines import Line, line_figure
-from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.heatmaps.position_matrix import MatrixAxis, position_matrix
 from headlight.figures.theme import STRONG, WARM, category_hues
 from headlight.language import localized, say
 from pages.learn.positions import view_fields
@@ -57,7 +57,7 @@ def show(data: PositionsData) -> None:
     """Draw the table, and say what to look for."""
     table = data.table
     n, width = table.values.shape
-    columns = Side(
+    columns = MatrixAxis(
         title=say("dimension"),
         words=[_in_words(place, table.columns) for place in range(width)],
         ticks=[f"{one.function}\n÷ {denominator(one)}" for one in table.columns]

@@ -17,7 +17,7 @@ from headlight.figures.heatmaps.decoding import alignment_matrix, step_rows
 from headlight.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
-from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.heatmaps.position_matrix import MatrixAxis, position_matrix
 from headlight.figures.heatmaps.score_sources import score_sources_heatmap
 from headlight.figures.quantities import QUANTITIES, QuantityName
 
@@ -95,7 +95,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
         np.arange(3), [Line(name="a", values=weights(3))], title="t", x_title="x", y_title="y", levels={"l": 0.1}
     ),
     "positions": lambda: position_matrix(
-        weights(2, 3), *(Side(title="s", words=words) for words in ("ab", "cde")), title="t", cut=1
+        weights(2, 3), *(MatrixAxis(title="s", words=words) for words in ("ab", "cde")), title="t", cut=1
     ),
 }
 
@@ -174,7 +174,7 @@ REFUSALS: list[tuple[str, Callable[[], object]]] = [
     ),
     (
         "2 by 3 numbers, but words for 3",
-        lambda: position_matrix(weights(2, 3), *[Side(title="", words="abc")] * 2, title="t"),
+        lambda: position_matrix(weights(2, 3), *[MatrixAxis(title="", words="abc")] * 2, title="t"),
     ),
     *(("no head", lambda at=at: frame_one_of_all_heads(*at)) for at in (("A", 1, 0), ("A", 0, -1), ("B", 0, 0))),
 ]

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headlight.figures.curves.panels import Panel, log_ticks, panels_over_steps
+from headlight.figures.curves.panels import CurvePanel, log_ticks, panels_over_steps
 
 
 def a_line(name: str = "", n: int = 5) -> go.Scatter:
     return go.Scatter(name=name, x=np.arange(n), y=np.linspace(0, 1, n), showlegend=bool(name))
 
 
-def a_panel(height: int = 100, names: tuple[str, ...] = (), title: str = "A title", **more: Any) -> Panel:
+def a_panel(height: int = 100, names: tuple[str, ...] = (), title: str = "A title", **more: Any) -> CurvePanel:
     traces = [a_line(name) for name in names] or [a_line()]
-    return Panel(title=title, height=height, axis={"range": [0, 1]}, traces=traces, **more)
+    return CurvePanel(title=title, height=height, axis={"range": [0, 1]}, traces=traces, **more)
 
 
-def a_figure(panels: list[Panel], snapshot: int | None = None, **more: Any) -> go.Figure:
+def a_figure(panels: list[CurvePanel], snapshot: int | None = None, **more: Any) -> go.Figure:
     options: dict[str, Any] = {"last": 100, "hovermode": "closest"}
     return panels_over_steps(panels, snapshot=snapshot, **options | more)
 

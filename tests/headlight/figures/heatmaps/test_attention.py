@@ -10,7 +10,7 @@ from plotly.graph_objects import Figure, Heatmap
 
 from headlight.figures import TokenGrid, attention_heatmap, difference_heatmap
 from headlight.figures.heatmaps.attention import heatmap_frame
-from headlight.figures.quantities import Quantity
+from headlight.figures.quantities import CellQuantity
 from headlight.figures.theme import KEY, QUERY, WARM
 
 QUERIES, KEYS = ("<bos>", "le", "chat", "le"), ("the", "cat", "the", "<eos>")
@@ -116,7 +116,7 @@ def test_what_is_marked_has_a_frame_that_hides_nothing():
 
 
 def test_a_large_figure_leaves_its_words_to_the_browser(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delattr(Quantity, "in_cells")  # nor is any number written into a cell
+    monkeypatch.delattr(CellQuantity, "in_cells")  # nor is any number written into a cell
     tokens = [f"<{i}>" for i in range(65)]
     mask = np.tril(np.ones((65, 65), dtype=bool))
     figure = attention_heatmap(a_pattern(65, 65), TokenGrid(tokens, tokens, first_key=3), mask=mask)

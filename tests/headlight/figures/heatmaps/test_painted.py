@@ -12,7 +12,7 @@ from headlight.figures.heatmaps.head_grid import head_grid
 from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.model_matrices import head_matrix, layer_matrix
 from headlight.figures.heatmaps.number_panels import number_panels
-from headlight.figures.heatmaps.position_matrix import Side, position_matrix
+from headlight.figures.heatmaps.position_matrix import MatrixAxis, position_matrix
 from headlight.figures.quantities import MINUS
 
 SIZES = pytest.mark.parametrize(("n_rows", "n_columns"), [(2, 5), (4, 3), (1, 6)])
@@ -98,7 +98,7 @@ def test_of_tables(n_rows: int, n_columns: int, stacked: bool):
         assert (where, number(value)) == (f"{'abc'[i]}, row {y} 'r{y}', column {x} 'c{x}'", values[i, y, x])
     for (_, x, y), words in check(layer_matrix(np.abs(values[0]), labels=labels)).items():
         assert words == f"A, r{y}<br>B, c{x}<br>CKA {abs(values[0, y, x]):.2f}"
-    sides = (Side(title="", words=words) for words in labels)
+    sides = (MatrixAxis(title="", words=words) for words in labels)
     for (_, x, y), words in check(position_matrix(values[0], *sides, title="T")).items():
         where, _, value = words.rpartition(": ")
         assert (where, number(value)) == (f"r{y} → c{x}", values[0, y, x])
