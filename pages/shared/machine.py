@@ -1,7 +1,5 @@
 """What the model runs on: the device and the precision, chosen beside every page."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from headlight.language import say
@@ -31,20 +29,9 @@ def choose() -> None:
             return
         devices = models.devices()
         if len(devices) > 1:
-            _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
+            state.DEVICE.segmented(say("Device"), devices, name=models.device_name, label_visibility="visible")
         else:
             alone = say("This machine has only a {device}.", device=models.device_name(devices[0]))
             prose.small(alone)
-        _choice(say("Precision"), models.PRECISIONS, state.PRECISION.key)
+        state.PRECISION.segmented(say("Precision"), models.PRECISIONS, label_visibility="visible")
         prose.small(say(ABOUT))
-
-
-def _choice(label: str, options: tuple[str, ...], key: str, name: Callable[[str], str] = str) -> None:
-    st.segmented_control(
-        prose.plain(label),
-        options,
-        key=key,
-        format_func=lambda option: prose.plain(name(option)),
-        required=True,
-        persist_state="session",
-    )

@@ -91,14 +91,11 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
                 state.SECOND_TEXT.text_line(
                     say("Second text"), placeholder=say("Second text (optional)"), label_visibility="collapsed"
                 )
-            st.selectbox(
+            state.MODEL.selectbox(
                 say("Model"),
-                list(cards),
-                key=state.MODEL.key,
-                format_func=lambda name: cards[name].label,
-                on_change=state.on_model,
-                args=(cards,),
-                persist_state="session",
+                cards,
+                name=lambda name: cards[name].label,
+                take=lambda name: state.choose_model(name, cards),
                 label_visibility="collapsed",
                 width=MODEL_WIDTH,
             )

@@ -29,13 +29,8 @@ if TYPE_CHECKING:
 ROOT = Path.cwd() if IS_INSTALLED else APP  # of the users' own: models, runs and lessons
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
 CPU = "cpu"
-PAPER_BASE = (
-    "paper-base"  # name and path of the paper's base model, which is built with random weights when it is chosen
-)
-ON_PAGES_OF_SIZES = (
-    "steps",
-    "architecture",
-)  # where it is offered: its shapes are the paper's, and its weights untrained
+PAPER_BASE = "paper-base"  # name and path of the paper's base model, which is built with random weights when chosen
+ON_PAGES_OF_SIZES = ("steps", "architecture")  # where it is offered: its shapes are the paper's
 PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (  # of the first one, as its card has it
     "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --steps 3000 "

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
-MOST_POOLED = (
-    1024  # tokens, up to which the pictures of all heads are made with the model run: a small part of its time
-)
+MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made with the model run, in little time
 
 
 def max_tokens(config: ModelConfig) -> int:

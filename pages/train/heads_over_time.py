@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from headlight.language import say, say_message
 from pages.shared import prose, run_readings, runs
 from pages.shared.run_figures import draw_heads
 from pages.shared.runs import Run
 from pages.shared.ticking import throttled
 from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
@@ -80,15 +79,9 @@ def draw(
         return
     prose.subheading(say("Heads over time"), about)
     common = max(measures, key=[event.measure for event in events].count)
-    measure = st.segmented_control(
-        say("Measure"),
-        measures,
-        default=measures[0] if snapshot is None else common,
-        required=True,
-        format_func=lambda name: say(MEASURES[name]),
-        key=f"{page}-measure",
-        label_visibility="collapsed",
-    )
+    chosen_measure = Kept(f"{page}-measure", measures[0] if snapshot is None else common)
+    measure = chosen_measure.value if chosen_measure.value in measures else chosen_measure.usual
+    chosen_measure.segmented(say("Measure"), measures, name=lambda name: say(MEASURES[name]), shown=measure)
     is_habit = measure in HABITS
 
     def drawn() -> "Figure":

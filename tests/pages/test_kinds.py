@@ -97,7 +97,7 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     for do in (
         lambda app: app.text_input(key="target-line").set_value("  "),
         lambda app: app.button(key="example-1").click(),
-        lambda app: app.selectbox(key="model").select("tales"),  # which takes none
+        lambda app: app.selectbox(key="model-box").select("tales"),  # which takes none
     ):
         app = open_app("heads", target=TARGETS[0])
         assert app.text_input(key="target-line").value == TARGETS[0]
@@ -107,19 +107,19 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
 
 def test_switching_between_kinds(open_app: OpenApp):
     app = open_app("heads", attention="cross", layer="1", head="3", target="Le chat.")
-    app.selectbox(key="model").select("tales").run()
+    app.selectbox(key="model-box").select("tales").run()
     assert not app.exception
     assert (app.text_input(key="text-line").value, app.text_input(key="text-line").label) == (PROMPTS[0], "Prompt")
     assert view_of(app) == {"model": "tales", "text": PROMPTS[0], "attention": "decoder", "layer": "0", "head": "3"}
-    app.selectbox(key="model").select("gaps").run()
+    app.selectbox(key="model-box").select("gaps").run()
     assert app.text_input(key="text-line").value == GAPS[0]
     assert view_of(app)["attention"] == "encoder"
     app.text_input(key="text-line").set_value("The big ____ sleeps.").run()
-    app.selectbox(key="model").select("tales").run()
+    app.selectbox(key="model-box").select("tales").run()
     assert app.text_input(key="text-line").value == PROMPTS[0]  # a text with blanks is nothing to continue from
     app.text_input(key="text-line").set_value("The big dog").run()
     for model in ("gaps", "en-fr", "tales"):
-        app.selectbox(key="model").select(model).run()
+        app.selectbox(key="model-box").select(model).run()
         assert not app.exception
         assert app.text_input(key="text-line").value == "The big dog"
 

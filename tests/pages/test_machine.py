@@ -21,15 +21,15 @@ def test_precision_is_chosen_beside_the_page(open_app: OpenApp, monkeypatch: pyt
     monkeypatch.setattr(machine.st, "popover", lambda *_, **__: nullcontext(SimpleNamespace(open=True)))
     app = open_app("heads", text="The cat.")
     exact = values_of(figure_of(app)["data"][0])
-    app.segmented_control(key="precision").select("bfloat16").run()
+    app.segmented_control(key="precision-segments").select("bfloat16").run()
     assert not app.exception
     rounded = values_of(figure_of(app)["data"][0])
     assert not np.array_equal(rounded, exact)
     np.testing.assert_allclose(rounded, exact, atol=0.05)
     assert "dtype='bfloat16'" in shown_code(app)
     assert url_of(app) == {"text": "The cat."}  # not part of a link
-    app.selectbox(key="model").select("gaps").run()
-    assert app.segmented_control(key="precision").value == "bfloat16"
+    app.selectbox(key="model-box").select("gaps").run()
+    assert app.segmented_control(key="precision-segments").value == "bfloat16"
 
 
 def test_a_device_that_is_not_there_is_a_calm_sentence(open_app: OpenApp):

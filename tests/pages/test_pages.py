@@ -65,7 +65,7 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
     app.text_input(key="text-line").set_value(PROMPTS[1]).run()
     assert url_of(app) == {"model": "tales", "text": PROMPTS[1]}
-    app.selectbox(key="model").select("en-fr").run()
+    app.selectbox(key="model-box").select("en-fr").run()
     assert url_of(app) == {}
 
 

@@ -7,11 +7,10 @@ import streamlit as st
 from starlette.requests import Request
 
 from headlight.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
-from pages.shared import prose
 from pages.shared.private_streamlit import is_in_a_run
+from pages.shared.view.fields import Kept
 
-LANGUAGE = "language"  # in the session, and in the URL where it is not the browser's
-_BOX = "language-box"
+LANGUAGE = Kept("language", ENGLISH)  # in the URL where it is not the browser's
 _CATALOGUES = Path(__file__).resolve().parents[2] / "languages"
 
 
@@ -19,34 +18,25 @@ def seed() -> None:
     """Take the language from the URL or the browser, at the first run of a session."""
     add_catalogues(_CATALOGUES)
     ask_for_language(_of_reader)
-    if LANGUAGE not in st.session_state:
-        wanted = st.query_params.get(LANGUAGE, "")
-        st.session_state[LANGUAGE] = wanted if wanted in LANGUAGES else _of_browser()
+    if not LANGUAGE.is_chosen:
+        wanted = st.query_params.get(LANGUAGE.key, "")
+        LANGUAGE.set(wanted if wanted in LANGUAGES else _of_browser())
 
 
 def choose() -> None:
     """Draw the choice."""
-    st.session_state[_BOX] = st.session_state[LANGUAGE]
-    st.segmented_control(
-        say("Language"),
-        [*LANGUAGES],
-        format_func=lambda name: prose.plain(LANGUAGES[name]),
-        required=True,
-        key=_BOX,
-        on_change=_switch,
-        label_visibility="collapsed",
-    )
+    LANGUAGE.segmented(say("Language"), [*LANGUAGES], name=LANGUAGES.__getitem__, take=_switch)
 
 
 def published() -> dict[str, str]:
     """Return the language in the URL."""
-    chosen = st.session_state.get(LANGUAGE, _of_browser())
-    return {} if chosen == _of_browser() else {LANGUAGE: chosen}
+    chosen = LANGUAGE.value if LANGUAGE.is_chosen else _of_browser()
+    return {} if chosen == _of_browser() else {LANGUAGE.key: chosen}
 
 
-def _switch() -> None:
+def _switch(language: str) -> None:
     """Use the chosen language, and send the browser all choices again: it has them in the words of the former one."""
-    st.session_state[LANGUAGE] = st.session_state[_BOX]
+    LANGUAGE.set(language)
     for key, value in st.session_state.items():
         if isinstance(value, str | int | float | list | tuple) and not isinstance(value, bool):
             st.session_state[key] = value
@@ -56,13 +46,13 @@ def _of_reader() -> str:
     """Return the reader's language; English without a reader, as while the server warms up."""
     if not is_in_a_run():
         return ENGLISH
-    return str(st.session_state.get(LANGUAGE, ENGLISH))
+    return str(LANGUAGE.value)
 
 
 def asked_for(request: Request) -> str:
     """Return the language that a page will be read in, before anything runs: of the URL, else of the browser."""
     add_catalogues(_CATALOGUES)
-    result = request.query_params.get(LANGUAGE)
+    result = request.query_params.get(LANGUAGE.key)
     return result if result in LANGUAGES else _known(request.headers.get("accept-language"))
 
 

@@ -58,7 +58,6 @@ MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be show
 _TITLE = Kept("title")  # of the model
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
-_SHOWN = Kept("shown-model")  # the model of the run before
 _USUAL = Kept("usual-view", {})  # parameters, by name, that the URL leaves out when they have these values
 _BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has come to its end since
 _ADDRESS = Address("view")
@@ -159,12 +158,9 @@ def seed(
     """
     wanted = st.query_params.to_dict()
     notes: list[str] = []
-    for kept in (DEVICE, PRECISION):  # which widgets choose that show what is there
-        kept.set(kept.value)
     if (name := NEXT_MODEL.pop()) in cards:
         if _ADDRESS.is_known:
-            MODEL.set(name)
-            on_model(cards)
+            choose_model(name, cards)
         else:  # the first model that is here
             wanted = {MODEL.key: name}
     if _ADDRESS.is_from_outside():
@@ -188,7 +184,6 @@ def seed(
     if not card.takes_pairs and SECOND_TEXT.parameters().keys() & wanted.keys():
         notes.append(say("This model reads one text, so the second text of this link is not shown."))
         SECOND_TEXT.pop()
-    _SHOWN.set(card.name)
     _TITLE.set(card.title)
     SUBJECT.set((_TITLE, TEXT, *((SECOND_TEXT,) if card.takes_pairs else ())))
     of_kind = {"decoder_only": (CONTINUE,), "encoder_only": (SECOND_TEXT,) if card.takes_pairs else ()}
@@ -281,15 +276,13 @@ def set_target(target: str | None) -> None:
     TARGET.set(target or None)
 
 
-def on_model(cards: Mapping[str, ModelCard]) -> None:
+def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
     """Another model was chosen: a typed text stays, an example of the former model is replaced by one of the new one.
 
     A text with blanks is nothing to a model that writes, nor one of words to a model that reads token ids.
     """
-    if MODEL.value not in cards:  # a title in the language before, which a browser may send once more
-        MODEL.set(_SHOWN.value)
-        return
-    card = cards[MODEL.value]
+    MODEL.set(name)
+    card = cards[name]
     of_others = {example for other in cards.values() for example in other.examples} - {*card.examples}
     has_no_ids = card.reads_ids and not IDS.fullmatch(TEXT.value)
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(TEXT.value)
@@ -303,12 +296,6 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
         ATTENTION.pop()
     TARGET.set(None)
     _BY_LINK.set(False)
-
-
-def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
-    """A model was chosen by its button."""
-    MODEL.set(name)
-    on_model(cards)
 
 
 def _fill(

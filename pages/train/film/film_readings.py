@@ -13,9 +13,9 @@ from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.cells import strongest_cells
 from headlight.figures import isolate
-from headlight.language import say
 from pages.components.overview import Pictures
 from pages.shared import cache, models, run_readings, runs
+from pages.shared.heads import axis_names
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from pages.shared.sources import Source
@@ -72,16 +72,9 @@ class SnapshotData:
 
     def axes_of(self, attention: str) -> dict[str, Any]:
         """Return the tokens and names of an attention, as `TokenGrid` takes them."""
-        fixed, kind = self.read.reading.fixed, ATTENTIONS[attention]
-        queries, keys = fixed.labels(attention)
-        is_written = fixed.architecture == "encoder_decoder"
-        names = {"source": say("the text"), "target": say("the decoder’s input") if is_written else say("the text")}
-        return {
-            "query_tokens": queries,
-            "key_tokens": keys,
-            "query_name": say("query: {queries}", queries=names[kind.queries_from]),
-            "key_name": say("key: {keys}", keys=names[kind.keys_from]),
-        }
+        queries, keys = self.read.reading.fixed.labels(attention)
+        names = axis_names(self.read.reading.fixed.architecture, attention)
+        return {"query_tokens": queries, "key_tokens": keys, **names}
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from headlight.language import localized, say
+from headlight.language import localized, say, say_number
 from pages.shared import prose, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.heads import head_in_words
@@ -88,7 +88,7 @@ def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     from headlight.analysis.training.head_history import LEAST_SHARE, N_SNAPSHOTS, N_SPREADS
 
     reading = data.read.reading
-    prose.subheading(say("Head emergence"), say("{n} times", n=len(events)) if events else "")
+    prose.subheading(say("Head emergence"), say_number(len(events), "{n} time", "{n} times") if events else "")
     terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")
     prose.small(say(RULE, n=N_SNAPSHOTS, share=LEAST_SHARE, spreads=N_SPREADS), terms)
     if not events:

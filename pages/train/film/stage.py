@@ -189,7 +189,9 @@ def _compare(data: SnapshotData) -> None:
     others = seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Compare"), say("the chosen head"))
-    first = {NOTHING: "", SNAPSHOTS: _first_other(data), TRAININGS: next(iter(others), data.run.name)}
+    steps = data.read.reading.steps
+    other_step = str(int(steps[-1] if data.place == 0 else steps[0]))  # the trained model, or the untrained one
+    first = {NOTHING: "", SNAPSHOTS: other_step, TRAININGS: next(iter(others), data.run.name)}
     COMPARISON.segmented(
         say("Compare"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])
     )
@@ -197,12 +199,6 @@ def _compare(data: SnapshotData) -> None:
         _two_snapshots(data)
     elif chosen == TRAININGS:
         seeds.show(data, others)
-
-
-def _first_other(data: SnapshotData) -> str:
-    """Return the snapshot to compare with at first: the untrained model, or the trained one."""
-    steps = data.read.reading.steps
-    return str(int(steps[-1] if data.place == 0 else steps[0]))
 
 
 def _two_snapshots(data: SnapshotData) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from headlight.language import say
 from pages.shared import cache, models, prose, run_readings, runs
 from pages.shared.corpora import CorpusChoice
+from pages.shared.view.fields import Kept
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError, mark
@@ -38,12 +39,9 @@ def show(
     prose.subheading(say("Probabilities"))
     result = _models(choice, stats, model)
     with st.container(horizontal=True):
-        name = st.selectbox(
-            say("Model"),
-            [*result],
-            format_func=lambda name: result[name][0],
-            key=f"train-batch-model-{choice.corpus}-{model.architecture}",
-        )
+        chosen = Kept(f"train-batch-model-{choice.corpus}-{model.architecture}", _UNTRAINED)
+        name = chosen.value if chosen.value in result else _UNTRAINED
+        chosen.selectbox(say("Model"), [*result], name=lambda name: result[name][0], shown=name)
         row = int(st.number_input(say("Row"), 0, n_rows - 1, 0, key=f"train-batch-row-{n_rows}"))
         pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
     network = _load(result[name][1], tokenizer, model, training)

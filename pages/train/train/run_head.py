@@ -9,9 +9,11 @@ from headlight.language import localized, say, say_message
 from pages.shared import owners, prose, run_commands, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
+_FACTOR = Kept("run-rate-factor", "× 1")
 
 
 def show(run: Run) -> None:
@@ -118,8 +120,9 @@ def _rate(run: Run) -> None:
         prose.caption(
             say("Multiplies the scheduled learning rate from the next step on. Recorded in the run’s command.")
         )
-        factor = st.segmented_control(say("Factor"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
-        st.button(say("Apply"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
+        _FACTOR.segmented(say("Factor"), [*FACTORS], label_visibility="visible")
+        args = (run, "learning-rate", FACTORS[_FACTOR.value])
+        st.button(say("Apply"), key="run-rate-change", on_click=_tell, args=args)
 
 
 def _tell(run: Run, command: str, value: float = 1.0) -> None:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import streamlit as st
-
 from headlight.language import say
 from pages.shared import models, prose
 from pages.shared.corpora import CorpusChoice
 from pages.shared.glossary.links import definitions
+from pages.shared.view.fields import Kept
 from transformer_core.config import SPECIAL_TOKEN_FIELDS, ModelConfig
 from transformer_core.errors import mark
 from transformer_core.model.presets import PRESETS
@@ -91,36 +90,23 @@ class ConfigWidgets:
     ) -> None:
         """Draw a number, which is a whole one if its limits are."""
         kind, default = type(least), getattr(self.usual, name) if usual is None else usual
-        self.values[name] = kind(
-            st.number_input(
-                say(label),
-                least,
-                most,
-                kind(min(max(default or 0, least), most)),
-                step=step,
-                format="%g" if step else None,
-                **self._options(name),
-            )
-        )
+        control = Kept(f"{self.prefix}-{name}", kind(min(max(default or 0, least), most)))
+        control.number(say(label), least, most, step=step, format="%g" if step else None, help=_about(name))
+        self.values[name] = kind(control.value)
 
     def add_choice(self, name: str, label: str, options: Sequence[str], usual: str = "") -> None:
         """Draw a choice of one of several words."""
         is_device = name == "device"
         names = {one: models.device_name(one) if is_device else say(_WORDS.get(one, one)) for one in options}
-        self.values[name] = st.selectbox(
-            say(label),
-            options,
-            index=[*options].index(usual or getattr(self.usual, name)),
-            format_func=names.__getitem__,
-            **self._options(name),
-        )
+        control = Kept(f"{self.prefix}-{name}", usual or getattr(self.usual, name))
+        control.selectbox(say(label), options, name=names.__getitem__, help=_about(name))
+        self.values[name] = control.value
 
-    def _options(self, name: str) -> dict[str, Any]:
-        """Return the options of all widgets; the help links to the definition if the glossary has one."""
-        term = _TERMS.get(name)
-        links = definitions(term) if term else ()
-        about = prose.with_links(links[0].about, links) if links else None
-        return {"key": f"{self.prefix}-{name}", "persist_state": "session", "help": about}
+
+def _about(setting: str) -> str | None:
+    """Return the help of a setting: its definition, where the glossary has one."""
+    links = definitions(_TERMS[setting]) if setting in _TERMS else ()
+    return prose.with_links(links[0].about, links) if links else None
 
 
 def arguments(

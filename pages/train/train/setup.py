@@ -1,7 +1,7 @@
 """What is to be trained: the corpus, the model and the pace, with what is known of them before the start."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -21,6 +21,7 @@ from transformer_core.training.presets import preset_training
 
 if TYPE_CHECKING:
     from headlight.analysis.training.estimate import Suggestion
+    from headlight.corpora.corpus_stats import CorpusStats
 
 _MADE, _OWN = mark("Built-in"), mark("Your own text")
 _SOURCE, _TASK = Kept("train-source", _MADE), Kept("train-corpus", next(iter(MADE_HERE)))
@@ -47,6 +48,9 @@ _EPOCHS = {  # by what is counted
 class Plan:
     """What is to be trained."""
 
+    choice: CorpusChoice
+    preset: str
+    stats: "CorpusStats"
     model: ModelConfig
     training: TrainingConfig
     device: str
@@ -74,12 +78,12 @@ def page() -> None:
     if stats is None:
         return
     with left:
-        request = _settings(choice, preset, stats)
-        if request is not None:
-            _start(choice, preset, stats, request, warnings)
-    if request is not None:
-        with right:
-            batch_view.show(choice, stats, request.model, request.training)
+        plan = _settings(choice, preset, stats)
+        if plan is None:
+            return
+        _start(plan, warnings)
+    with right:
+        batch_view.show(choice, stats, plan.model, plan.training)
 
 
 def _corpus() -> CorpusChoice | None:
@@ -117,7 +121,7 @@ def _model(choice: CorpusChoice) -> tuple[Architecture, str]:
     return kind, preset.value
 
 
-def _settings(choice: CorpusChoice, preset: str, stats: Any) -> "Plan | None":
+def _settings(choice: CorpusChoice, preset: str, stats: "CorpusStats") -> Plan | None:
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
     from headlight.analysis.training.estimate import suggest
     from headlight.corpora.corpus_stats import n_rows
@@ -140,13 +144,14 @@ def _settings(choice: CorpusChoice, preset: str, stats: Any) -> "Plan | None":
         with st.expander(say("Training settings"), icon=":material/tune:"):
             training, device = _pace(prefix, usual_training, model, has_windows=stats.items == "stretches")
         rows = n_rows(stats, model.max_seq_len, training.stride)
-        return Plan(model, training, device, None if choice.is_made_here else suggested(model, training), rows)
+        suggestion = None if choice.is_made_here else suggested(model, training)
+        return Plan(choice, preset, stats, model, training, device, suggestion, rows)
     except ConfigError as error:
         prose.warning(say("Invalid settings: {error}.", error=error))
         return None
 
 
-def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
+def _seconds(model: ModelConfig, training: TrainingConfig, stats: "CorpusStats") -> float:
     """Return about how long a training takes on this machine's processor."""
     from headlight.analysis.training.estimate import estimated_seconds, products_per_second
 
@@ -222,24 +227,24 @@ def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows
     return training, device
 
 
-def _start(choice: CorpusChoice, preset: str, stats: Any, request: Plan, warnings: DeltaGenerator) -> None:
+def _start(plan: Plan, warnings: DeltaGenerator) -> None:
     """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
-    model, training, device = request.model, request.training, request.device
+    model, training, device = plan.model, plan.training, plan.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
-    rows = stats.items if request.n_rows == stats.n_train else "stretches"  # long texts are cut
-    facts.append(say(_EPOCHS[rows], n=epochs_in_words(request.epochs), rows=request.n_rows))
+    rows = plan.stats.items if plan.n_rows == plan.stats.n_train else "stretches"  # long texts are cut
+    facts.append(say(_EPOCHS[rows], n=epochs_in_words(plan.epochs), rows=plan.n_rows))
     if device == models.CPU:
-        seconds = _seconds(model, training, stats)
+        seconds = _seconds(model, training, plan.stats)
         facts.append(say("about {time} on this machine when idle", time=prose.duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         prose.html("<p class='hl-facts'>{}</p>", " · ".join(facts))
-        _say_why(request)
-        if _is_refused(choice, stats, model, training, warnings):
+        _say_why(plan)
+        if _is_refused(plan, warnings):
             return
         if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
-            arguments = settings.arguments(choice, preset, model, training, device)
-            name = run_commands.free_name(choice.run_name)
+            arguments = settings.arguments(plan.choice, plan.preset, model, training, device)
+            name = run_commands.free_name(plan.choice.run_name)
             try:
                 run_commands.start(name, arguments)
             except HeadlightError as error:
@@ -249,13 +254,13 @@ def _start(choice: CorpusChoice, preset: str, stats: Any, request: Plan, warning
             st.rerun()
 
 
-def _say_why(request: Plan) -> None:
+def _say_why(plan: Plan) -> None:
     """Say how many steps suit a custom text, and, if this many are set, why they are fewer than the preset's."""
-    suggestion = request.suggestion
+    suggestion = plan.suggestion
     if suggestion is None:
         return
-    values = {"steps": suggestion.training.steps, "usual": suggestion.usual_steps, "n": request.epochs}
-    if request.training.steps != suggestion.training.steps:
+    values = {"steps": suggestion.training.steps, "usual": suggestion.usual_steps, "n": plan.epochs}
+    if plan.training.steps != suggestion.training.steps:
         why = say("With these settings, {steps:,} steps are suggested.", steps=suggestion.training.steps)
     elif not suggestion.is_shorter:
         return
@@ -274,19 +279,20 @@ def _say_why(request: Plan) -> None:
     prose.small(why)
 
 
-def _is_refused(
-    choice: CorpusChoice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
-) -> bool:
+def _is_refused(plan: Plan, warnings: DeltaGenerator) -> bool:
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
     from headlight.corpora.corpus_stats import check
 
-    result = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
+    training = plan.training
+    result = check(
+        plan.stats, max_seq_len=plan.model.max_seq_len, batch_size=training.batch_size, stride=training.stride
+    )
     fatal = [say_message(finding.sentence) for finding in result if finding.is_fatal]
-    reports = [say_message(finding.sentence) for finding in result if not finding.is_fatal and not choice.is_made_here]
+    reports = [say_message(finding.sentence) for finding in result if not finding.is_fatal]
     if fatal:
         prose.warning(" ".join(fatal))
     with warnings:
-        for sentence in reports:
+        for sentence in () if plan.choice.is_made_here else reports:
             prose.warning(sentence)
     return bool(fatal)
 

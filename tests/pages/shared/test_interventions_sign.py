@@ -86,7 +86,7 @@ def test_a_stack_goes_along_to_the_next_page_and_to_a_model_that_it_does_not_fit
     for url in ("glossary", "heads"):
         app.switch_page(pages()[url].script).run()
         assert not app.exception and from_json(url_of(app)["stack"]) == STACK
-    app.selectbox(key="model").select("tales").run()
+    app.selectbox(key="model-box").select("tales").run()
     assert not app.exception
     assert any("do not fit this model and are not active" in badge for badge in badges(app))
 

@@ -56,14 +56,14 @@ def test_the_first_view_is_whole(open_app: OpenApp):
 
 def test_another_model_keeps_the_view_within_it_and_what_a_person_typed(open_app: OpenApp):
     app = open_app("heads", layer="1", head="3")
-    app.selectbox(key="model").select("other").run()
+    app.selectbox(key="model-box").select("other").run()
     assert not app.exception
     assert app.text_input(key="text-line").value == "A dog barks.", "an example gives way to one of the other model's"
     assert overview_of(app)[0]["chosen"]["value"] == {"attention": "cross", "layer": 0, "head": 1}
     app.text_input(key="text-line").set_value("  The dog\tsleeps.↵").run()
     assert url_of(app)["text"] == "  The dog\tsleeps.\n" and "ignores some spaces, tabs" in words_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 5  # The dog sleeps . <eos>
-    app.selectbox(key="model").select("en-fr").run()
+    app.selectbox(key="model-box").select("en-fr").run()
     assert app.text_input(key="text-line").value == "  The dog\tsleeps.↵"
 
 

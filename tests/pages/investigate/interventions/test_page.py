@@ -184,7 +184,7 @@ def test_what_is_no_stack_or_does_not_fit_is_refused_in_one_sentence_and_nothing
         app = act(app, stack_view.take, text)
         assert stack_of(app) == BOTH
         assert ("intervention" in "".join(one.value for one in app.warning)) == is_told
-    app.selectbox(key="model").set_value("tales").run()
+    app.selectbox(key="model-box").set_value("tales").run()
     assert "With the stack (not applied)" in words_of(app) and stack_of(app) == BOTH and not changes(app).any()
     assert "because of “zero-ablate cross-attention L1.H0”: this model has no cross-attention" in app.warning[0].value
     app = opened(open_app, stack='[{"type":"nothing"}]')

@@ -149,7 +149,7 @@ def test_texts_keep_their_names_and_can_be_deleted(
 
 def test_epochs_and_the_steps_that_are_suggested_follow_the_settings(app: AppTest, upload: Upload):
     upload("pairs.tsv", "".join(f"{i} cats\t{i} chats\n" for i in range(800)).encode())
-    settings = {str(box.key).rpartition("-")[2]: str(box.key) for box in app.number_input}
+    settings = {str(box.key).removesuffix("-box").rpartition("-")[2]: str(box.key) for box in app.number_input}
     steps, batch_size = (app.number_input(key=settings[name]).value or 0 for name in ("steps", "batch_size"))
     assert f"{steps * batch_size / 760:,.0f} epochs of 760 pairs" in words_of(app)  # 40 are held out
     assert "More steps would mostly overfit" in words_of(app) or "too long on this machine" in words_of(app)

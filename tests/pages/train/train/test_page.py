@@ -76,14 +76,14 @@ def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     assert all(text in words_of(app) for text in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
     samples = app.dataframe[0].value
     assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
-    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads-box").set_value(7).run()
     assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
     assert not app.exception and "Start training" not in labels_of(app)
-    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2).run()
-    app.number_input(key="new-tiny-one-layer-copy-dropout_pattern").set_value(0.25)
-    app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
-    app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
-    app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads-box").set_value(2).run()
+    app.number_input(key="new-tiny-one-layer-copy-dropout_pattern-box").set_value(0.25)
+    app.number_input(key="new-tiny-one-layer-copy-steps-box").set_value(50)
+    app.number_input(key="new-tiny-one-layer-copy-seed-box").set_value(3)
+    app.selectbox(key="new-tiny-one-layer-copy-positions-box").set_value("alibi").run()
     app.button(key="start-training").click().run()
     ((name, *given),) = actual
     assert [name, *given[:6]] == ["copy-2", "--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
