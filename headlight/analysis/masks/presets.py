@@ -27,12 +27,6 @@ class Preset:
     is_shifted: bool = True  # False: the decoder reads the tokens that it has to predict
     is_mistake: bool = False  # one of the well-known mistakes
 
-    def kind_at(self, attention: str, chosen: str) -> MaskKind:
-        """Return how the mask of an attention is made, while one of them is chosen."""
-        if self.others:
-            return self.others.get(attention, "own")
-        return self.kind if attention == chosen else "own"
-
 
 _ALL = (
     Preset(name="own"),

@@ -30,53 +30,38 @@ class MaskRule:
     n_real: int | None = None  # keys that are not padding, from the first on; None: all
     turned: tuple[MaskCell, ...] = ()  # cells that are allowed where the rule forbids, and forbidden where it allows
 
-    def __call__(self, value: Tensor, site: Site) -> Tensor:
-        """Return the mask that takes the place of the model's own."""
-        return self.write_out(value, first=site.first)
-
-    def write_out(self, own: Bool[Tensor, "*batch query key"], first: int = 0) -> Bool[Tensor, "*batch query key"]:
-        """Return the mask, True = may attend.
-
-        Args:
-            own: the model's, whose shape it takes.
-            first: the place in the whole text of the first query.
-        """
-        n_queries, n_keys = own.shape[-2:]
-        mask = self._base(own, n_queries, n_keys, first)
-        here = [(q - first, k) for q, k in self.turned if first <= q < first + n_queries and k < n_keys]
-        if here:
-            turned = torch.zeros(n_queries, n_keys, dtype=torch.bool, device=own.device)
-            turned[tuple(torch.tensor(here, device=own.device).T)] = True
-            mask = mask ^ turned
-        return mask.expand(own.shape)
-
-    def _base(self, own: Tensor, n_queries: int, n_keys: int, first: int) -> Tensor:
-        """Return the mask before cells are turned over."""
-        device = own.device
+    def __call__(self, own: Bool[Tensor, "*batch query key"], site: Site) -> Bool[Tensor, "*batch query key"]:
+        """Return the mask that takes the place of the model's own, True = may attend."""
+        (n_queries, n_keys), first, device = own.shape[-2:], site.first, own.device
         everything = torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
         is_real = torch.arange(n_keys, device=device) < (n_keys if self.n_real is None else self.n_real)
         is_past = prefix_mask(n_queries, n_keys, 0, n_past=first, device=device)
+        seen = is_real & (is_past if self.looks_back else everything)
         match self.kind:
             case "own":
-                return own
+                mask = own
             case "flipped":
-                return ~own
+                mask = ~own
             case "padding":
-                return everything & is_real
+                mask = everything & is_real
             case "look_ahead":
-                return is_past
+                mask = is_past
             case "padding_look_ahead":
-                return is_past & is_real
+                mask = is_past & is_real
             case "window":
-                near = sliding_window_mask(n_queries, n_keys, self.size, n_past=first, device=device)
-                return near & is_real & (is_past if self.looks_back else everything)
+                mask = sliding_window_mask(n_queries, n_keys, self.size, n_past=first, device=device) & seen
             case "prefix":
-                return prefix_mask(n_queries, n_keys, self.size, n_past=first, device=device) & is_real
+                mask = prefix_mask(n_queries, n_keys, self.size, n_past=first, device=device) & is_real
             case "block":
-                together = block_mask(n_queries, n_keys, self.size, n_past=first, device=device)
-                return together & is_real & (is_past if self.looks_back else everything)
+                mask = block_mask(n_queries, n_keys, self.size, n_past=first, device=device) & seen
             case "none":
-                return everything
+                mask = everything
+        here = [(q - first, k) for q, k in self.turned if first <= q < first + n_queries and k < n_keys]
+        if here:
+            turned = torch.zeros(n_queries, n_keys, dtype=torch.bool, device=device)
+            turned[tuple(torch.tensor(here, device=device).T)] = True
+            mask = mask ^ turned
+        return mask.expand(own.shape)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +81,13 @@ class MaskChoice:
             attention: its name.
             n_real: keys of it that are not padding; None: all.
         """
+        preset, is_selected = PRESETS[self.preset], attention == self.attention
         return MaskRule(
-            kind=PRESETS[self.preset].kind_at(attention, self.attention),
+            kind=preset.others.get(attention, "own") if preset.others else preset.kind if is_selected else "own",
             size=self.size,
             looks_back=attention == "decoder",
             n_real=n_real,
-            turned=self.turned if attention == self.attention else (),
+            turned=self.turned if is_selected else (),
         )
 
     def interventions(self, config: ModelConfig, *, n_source: int | None, n_target: int | None) -> dict[str, MaskRule]:

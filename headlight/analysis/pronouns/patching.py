@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from headlight.analysis.heads.measures import HeadName, by_layer
 from headlight.analysis.trace.attentions import ATTENTIONS
@@ -78,7 +79,10 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
     sources = [tokenizer.encode(side.pair.source, eos=True) for side in sides]
     translations = [tuple(tokenizer.encode(side.pair.target, eos=True)) for side in sides]
     forced = [tuple(tokenizer.encode(side.forced, eos=True)) for side in sides]
-    first = [_first_difference(one, other) for one, other in zip(translations, forced, strict=True)]
+    first = [  # places where both differ: those of the pronouns
+        next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+        for one, other in zip(translations, forced, strict=True)
+    ]
     prefixes = [
         [*tokenizer.encode("", bos=True), *translation[:n]] for translation, n in zip(translations, first, strict=True)
     ]
@@ -119,14 +123,9 @@ def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, 
     return tuple(tuple(until_end(row, model.config)) for row in written)
 
 
-def _first_difference(one: Sequence[int], other: Sequence[int]) -> int:
-    return next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-
-
 def _padded(rows: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "row pos"]:
-    longest, filler = max(map(len, rows)), model.config.pad_id or 0
-    padded = [[*row, *[filler] * (longest - len(row))] for row in rows]
-    return torch.tensor(padded, device=next(model.parameters()).device)
+    padded = pad_sequence([*map(torch.tensor, rows)], batch_first=True, padding_value=model.config.pad_id or 0)
+    return padded.to(next(model.parameters()).device)
 
 
 class FlipRates(NamedTuple):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from headlight.analysis.masks.presets import PRESETS, MaskKind
 from headlight.analysis.masks.rules import MaskChoice, MaskRule
 from tests.model.building import odd_config
+from transformer_core.instrument.sites import Site
 
 
 def allowed(kind: MaskKind, query: int, key: int, *, own: bool, size: int, looks_back: bool, n_real: int) -> bool:
@@ -50,7 +51,7 @@ def test_a_rule_cell_by_cell(
 ):
     own = torch.rand(2, 1, *shape, generator=torch.Generator().manual_seed(seed)) < 0.5
     rule = MaskRule(kind=kind, size=size, looks_back=looks_back, n_real=n_real, turned=tuple(turned))
-    mask = rule.write_out(own, first)
+    mask = rule(own, Site(name="hook_mask", first=first))
     assert mask.shape == own.shape and mask.dtype == torch.bool
     for text in range(2):
         for row in range(shape[0]):
