@@ -1,4 +1,4 @@
-"""The lessons of the app: found where they are, and their links open pages on which all that they ask for takes effect."""
+"""The lessons of the app: found where they are, and their links open pages on which all they ask for takes effect."""
 
 import html
 import time
