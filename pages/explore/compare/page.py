@@ -7,8 +7,8 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.language import say
+from pages.explore.compare import PAGE, controls, effect, layers, map, texts, view_fields
 from pages.explore.compare import changed as compare_changed
-from pages.explore.compare import controls, effect, layers, map, texts, view_fields
 from pages.explore.compare import head as compare_head
 from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve, short_title
@@ -37,13 +37,6 @@ VIEWS = {
     "layers": (mark("Layers"), layers),
     "texts": (mark("Many texts"), texts),
 }
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Compare"), say(LEAD))
-    if state.current().text:
-        compare()
 
 
 @st.fragment
@@ -145,4 +138,4 @@ def _most_changed(data: ComparisonData) -> None:
             )
 
 
-page()
+PAGE.show(LEAD, compare)

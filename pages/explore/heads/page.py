@@ -9,7 +9,7 @@ from headlight.analysis.heads.picture import HeadPicture
 from headlight.analysis.trace.cells import strongest_cell
 from headlight.figures import isolate
 from headlight.language import say
-from pages.explore.heads import across, controls, figure, overview
+from pages.explore.heads import PAGE, across, controls, figure, overview
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData, terms_of
 from pages.shared import code_expander, models, prose
@@ -50,13 +50,6 @@ LOOK_FOR = {  # by architecture and attention
         "predict the missing word; columns that every row attends to, often the first or last: attention sinks."
     ),
 }
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Heads"), say(LEAD))
-    if state.current().text:
-        heads()
 
 
 @st.fragment
@@ -105,4 +98,4 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     prose.html("{}", prose.each("<p class='hl-look'>{}</p>", lines))
 
 
-page()
+PAGE.show(LEAD, heads)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.investigate.interventions import adding, effects, source_run, stack, sweeps, view_fields
+from pages.investigate.interventions import PAGE, adding, effects, source_run, stack, sweeps, view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD
@@ -34,13 +34,6 @@ LOOK_FOR = mark(
 )
 NO_OUTPUT = mark("This text has no output token to compare. A masked model needs a blank: type ____ in the text.")
 _NOTE = Kept("interventions-pair-note", "")  # why what was typed is no token
-
-
-def page() -> None:
-    """Draw the page, in the order of all pages."""
-    prose.heading(say("Interventions"), say(LEAD))
-    if state.current().text:
-        interventions()
 
 
 @ticking.fragment
@@ -165,4 +158,4 @@ def _choose(data: InterventionsData, place: int, chosen: int | str | None) -> No
     view_fields.PAIR.set(tuple(pair))
 
 
-page()
+PAGE.show(LEAD, interventions)

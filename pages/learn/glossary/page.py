@@ -3,7 +3,7 @@
 import streamlit as st
 
 from headlight.language import say
-from pages.learn.glossary import view_fields
+from pages.learn.glossary import PAGE, view_fields
 from pages.shared import prose
 from pages.shared.glossary import Term, Topic, terms, topics
 from pages.shared.page import pages
@@ -14,12 +14,6 @@ LEAD = mark(
     "The terms that Headlight uses, under their usual names: what each means, how it is computed here, where it comes "
     "from, and where you can see it."
 )
-
-
-def page() -> None:
-    """Draw the page."""
-    prose.heading(say("Glossary"), say(LEAD))
-    glossary()
 
 
 @st.fragment
@@ -96,4 +90,4 @@ def _view_of(term: Term) -> dict[str, str]:
     return {name: value for name, value in state.in_words().items() if name not in own} | view
 
 
-page()
+PAGE.show(LEAD, glossary)

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from headlight.language import language, say
+from pages.learn.tour import PAGE, contents, lessons, view_fields, writing
 from pages.learn.tour import chapter as tour_chapter
-from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
 from pages.learn.tour.knowledge import answers as test_answers
 from pages.learn.tour.knowledge import form as test_form
@@ -19,12 +19,6 @@ LEAD = mark(
     "the model’s activations."
 )
 MOST_NAMED = 5  # of files that are no lessons
-
-
-def page() -> None:
-    """Draw the page."""
-    prose.heading(say("Tour"), say(LEAD))
-    tour()
 
 
 @st.fragment
@@ -78,4 +72,4 @@ def _open_one(all_lessons: list[Lesson | BrokenLesson]) -> Lesson | BrokenLesson
     return result or all_lessons[0]
 
 
-page()
+PAGE.show(LEAD, tour)

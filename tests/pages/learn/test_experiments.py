@@ -41,7 +41,7 @@ def make(place: Path, request: ExperimentRequest) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+def experiments(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """Both experiments, made once."""
     folder = tmp_path_factory.mktemp("experiments")
     return {name: make(folder / name, request) for name, request in REQUESTS.items()}
@@ -53,14 +53,14 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 
 
 @pytest.fixture
-def masks(made: Mapping[str, Path], commands: list[list[str]], tmp_path: Path) -> Path:
+def masks(experiments: Mapping[str, Path], commands: list[list[str]], tmp_path: Path) -> Path:
     """The experiment, where the app looks for it."""
-    return Path(shutil.copytree(made[MASKS], tmp_path / "runs" / ".experiments" / MASKS))
+    return Path(shutil.copytree(experiments[MASKS], tmp_path / "runs" / ".experiments" / MASKS))
 
 
 @pytest.fixture
-def positions(made: Mapping[str, Path], commands: list[list[str]], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made[POSITIONS], tmp_path / "runs" / ".experiments" / POSITIONS))
+def positions(experiments: Mapping[str, Path], commands: list[list[str]], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(experiments[POSITIONS], tmp_path / "runs" / ".experiments" / POSITIONS))
 
 
 def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, masks: Path):
