@@ -3,7 +3,7 @@
 import lazy_loader
 
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.corpora.providers import PROVIDERS, Provider
+from transformer_core.corpora.generated import PROVIDERS, Provider
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 

@@ -10,7 +10,7 @@ import transformer_core as tc
 from tests.model.building import DECODER, shaken_model, small_config
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.errors import HeadlightError
-from transformer_core.instrument.substitutes import captured
+from transformer_core.instrument.selection import captured
 
 FOREIGN: tuple[Any, ...] = (object(), torch.zeros(2, 3, 4), torch.tensor(1.5), np.zeros((2, 2)), [object()], 2.5j)
 WORDS, MODEL = tc.train_tokenizer(["a b"], kind="word"), shaken_model(small_config(**DECODER))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA
-from transformer_core.corpora.providers import provider_of
+from transformer_core.corpora.generated import provider_of
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.storage.kept_arrays import found_bytes

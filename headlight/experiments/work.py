@@ -20,7 +20,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.evaluate import evaluate
-from transformer_core.training.run.failures import is_short_of_memory, reported
+from transformer_core.training.run.job import is_short_of_memory, reported
 
 _MOST_WRITTEN = 24  # tokens of a sample
 _N_MEASUREMENTS = 5  # of a whole experiment, evenly spread, the last at its end

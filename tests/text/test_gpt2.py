@@ -7,9 +7,9 @@ import pytest
 
 from tests.text.hub_folders import theirs
 from transformer_core.errors import TextError
-from transformer_core.text.grouping import word_labels, word_places
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_foreign
+from transformer_core.text.words import word_labels, word_places
 
 
 @pytest.fixture(scope="module")

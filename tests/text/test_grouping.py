@@ -10,9 +10,9 @@ from tokenizers import models, pre_tokenizers
 from tests.text import hub_folders
 from tests.text.test_labels import LETTERS
 from transformer_core.text.foreign import ForeignTokenizer
-from transformer_core.text.grouping import word_labels, word_places
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.tokenizer import train_tokenizer
+from transformer_core.text.words import word_labels, word_places
 
 TEXTS = hub_folders.TEXTS[:4]
 WORD = train_tokenizer(TEXTS, kind="word")

@@ -7,9 +7,9 @@ import pytest
 from tests.text.refusals import refusal
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
-from transformer_core.text.grouping import word_places
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.load import load_tokenizer
+from transformer_core.text.words import word_places
 
 
 def tokenizer(vocab_size: int = 50257, **special: int | None) -> IdTokenizer:

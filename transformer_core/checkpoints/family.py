@@ -22,8 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.checkpoints.generation import not_taken_over
-from transformer_core.checkpoints.options import Options
+from transformer_core.checkpoints.options import Options, not_taken_over
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
 

@@ -18,7 +18,7 @@ from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign,
 from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
 from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, LAYER, sinusoidal_kinds, stacks_of
 from transformer_core.checkpoints.file_kinds import weights_kind
-from transformer_core.checkpoints.generation import generation_beside, with_generation
+from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import (
     OnProgress,

@@ -20,7 +20,7 @@ from transformer_core.checkpoints.checkpoint import (
 from transformer_core.checkpoints.convert import OnNote, convert, family_of
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.generation import with_generation
+from transformer_core.checkpoints.options import with_generation
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
 from transformer_core.devices import choose_precision

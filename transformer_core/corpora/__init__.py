@@ -15,8 +15,7 @@ from transformer_core.corpora.corpus import (
     TextMeasure,
     first_half,
 )
-from transformer_core.corpora.generated import GeneratedCorpus
-from transformer_core.corpora.providers import provider_of
+from transformer_core.corpora.generated import GeneratedCorpus, provider_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
 from transformer_core.corpora.shipped.en_fr import en_fr
 from transformer_core.corpora.shipped.stories import stories
@@ -64,7 +63,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
     A generated corpus is drawn once and kept in the cache folder.
 
     Args:
-        name: one of `CORPORA`; or a corpus of another package, such as "program:reverse" (see `providers`); or the
+        name: one of `CORPORA`; or a corpus of another package, such as "program:reverse" (see `PROVIDERS`); or the
             path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such files; or the
             paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus, "./copy" is
             the file.

@@ -17,8 +17,8 @@ from transformer_core.corpora.storage.file_items import FileItems, RunningText
 from transformer_core.corpora.storage.token_store import special_token, tokenize
 from transformer_core.corpora.text_batches import LabelledBatches, MaskedBatches, NextTokenBatches
 from transformer_core.errors import CorpusError, Message
-from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.words import places_of_words
 
 _TOO_LONG = {  # by whether the pairs are in files, and whether it is the target
     (False, False): Message(

@@ -23,9 +23,8 @@ from torch import Tensor
 
 from transformer_core.arguments import NUMBER, check_kind, wrong_kind
 from transformer_core.errors import InterventionError, Message
-from transformer_core.instrument.selection import Cell, Edit, Selection, cell_index
+from transformer_core.instrument.selection import Acts, Cell, Edit, Selection, captured, cell_index, cut_to, fitting
 from transformer_core.instrument.sites import Site
-from transformer_core.instrument.substitutes import Acts, captured, cut_to, fitting
 
 
 def zero_heads(heads: Iterable[int]) -> Edit:

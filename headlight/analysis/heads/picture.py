@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from headlight.analysis.texts.units import combine, merge_mask, merge_tokens
 from transformer_core.errors import ConfigError
-from transformer_core.text.grouping import word_labels
+from transformer_core.text.words import word_labels
 
 if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import AttentionMaps

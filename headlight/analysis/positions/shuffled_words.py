@@ -14,9 +14,9 @@ from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.inputs import final_states, tensor_of
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.grouping import word_labels
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.labels import with_border
+from transformer_core.text.words import word_labels
 
 MOST_TOKENS = 128  # of a text whose words are shuffled
 N_ORDERS = 6  # over which the number of a head is taken

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.text.grouping import places_of_words, text_places
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.words import places_of_words, text_places
 
 Links = frozenset[tuple[int, int]]
 """Pairs of a place in the target and a place in the source."""

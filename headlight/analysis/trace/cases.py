@@ -12,8 +12,8 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.corpus import Alignment, Labelled, Pair, Text
 from transformer_core.corpora.text_batches import with_targets
-from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.words import places_of_words
 
 _MASKED_EVERY = 7  # tokens: about the share that training masks
 

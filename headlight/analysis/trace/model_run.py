@@ -16,10 +16,9 @@ from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, Fi
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
 from transformer_core.text.labels import visible
-from transformer_core.text.words import is_ignored, unknown_words
+from transformer_core.text.words import is_ignored, unknown_words, word_places
 
 N_CANDIDATES = 5  # for each blank
 _AT_ONCE = 64  # blanks whose predictions are in memory together

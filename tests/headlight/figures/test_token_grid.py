@@ -13,8 +13,8 @@ from headlight.figures.heatmaps.mask_moved import moved_pair
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.theme import DIVIDER
 from headlight.figures.token_grid import TokenAxis, TokenGrid, token_legends
-from transformer_core.text.grouping import word_labels
 from transformer_core.text.labels import with_border
+from transformer_core.text.words import word_labels
 
 
 def places(n: int, n_cells: int | None = None, first: int = 0) -> TokenAxis:

@@ -27,8 +27,7 @@ from transformer_core.training.guidance import check_guidance
 from transformer_core.training.presets import preset_training
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import RunDirectory, RunProgress
-from transformer_core.training.run.failures import explained, is_short_of_memory, reported
-from transformer_core.training.run.job import Job
+from transformer_core.training.run.job import Job, explained, is_short_of_memory, reported
 from transformer_core.training.run.request import RunRequest, Settings
 
 _CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's

@@ -14,9 +14,8 @@ from transformer_core.training.loop import StepRecord, train, what_to_try
 from transformer_core.training.probes import probe
 from transformer_core.training.run import commands
 from transformer_core.training.run.begin import extended_request
-from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
-from transformer_core.training.run.job import Job
+from transformer_core.training.run.job import Job, explained, reported
 from transformer_core.training.run.queue import QueueTurn, take_place
 from transformer_core.training.run.status import RunState
 

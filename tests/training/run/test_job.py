@@ -10,7 +10,7 @@ import pytest
 from tests.training.small_runs import begin, corpus, work
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.training.run.directory import NotSavedError, RunDirectory
-from transformer_core.training.run.failures import explained, is_short_of_memory
+from transformer_core.training.run.job import explained, is_short_of_memory
 
 __all__ = ["corpus"]  # a fixture
 
