@@ -1,16 +1,13 @@
 """A question of the knowledge test, and whether an answer to it is correct, as the Tour judges its own."""
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from random import Random
-from typing import Any, NoReturn
+from typing import Any
 
 from headlight.language import say_message
-from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.judging import Verdict, judge, number_typed
-from pages.learn.tour.lesson_engine.lesson import Asked, Choice, Question
+from pages.learn.tour.lesson_engine.judging import Verdict, number_typed, readings_typed
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.errors import Message
 
@@ -49,16 +46,11 @@ class Item:
         Args:
             given: the place of a choice, or a number as it was typed; None: no answer.
         """
-        choices = tuple(
-            Choice(text=say_message(choice), is_right=place == self.right, line=0)
-            for place, choice in enumerate(self.choices)
-        )
-        answer = None if choices else Asked(source=str(self.right), expression=ast.Constant(self.right), line=0)
-        question = Question(
-            ask=say_message(self.ask), choices=choices, answer=answer, within=self.within, tokens="", hint="", line=0
-        )
-        words = self.words(given) if given is not None and self.is_answer(given) else ""
-        return judge(question, _NO_EVIDENCE, words)
+        if self.choices:
+            is_right = given is not None and self.is_answer(given) and int(given) == self.right
+            return Verdict(is_right=is_right, right=say_message(self.choices[int(self.right)]), is_computed=True)
+        is_right = any(abs(typed - self.right) <= self.within for typed in readings_typed(given or ""))
+        return Verdict(is_right=is_right, right=plain_number(self.right), is_computed=True)
 
 
 @dataclass(frozen=True)
@@ -100,10 +92,3 @@ def idea(
 ) -> Callable[[Callable[..., float | Solution]], Idea]:
     """Make an idea of the function that computes its correct answers."""
     return lambda solve: Idea(name, title, ask, variants, within, solve)
-
-
-def _none(*_: object) -> NoReturn:
-    raise AssertionError("the questions of the knowledge test bring their numbers along")
-
-
-_NO_EVIDENCE = Evidence(make_run=_none, train=_none)
