@@ -18,16 +18,13 @@ from pages.components.mounting import component
 from pages.shared.view import state
 from pages.shared.view.fields import sent
 
-Files = Callable[[], Mapping[str, bytes]]
-"""What the server adds to what is saved, by its file's name: tables (.csv), arrays (.npz), and what explains them."""
-
 
 def live_figure(
     figure: Figure,
     *,
     name: str,
     key: str,
-    files: Files,
+    files: Callable[[], Mapping[str, bytes]],
     height: int | None = None,
     cell: tuple[int, int] | None = None,
     is_window: bool = False,
@@ -74,7 +71,6 @@ def live_figure(
         "templates": _templates(language()),
         "name": name,
         "height": height,
-        "offers": ["csv", "npz"],
         "files": answer,
         "answers": request if answer is not None else None,
         "clicks": on_cell is not None,

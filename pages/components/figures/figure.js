@@ -1,6 +1,6 @@
 // A plotly figure that stays in its place: new data is drawn into the same node, and the look follows the theme.
 //
-// data: {figure, templates: {light, dark}} as JSON texts; {name} of what is saved, and {offers, files, answers}, for
+// data: {figure, templates: {light, dark}} as JSON texts; {name} of what is saved, and {files, answers}, for
 // which see save.js; {height} in px or null for that of the stage; {clicks, windows}: whether a cell and a window are
 // sent; {cell}: the chosen one or null; {staysWhole}: a box that is drawn does not zoom in; {isWindow}: whether a part
 // of the text is shown; {link}: figures of the same are pointed at together, or null; {preview}: see preview.js;

@@ -104,10 +104,10 @@ function close(saving) {
 
 function ask(saving) {
   const { data } = saving.view;
-  saving.files = data.offers.length ? null : {};
+  saving.files = null;
   saving.figure = data.figure;
   saving.asked = Date.now();
-  if (!saving.files) saving.view.send("open", saving.asked);
+  saving.view.send("open", saving.asked);
   showSaving(saving);
 }
 
@@ -122,8 +122,6 @@ export function updateSaving(saving) {
 
 function showSaving(saving) {
   for (const { kind, item } of saving.buttons) {
-    const isOffered = kind.ending === "zip" || saving.view.data.offers.includes(kind.ending);
-    item.hidden = Boolean(kind.isServers) && !isOffered;
     item.disabled = Boolean(kind.isServers) && !saving.files;
     item.lastChild.textContent = item.disabled ? "…" : kind.words;
   }

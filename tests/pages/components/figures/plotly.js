@@ -90,7 +90,7 @@ export function heatmap(more = {}, { rows = 3, columns = 5, query = FIRST.query,
 const template = (ground) => JSON.stringify({ layout: { paper_bgcolor: ground, title: { font: { size: 15 } } } });
 export const dataOf = (figure, more = {}) => ({
   ...{ figure: JSON.stringify(figure), templates: { light: template("#ffffff"), dark: template("#101114") } },
-  ...{ name: "one", height: null, offers: [], files: null, answers: null, clicks: true, windows: true, isWindow: false, cell: null },
+  ...{ name: "one", height: null, files: null, answers: null, clicks: true, windows: true, isWindow: false, cell: null },
   ...{ link: null, preview: null, about: "of a text", opens: false, ...more },
 });
 

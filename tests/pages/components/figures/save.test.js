@@ -22,7 +22,6 @@ document.createElement("a").constructor.prototype.click = function () {
 
 const base64 = (text) => Buffer.from(text).toString("base64");
 const FILES = { "one.csv": base64("a,b\n1,2"), "one.npz": base64("\x01\x02\xff"), "README.txt": base64("read") };
-const OFFERS = { offers: ["csv", "npz"] };
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 function partsOf(figure) {
@@ -32,42 +31,42 @@ function partsOf(figure) {
   const menu = figure.find(".menu");
   return { kinds, kind, opener, menu, note: figure.find(".note"), isOpen: () => !menu.hidden };
 }
-const answer = (figure) => ({ ...OFFERS, files: FILES, answers: figure.told.at(-1)[1] });
+const answer = (figure) => ({ files: FILES, answers: figure.told.at(-1)[1] });
 
 test("the menu opens by its button, asks for the numbers once, and offers what is there meanwhile", async () => {
-  const figure = await drawn(show, heatmap(), OFFERS);
+  const figure = await drawn(show, heatmap());
   const { kinds, opener, isOpen } = partsOf(figure);
   assert.ok(!isOpen());
   opener.click();
   assert.ok(isOpen());
   assert.equal(document.activeElement, figure.find("input[type=radio]:checked"));
   assert.deepEqual(figure.told.map(([name]) => name), ["open"]);
-  const state = () => kinds().map((it) => [it.firstChild.textContent, it.hidden, it.disabled]);
-  const shown = (isWaiting) => [["SVG", false, false], ["PNG", false, false], ["CSV", false, isWaiting], ["NPZ", false, isWaiting], ["HTML", false, false], ["ZIP", false, isWaiting]];
+  const state = () => kinds().map((it) => [it.firstChild.textContent, it.disabled]);
+  const shown = (isWaiting) => [["SVG", false], ["PNG", false], ["CSV", isWaiting], ["NPZ", isWaiting], ["HTML", false], ["ZIP", isWaiting]];
   assert.deepEqual(state(), shown(true));
   await figure.update(heatmap(), { ...answer(figure), answers: figure.told[0][1] - 1 }); // an answer to something else
   assert.deepEqual(state(), shown(true));
   await figure.update(heatmap(), answer(figure));
   assert.deepEqual(state(), shown(false));
   assert.equal(figure.told.length, 1);
-  await figure.update(heatmap(), OFFERS); // a run for something else
+  await figure.update(heatmap()); // a run for something else
   assert.deepEqual(state(), shown(false));
 });
 
 test("while it is open another figure has its numbers requested again, and they are not those of the one before", async () => {
-  const figure = await drawn(show, heatmap(), OFFERS);
+  const figure = await drawn(show, heatmap());
   const { kind, opener } = partsOf(figure);
   opener.click();
   await figure.update(heatmap(), answer(figure));
   await settled(); // the next asking has another time
-  await figure.update(heatmap({ title: { text: "two" } }), OFFERS);
+  await figure.update(heatmap({ title: { text: "two" } }));
   assert.equal(figure.told.length, 2);
   assert.notEqual(figure.told[0][1], figure.told[1][1]);
   assert.ok(kind("CSV").disabled);
   await figure.update(heatmap({ title: { text: "two" } }), answer(figure));
   assert.ok(!kind("CSV").disabled);
   opener.click();
-  await figure.update(heatmap({ title: { text: "three" } }), OFFERS);
+  await figure.update(heatmap({ title: { text: "three" } }));
   assert.equal(figure.told.length, 2); // it is closed
 });
 
@@ -79,7 +78,6 @@ test("it closes by Escape, which nobody else hears then, by a press elsewhere, a
   const hear = () => (heard += 1);
   document.addEventListener("keydown", hear);
   opener.click();
-  assert.deepEqual([kind("SVG").hidden, kind("CSV").hidden], [false, true]); // the server offers nothing
   assert.ok(press(kind("PNG"), "Escape").defaultPrevented);
   assert.ok(!isOpen() && document.activeElement === opener && heard === 0);
   opener.click();
@@ -99,7 +97,7 @@ test("it closes by Escape, which nobody else hears then, by a press elsewhere, a
 });
 
 test("what cannot be made says why, and the next one can be", async () => {
-  const figure = await drawn(show, heatmap(), OFFERS);
+  const figure = await drawn(show, heatmap());
   const { kind, opener, note } = partsOf(figure);
   opener.click();
   await figure.update(heatmap(), answer(figure));
@@ -145,11 +143,11 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
     }
   };
   globalThis.HTMLCanvasElement.prototype.toBlob = (take) => take(new Blob([Uint8Array.from({ length: 60 }, (_, i) => i)]));
-  const figure = await drawn(show, heatmap(), OFFERS);
+  const figure = await drawn(show, heatmap());
   const { kind, opener } = partsOf(figure);
   opener.click();
   const newer = heatmap({ title: { text: "newer" } });
-  await figure.update(newer, OFFERS);
+  await figure.update(newer);
   await figure.update(newer, { ...answer(figure), name: "two" });
   const download = async (ending) => {
     const n = saved.length;
