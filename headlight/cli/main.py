@@ -47,7 +47,7 @@ class HeadObserver:
 
     def after_saving(self, run: Path, folder: Path) -> None:
         """Score the heads of a saved model, and write the scores into its card."""
-        from headlight.analysis.training.describing import describe_heads
+        from headlight.cli.describing import describe_heads
 
         print("Scoring its heads, for its card ...", flush=True)
         try:

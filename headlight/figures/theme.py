@@ -245,7 +245,7 @@ PART_HUES = {
     "normalization": FAINT,
     "last layer": HUES[5],
 }
-"""By the names of parts in `analysis.inventory`."""
+"""By the names of parts in `architecture.inventory`."""
 
 COST_HUES = {
     "projections": HUES[0],

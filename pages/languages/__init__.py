@@ -114,7 +114,7 @@ def error_classes() -> frozenset[str]:
 
 def _of_data() -> Iterator[tuple[str, str]]:
     """Yield the texts in the data that come with Headlight, which no `say` contains, and where they are."""
-    from headlight.analysis.heads.inventory import field_notes
+    from headlight.figures.architecture.inventory import field_notes
 
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
         text = json.loads(card.read_text(encoding="utf-8"))

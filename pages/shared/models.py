@@ -332,11 +332,12 @@ def _card(place: Path) -> ModelCard:
 def _does(head: Mapping[str, Any]) -> str:
     """Return a card's description of a head; in another language than the card's, from its numbers."""
     if language() != ENGLISH:
-        from headlight.analysis.heads.words import HeadScore
+        from headlight.analysis.heads.measures import HeadScore
+        from headlight.figures.head_words import sentence
 
         with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
             known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}
-            return say_message(HeadScore(**known).sentence())
+            return say_message(sentence(HeadScore(**known)))
     return str(head["does"])
 
 

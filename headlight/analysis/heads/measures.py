@@ -13,6 +13,7 @@ from transformer_core.errors import Message
 
 ENTROPIES = ("entropy", "relative_entropy")  # the fields of `HeadMeasures` that are plain numbers
 SHARES = ("diagonality", "previous", "induction", "aligned")  # those that are a `Share`
+_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04  # of a `HeadScore`
 
 
 class HeadName(NamedTuple):
@@ -44,6 +45,36 @@ def by_layer(heads: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], tup
     for attention, layer, head in heads:
         layers[attention, layer] = (*layers.get((attention, layer), ()), head)
     return layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadScore:
+    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None where not known."""
+
+    attention: str  # its name in ATTENTIONS
+    layer: int
+    head: int
+    aligned: float | None  # on the positions that determine the next token; None: not known for these texts
+    previous: float | None  # on the token before
+    first: float | None  # on the first token
+    near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
+    effect: float  # nats by which the loss of what is determined rises without the head
+    antecedent: float | None = None  # of pronouns of a source, on what they stand for; None where that is not known
+
+    @property
+    def habit(self) -> tuple[str, float] | None:
+        """What it does with most of its attention, as the name of that share, and with how much; None: nothing."""
+        names = ("antecedent", "aligned", "previous", "first")
+        shares = {name: share for name in names if (share := getattr(self, name)) is not None}
+        name = max(shares, key=shares.__getitem__, default=None)  # in cross-attention there may be none
+        if name is not None and shares[name] >= _NOTABLE_SHARE:
+            return name, shares[name]
+        return ("near", self.near) if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR else None
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether anything about the head stands out."""
+        return self.habit is not None or self.effect >= _NOTABLE_EFFECT
 
 
 @dataclass(frozen=True, kw_only=True)

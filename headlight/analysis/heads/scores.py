@@ -5,8 +5,6 @@ head may attend to the correct position and change nothing, or the other way rou
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +19,7 @@ from headlight.analysis.heads.habits import (
     near_cells,
     previous_cells,
 )
-from headlight.analysis.heads.words import HeadScore
+from headlight.analysis.heads.measures import HeadScore
 from headlight.analysis.trace.attentions import Attention, attentions_of
 from headlight.analysis.trace.cases import Case, case_of
 from transformer_core.corpora.corpus import Pair, Text
@@ -63,21 +61,15 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
     return scores
 
 
-def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[str, Any]]:
+def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[HeadScore]:
     """Return the heads that a card names: those with a habit, and two of those that are needed without one.
 
     The most needed come first.
     """
-    telling = (score for score in scores if np.isfinite(score.effect) and score.in_words())
+    telling = (score for score in scores if np.isfinite(score.effect) and score.is_telling)
     needed = sorted(telling, key=lambda score: -score.effect)
-    without_habit = [score for score in needed if not score.habit][:2]
-    return [
-        {
-            "does": str(s.sentence()),  # a card is read by everybody
-            **{k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(s).items()},
-        }
-        for s in [score for score in needed if score.habit or score in without_habit][:n_most]
-    ]
+    without_habit = [score for score in needed if score.habit is None][:2]
+    return [score for score in needed if score.habit is not None or score in without_habit][:n_most]
 
 
 def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:

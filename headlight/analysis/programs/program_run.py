@@ -14,14 +14,12 @@ from headlight.programs.functions import Value
 from headlight.programs.interpreter import traced
 from headlight.programs.layout import Subspace
 from headlight.programs.program import Map, Selector, Sequence, Step, inputs_of, steps_of
-from transformer_core.errors import Message, ProgramError, TextError, mark
+from transformer_core.errors import ProgramError, TextError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import OwnTokenizer
 
-UNDEFINED_VALUE = mark("line {number}: {code} is not defined for {values}, so its value is None")
-UNDEFINED_KEY = mark("line {number}: {code} is not defined for {values}, so this key is not selected")
 SAME = 1e-4  # weights that differ by no more
 
 
@@ -56,6 +54,16 @@ class LineRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class UndefinedCase:
+    """Values for which the function of a line is not defined."""
+
+    number: int  # of the line
+    code: str
+    values: tuple[Value, ...]
+    is_key: bool  # then the key is not selected; else the value is None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProgramRun:
     """A program and its compiled model on the same input.
 
@@ -73,7 +81,7 @@ class ProgramRun:
     labels: tuple[str, ...]
     lines: tuple[LineRun, ...]
     problem: ProgramError | None
-    undefined: Message | None
+    undefined: UndefinedCase | None
     output: tuple[str, ...]
     predicted: tuple[str, ...]
     patterns: Float[np.ndarray, "layer head query key"]
@@ -167,24 +175,22 @@ def _check(tokens: Tokens[str], vocab: Tokens[str], most: int) -> None:
             )
 
 
-def _undefined(values: Mapping[Step, list[Value]], *, is_causal: bool) -> Iterator[Message]:
-    """Yield a sentence for each case in which a function of the program is not defined for values that occur."""
+def _undefined(values: Mapping[Step, list[Value]], *, is_causal: bool) -> Iterator[UndefinedCase]:
+    """Yield each case in which a function of the program is not defined for values that occur."""
     for step in values:
         match step:
             case Map(function=function, inputs=inputs):
                 cases = list(zip(*(values[of] for of in inputs), strict=True))
-                template = UNDEFINED_VALUE
             case Selector(keys=keys, queries=queries, predicate=function):
                 of_keys = values[keys]
                 seen = [of_keys[: q + 1] if is_causal else of_keys for q in range(len(of_keys))]
                 cases = [(key, query) for query, of in zip(values[queries], seen, strict=True) for key in of]
-                template = UNDEFINED_KEY
             case _:
                 continue
         for case in cases:
             if not function.is_defined(*case):
-                named = ", ".join(repr(value) if isinstance(value, str) else str(value) for value in case)
-                yield Message(template, number=step.line, code=excerpt(function.source), values=named)
+                is_key = isinstance(step, Selector)
+                yield UndefinedCase(number=step.line, code=excerpt(function.source), values=case, is_key=is_key)
 
 
 def _lines(origin: Compiled, values: Mapping[Step, list[Value]]) -> Iterator[LineRun]:

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from headlight.analysis.heads.inventory import parameters_by_part, parameters_of_parts
 from headlight.analysis.heads.table import matrix_csv
+from headlight.figures.architecture.inventory import parameters_by_part, parameters_of_parts
 from headlight.figures.architecture.sizes import in_words, parameter_bars, parameter_shares
 from headlight.language import localized, percent, say
 from pages.learn.architecture import view_fields

@@ -17,7 +17,7 @@ from pages.learn.programs.view_fields import EXAMPLES
 from pages.models import model_store
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import HeadlightError, Message, mark
 
 ABOUT = mark(
     "name = expression on each line; the last line is the output. select(keys, queries, predicate) chooses keys for "
@@ -36,6 +36,8 @@ _SAVED = Kept("programs-saved", "")  # what came of saving the model
 KEY = "programs-listing"
 UNUSED = mark("not needed for the output, and not compiled")
 UNDEFINED = mark("no value for this input")
+UNDEFINED_VALUE = mark("line {number}: {code} is not defined for {values}, so its value is None")
+UNDEFINED_KEY = mark("line {number}: {code} is not defined for {values}, so this key is not selected")
 NO_OUTPUT = mark("The program has no output for this input: {why}. The model still computes something.")
 
 
@@ -168,8 +170,10 @@ def show_lines(data: ProgramsData) -> None:
     if data.with_mistake:
         outputs.insert(0, (say("output without the mistake"), before.predicted, ()))
     listing(tokens=tokens, rows=rows, outputs=outputs, chosen=data.line.number, key=KEY, on_line=_on_line)
-    if run.undefined:
-        prose.note(prose.sentence(run.undefined))
+    if case := run.undefined:
+        values = ", ".join(repr(value) if isinstance(value, str) else str(value) for value in case.values)
+        template = UNDEFINED_KEY if case.is_key else UNDEFINED_VALUE
+        prose.note(prose.sentence(Message(template, number=case.number, code=case.code, values=values)))
     if run.problem:
         prose.note(say(NO_OUTPUT, why=run.problem))
 

@@ -46,7 +46,7 @@ def show(card: ModelCard) -> None:
 
 def parameter_table(card: ModelCard) -> pd.DataFrame:
     """Return how many parameters each part has, and which share of all that is, in percent."""
-    from headlight.analysis.heads.inventory import parameters_by_part
+    from headlight.figures.architecture.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
     in_all = sum(counts.values())
@@ -56,7 +56,7 @@ def parameter_table(card: ModelCard) -> pd.DataFrame:
 
 def configuration_table(card: ModelCard) -> pd.DataFrame:
     """Return every setting that shapes the model, with what it means."""
-    from headlight.analysis.heads.inventory import settings
+    from headlight.figures.architecture.inventory import settings
 
     rows = [
         (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))

@@ -133,7 +133,7 @@ def _load(
 
 @cache.by_arguments(mark("models"))
 def _untrained(config: ModelConfig, seed: int) -> "Transformer":
-    from headlight.analysis.heads.inventory import parameters_by_part
+    from headlight.figures.architecture.inventory import parameters_by_part
     from transformer_core.model.transformer import build
 
     n = sum(parameters_by_part(config).values())

@@ -48,7 +48,7 @@ def offer(run: Run, step: int) -> None:
 
 def _answer(request: _Request, run: Run) -> None:
     """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
-    from headlight.analysis.training.describing import describe_heads
+    from headlight.cli.describing import describe_heads
 
     if request.next_step == "save":
         try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.analysis.heads.inventory import parameters_by_part
+from headlight.figures.architecture.inventory import parameters_by_part
 from headlight.language import localized, say, say_message
 from pages.shared import corpora, models, prose, run_commands
 from pages.shared.corpora import MADE_HERE, CorpusChoice

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headlight.analysis.heads.program_heads import match_program
-from headlight.analysis.training.describing import describe_heads
+from headlight.cli.describing import describe_heads
 from headlight.corpora.corpus_stats import made_from
 from headlight.programs import EXAMPLES, Program
 from headlight.programs import corpus as programs_corpus

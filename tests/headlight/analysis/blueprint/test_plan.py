@@ -9,7 +9,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.blueprint.plan import Arrow, Box, all_weights, blueprint_of, n_parameters
 from headlight.analysis.blueprint.shapes import stages
-from headlight.analysis.heads.inventory import parameters_by_part
+from headlight.figures.architecture.inventory import parameters_by_part
 from tests.model.building import each_variation, odd_config, varied_model
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -10,8 +10,9 @@ import torch
 from torch.nn import functional as F
 
 import transformer_core as tc
+from headlight.analysis.heads.measures import HeadScore
 from headlight.analysis.heads.scores import known_heads, score_heads
-from headlight.analysis.heads.words import HeadScore
+from headlight.figures.head_words import sentence
 from tests.model.building import odd_config, shaken_model
 from transformer_core.corpora.corpus import Pair, Text
 
@@ -139,11 +140,11 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
         score(7, effect=0.19),  # a third one that has no further scores
     ]
     known = known_heads(scores)
-    assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
-    assert "ablating it lowers the loss by 0.30 nats" in known[5]["does"]
+    assert [score.head for score in known] == [2, 1, 6, 5, 3, 4]
+    assert "ablating it lowers the loss by 0.30 nats" in str(sentence(known[5]))
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.parent.name)
 def test_the_numbers_of_a_card_make_its_sentences(card: Path):
     for head in json.loads(card.read_text(encoding="utf-8"))["heads"]:
-        assert str(HeadScore(**{name: head[name] for name in NAMES if name in head}).sentence()) == head["does"]
+        assert str(sentence(HeadScore(**{name: head[name] for name in NAMES if name in head}))) == head["does"]

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from headlight.analysis.training import describing
+from headlight.cli import describing
 from headlight.cli.launch import Launcher
 from pages.shared import models, prose, run_commands, run_readings
 from tests.pages.conftest import OpenApp, labels_of, url_of, words_of

@@ -10,8 +10,8 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.heads.scores import score_heads
-from headlight.analysis.training import describing
-from headlight.analysis.training.describing import describe_heads, guidance_facts, shares_wrong
+from headlight.cli import describing
+from headlight.cli.describing import describe_heads, guidance_facts, shares_wrong
 from tests.model.building import odd_config, shaken_model
 from transformer_core.checkpoints.checkpoint import read_card
 from transformer_core.checkpoints.load import load

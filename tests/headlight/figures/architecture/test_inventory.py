@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 import transformer_core as tc
-from headlight.analysis.heads.inventory import settings
+from headlight.figures.architecture.inventory import settings
 
 SIZES: dict[str, Any] = {"vocab_size": 17, "d_model": 12, "d_ff": 20, "n_heads": 3, "max_seq_len": 10}
 

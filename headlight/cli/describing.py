@@ -1,15 +1,17 @@
 """What the card of a trained model says: what its heads do, whether a guided one matters, which outputs are usual."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from headlight.analysis.heads.measures import HeadScore
 from headlight.analysis.heads.scores import known_heads, score_heads
 from headlight.analysis.trace.model_run import run_text
+from headlight.figures.head_words import sentence
 from transformer_core.checkpoints.checkpoint import CARD, read_card
 from transformer_core.checkpoints.folder import write_json
 from transformer_core.checkpoints.load import load
@@ -47,7 +49,7 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual
         model, tokenizer = load(folder)
         request = RunDirectory.open(run).request
         corpus = corpus_of(request)
-        heads = known_heads(score_heads(model, tokenizer, corpus.held_out[:n_scored]))
+        heads = [_as_json(score) for score in known_heads(score_heads(model, tokenizer, corpus.held_out[:n_scored]))]
         guidance = guidance_facts(model, tokenizer, corpus, request.training)
         usual = usual_output(model, tokenizer, corpus.held_out[:n_usual]) if corpus.is_pairs else None
         results = {"heads": heads, "guidance": guidance, "usual": usual}
@@ -57,6 +59,11 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual
     except Exception as error:  # a model is never lost, nor called lost, because its description failed
         why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
         raise RunError("head scores could not be measured ({error})", error=why) from error
+
+
+def _as_json(score: HeadScore) -> dict[str, Any]:
+    values = {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(score).items()}
+    return {"does": str(sentence(score)), **values}  # in English: a card is read by everybody
 
 
 def usual_output(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> dict[str, float]:
