@@ -30,7 +30,6 @@ from transformer_core.training.config import MOST_SEED
 if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve, ExperimentReading
 
-
 _STEPS_OF_A_CLICK = 20
 TICK = 1.0  # seconds between two looks at an experiment that is at work
 NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run

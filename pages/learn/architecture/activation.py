@@ -27,7 +27,6 @@ from transformer_core.errors import HeadlightError, mark
 if TYPE_CHECKING:
     from headlight.analysis.trace.residual_stream import Stream
 
-
 SHAPES: Mapping[str, str] = {
     "input": mark("input"),
     "normalized": mark("normalized"),

@@ -23,7 +23,6 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     from headlight.analysis.masks.run import MaskOutcome
 
-
 GALLERY, MATRIX = "masks-gallery", "masks-matrix"
 LOOK_FOR = mark(
     "mask one key of a row, and its weight moves to the other keys; mask a whole row, and the head outputs 0 there. "

@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.heads.table import matrix_csv
-from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures import TokenGrid, attention_heatmap
 from headlight.figures.heatmaps.score_sources import part_shares, position_parts
 from headlight.language import localized, say
@@ -17,7 +16,7 @@ from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.heads import axis_names
+from pages.shared.heads import axis_names, head_in_words
 from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 
@@ -122,12 +121,7 @@ def _sources(data: PositionsData) -> None:
             *(side[:MOST_DRAWN] for side in labels),
             **axis_names(data.card.config.architecture, data.view.attention),
         ),
-        title=say(
-            "Scores of {attention} L{layer}.H{head} as a sum",
-            attention=say(ATTENTIONS[view.attention].inline),
-            layer=view.layer,
-            head=view.head,
-        ),
+        title=say("Scores of {head} as a sum", head=head_in_words(*view.head_name)),
     )
     names = [*result.parts]
     stacked = np.stack([result.parts[name] for name in names]).reshape(len(names), -1)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from headlight.analysis.walkthrough.outline import Number, WalkMatrix
     from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
-
 MOST_SHOWN = 24  # queries, and keys
 HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
 PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of query and key
@@ -154,7 +153,7 @@ class StepsData:
     @property
     def who(self) -> str:
         """The head in words."""
-        return head_in_words(self.view.attention, self.view.layer, self.view.head)
+        return head_in_words(*self.view.head_name)
 
     @property
     def is_cross(self) -> bool:

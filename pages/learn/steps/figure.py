@@ -24,7 +24,6 @@ from transformer_core.errors import HeadlightError, mark
 if TYPE_CHECKING:
     from headlight.analysis.flow.score_sources import ScoreSources, SourceName
 
-
 MOST_BESIDE = 8  # layers or heads side by side; more are folded up
 ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
 CUT = mark("This text is long: {n} of its tokens are left out here.")
