@@ -35,7 +35,9 @@ def alibi_by_distance(n_heads: int, n_positions: int) -> Float[np.ndarray, "head
 def alibi_matrix(n_heads: int, head: int, n_positions: int) -> Float[np.ndarray, "query key"]:
     """Return the bias that one head adds to every score."""
     rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
-    return _written_out(rule, n_positions)[head]
+    cpu = torch.device("cpu")
+    bias = PositionBias(of_distance=rule, n_queries=n_positions, n_keys=n_positions, n_past=0, device=cpu)
+    return bias.write_out()[0, head].numpy()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,8 +98,9 @@ def learned_bias(model: Transformer, stack: StackName, n_positions: int) -> Lear
         ConfigError: the model has none there.
     """
     part = model.encoder if stack == "encoder" else model.decoder
-    rule = None if part is None else part.position_bias
-    if not isinstance(rule, RelativeBuckets):
+    rule, device = None if part is None else part.position_bias, next(model.parameters()).device
+    bias = None if part is None else part.bias_at(0, n_positions, device)
+    if not isinstance(rule, RelativeBuckets) or bias is None:
         raise ConfigError(
             "this model has no learned position bias in its {stack}; choose a model with relative position buckets",
             stack=stack,
@@ -106,15 +109,9 @@ def learned_bias(model: Transformer, stack: StackName, n_positions: int) -> Lear
     return LearnedBias(
         is_causal=rule.is_causal,
         distance=distance.numpy(),
-        by_distance=rule(distance[None].to(rule.weight.device))[:, 0].float().cpu().numpy(),
-        matrix=_written_out(rule, n_positions),
+        by_distance=rule(distance[None].to(device))[:, 0].float().cpu().numpy(),
+        matrix=bias.write_out()[0].float().cpu().numpy(),
     )
-
-
-def _written_out(rule: AlibiBias | RelativeBuckets, n_positions: int) -> Float[np.ndarray, "head query key"]:
-    device = rule.weight.device if isinstance(rule, RelativeBuckets) else torch.device("cpu")
-    bias = PositionBias(of_distance=rule, n_queries=n_positions, n_keys=n_positions, n_past=0, device=device)
-    return bias.write_out()[0].detach().float().cpu().numpy()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

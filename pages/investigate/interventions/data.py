@@ -224,6 +224,9 @@ class InterventionsData:
             state_of: gives what else it depends on, beside the text and the stack.
             more: as for `drawing.draw`.
         """
+        sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text", "segments")
+        ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=False)}
+        ids["output"] = [*self.base.tokens]
         drawing.draw(
             drawn,
             Print(numbers, comment),
@@ -232,15 +235,9 @@ class InterventionsData:
             csv=lambda: csv(value_of(numbers)),
             arrays=lambda: value_of(numbers),
             model=self.card.path,
-            state_of=lambda: {**self._read(), **state_of()},
+            state_of=lambda: {"ids": ids, "stack": json.loads(to_json(self.stack)), **state_of()},
             **more,
         )
-
-    def _read(self) -> dict[str, Any]:
-        """Return the input of the model and its interventions, for the state file of a figure."""
-        sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text", "segments")
-        ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=False)}
-        return {"ids": ids | {"output": [*self.base.tokens]}, "stack": json.loads(to_json(self.stack))}
 
 
 def base_recipe(source: Source, view: View) -> Expression:
