@@ -191,7 +191,6 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
 
 
 def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Iterator[Written]:
-    """Yield the terms that a sub-layer of a block adds."""
     block = f"{stack}.blocks.{layer}"
     if part == "mlp":
         yield Written(source=SourceName(kind="feed_forward", layer=layer), site=f"{block}.hook_mlp_out")
@@ -254,7 +253,6 @@ class _Split:
         return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
 
     def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
-        """Return the term that a step adds to the stream."""
         assert step.site is not None, "a bias is not captured"
         value = self._captured[step.site]
         if step.module is None:
@@ -283,7 +281,6 @@ class _Split:
 
 
 def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Float[np.ndarray, "*axes 1"]:
-    """Return the divisors of a normalization."""
     return np.sqrt((_centred(x, config.norm) ** 2).mean(axis=-1, keepdims=True) + config.layer_norm_eps)
 
 
@@ -293,6 +290,5 @@ def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray
 
 
 def _of_kinds(sources: tuple[SourceName, ...], kinds: Collection[SourceKind] | SourceKind | None) -> list[int]:
-    """Return which sources are meant."""
     chosen = (kinds,) if isinstance(kinds, str) else kinds
     return [i for i, source in enumerate(sources) if chosen is None or source.kind in chosen]

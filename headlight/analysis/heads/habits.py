@@ -107,5 +107,4 @@ def closeness(
 
 
 def _from(first: int, n_tokens: int) -> Bool[np.ndarray, "query 1"]:
-    """Return which queries count: those from a place on."""
     return np.arange(n_tokens)[:, None] >= first

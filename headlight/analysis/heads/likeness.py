@@ -261,7 +261,6 @@ def match_heads(
 
 
 def _as_list(texts: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the arrays of several texts, or of a single one, as a list."""
     return [texts] if isinstance(texts, np.ndarray) else list(texts)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
-from headlight.analysis.flow.divergence import entropy
+from headlight.analysis.flow.divergence import entropy, has_choice
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.trace.cells import Cell, strongest_cell
 from transformer_core.errors import ConfigError, NotFiniteError
@@ -57,24 +57,13 @@ class HeadOnText:
         query_labels: Sequence[str],
         key_labels: Sequence[str],
     ) -> "HeadOnText":
-        """Measure a head on one text.
-
-        Args:
-            text: as it was typed.
-            pattern: attention weights; each row sums to 1, or is all 0.
-            mask: True = may attend.
-            query_labels: of the rows.
-            key_labels: of the columns. In cross-attention they are another text's, and the distance is between places.
-
-        Raises:
-            NotFiniteError: a weight is NaN or infinite.
-        """
+        """Measure a pattern, as `in_run` does; in cross-attention the distance is between places of two texts."""
         if not np.isfinite(pattern[mask]).all():
             raise NotFiniteError("the head’s attention weights are NaN or infinite; use other weights or interventions")
         n_queries, n_keys = pattern.shape
-        has_choice = mask.sum(axis=-1) >= 2
-        rows = pattern[has_choice].astype(np.float64)
-        steps = np.abs(np.arange(n_queries)[has_choice, None] - np.arange(n_keys))  # some queries, key
+        chosen = has_choice(mask)
+        rows = pattern[chosen].astype(np.float64)
+        steps = np.abs(np.arange(n_queries)[chosen, None] - np.arange(n_keys))  # some queries, key
         strongest = strongest_cell(pattern, mask)
         return cls(
             text=text,
@@ -120,6 +109,5 @@ class HeadOverTexts:
 
 
 def _spread(texts: Sequence[HeadOnText], measure: str) -> Spread | None:
-    """Return mean and standard deviation over the texts that have a measure."""
     known = [value for text in texts if (value := getattr(text, measure)) is not None]
     return Spread(mean=float(np.mean(known)), deviation=float(np.std(known)), n_texts=len(known)) if known else None

@@ -229,7 +229,6 @@ def _mask(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Bo
 def _of_head(
     attention_maps: "AttentionMaps", quantity: Quantity, share: HeadShare, queries: slice
 ) -> Float[np.ndarray, "query key"]:
-    """Return the quantity of a head."""
     if quantity == "scores":
         return attention_maps.scores(share.layer, share.head, queries)
     pattern = attention_maps.pattern(share.layer, share.head, queries)

@@ -85,7 +85,6 @@ def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
 
 
 def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], Shares]:
-    """Return the shares of each habit by attention and layer."""
     with capture(model, "*.hook_pattern") as acts:
         model(*case.tensors(next(model.parameters()).device))
     return {

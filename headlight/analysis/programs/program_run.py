@@ -194,7 +194,6 @@ def _undefined(values: Mapping[Step, list[Value]], *, is_causal: bool) -> Iterat
 
 
 def _lines(origin: Compiled, values: Mapping[Step, list[Value]]) -> Iterator[LineRun]:
-    """Yield the lines of a program."""
     layout, steps = origin.layout, steps_of(origin.program.output)
     heads = {step: (layer, head) for layer, of in enumerate(layout.heads) for head, step in enumerate(of)}
     layers = {step: layer for layer, of in enumerate(layout.feed_forward) for step in of}

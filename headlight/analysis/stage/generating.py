@@ -65,7 +65,6 @@ def generate(
 def _continued(
     model: Transformer, tokenizer: Tokenizer, given: EncodedInput, chosen: Sequence[int], sampling: Sampling
 ) -> StageText:
-    """Return the tokens that a decoder generates."""
     is_pair = model.config.has_encoder
     session = DecodingSession(model, tensor_of(given.ids, model), sampling=sampling)
     tree = session.tree
@@ -98,7 +97,6 @@ def _continued(
 def _filled(
     model: Transformer, tokenizer: Tokenizer, given: EncodedInput, chosen: Sequence[int], sampling: Sampling
 ) -> StageText:
-    """Return a text with some of its blanks filled."""
     tree = FillingTree(model, *(tensor_of(ids, model) for ids in given.inputs), mask_id=tokenizer.mask_id)
     filling = NOTHING
     for token in chosen:
@@ -123,7 +121,6 @@ def _filled(
 
 
 def _choice(blank: BlankPrediction, sampling: Sampling) -> int:
-    """Return the token that fills a blank by the sampling settings."""
     log_probs = next_log_probs(torch.from_numpy(blank.log_probs), [], sampling)
     if sampling.temperature == 0:
         return int(log_probs.argmax())

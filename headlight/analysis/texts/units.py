@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from headlight.analysis.flow.divergence import has_choice
 from transformer_core.errors import ConfigError, Message, TextError, mark
 
 _QUERIES, _KEYS = mark("queries"), mark("keys")
@@ -66,11 +67,10 @@ def sink_keys(
     Differs: they take the mean over the queries that may look at the key, which makes a sink of the last token where
     it alone looks at itself; here queries that may not count as 0. They ask each head, and know no second condition.
     """
-    n_allowed = mask.sum(axis=1)
-    has_choice = n_allowed >= 2
-    n_queries = max(int(has_choice.sum()), 1)
-    received = mean_pattern[has_choice].sum(axis=0) / n_queries
-    even = (mask[has_choice] / n_allowed[has_choice, None]).sum(axis=0) / n_queries
+    chosen = has_choice(mask)
+    n_queries = max(int(chosen.sum()), 1)
+    received = mean_pattern[chosen].sum(axis=0) / n_queries
+    even = (mask[chosen] / mask[chosen].sum(axis=1, keepdims=True)).sum(axis=0) / n_queries
     return received > np.maximum(share, SINK_TIMES_EVEN * even)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from headlight.analysis.flow.divergence import has_choice
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -35,8 +37,7 @@ def strongest_cell(
     Returns:
         The cell; of the whole pattern where no query had a choice. The first in reading order where several are equal.
     """
-    has_choice = mask.sum(axis=-1) >= 2
-    values = np.where(has_choice[:, None], pattern, -1.0) if has_choice.any() else pattern
+    values = _of_choices(pattern, mask)
     if within is not None:
         queries, keys = np.indices(pattern.shape)
         values = np.where(np.abs(queries - keys) <= within, values, -1.0)
@@ -55,10 +56,14 @@ def strongest_cells(
         patterns: attention weights.
         mask: True = may attend; one for all patterns, or with leading axes that broadcast to theirs.
     """
-    has_choice = mask.sum(axis=-1, keepdims=True) >= 2
-    values = np.where(has_choice | ~has_choice.any(axis=-2, keepdims=True), patterns, -1.0)
-    flat = values.reshape(*patterns.shape[:-2], -1)
+    flat = _of_choices(patterns, mask).reshape(*patterns.shape[:-2], -1)
     places = flat.argmax(axis=-1)
     queries, keys = np.divmod(places, patterns.shape[-1])
     weights = np.take_along_axis(flat, places[..., None], axis=-1)[..., 0]
     return queries, keys, weights
+
+
+def _of_choices(patterns: np.ndarray, mask: np.ndarray) -> Float[np.ndarray, "*heads query key"]:
+    """Return the weights, -1 at queries without a choice; all weights where no query of the pattern has one."""
+    chosen = has_choice(mask)[..., None]
+    return np.where(chosen | ~chosen.any(axis=-2, keepdims=True), patterns, -1.0)

@@ -302,7 +302,6 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
 
 
 def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
-    """Return the tokens of a model run on each side."""
     return {
         "inputs": tuple(tuple(ids) for _, ids in sides.values()),
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},

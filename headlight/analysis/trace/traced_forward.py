@@ -183,7 +183,6 @@ _LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision
 
 
 def _attention_maps(model: Transformer, attention: Attention, activations: LazyActivations) -> AttentionMaps:
-    """Return one attention of all layers."""
     layers = range(attention.n_layers(model.config))
     modules = [model.get_submodule(attention.module.format(layer=layer)) for layer in layers]
     return AttentionMaps(

@@ -139,7 +139,6 @@ def read_experiment(records: Iterable[Mapping[str, Any]], variants: Sequence[str
 
 
 def _measured(measurements: Sequence[Mapping[str, Any]], name: str, variants: Sequence[str]) -> dict[str, Curve]:
-    """Return one measure of each variant over the steps."""
     values = (
         {"step": line["step"]}
         | {variant: of_variant[name] for variant, of_variant in line["held_out"].items() if name in of_variant}
@@ -149,5 +148,4 @@ def _measured(measurements: Sequence[Mapping[str, Any]], name: str, variants: Se
 
 
 def _of(variants: Sequence[str], by_variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the variants, in order."""
     return {variant: by_variant[variant] for variant in variants if variant in by_variant}
