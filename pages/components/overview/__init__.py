@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from headlight.figures.theme import DIVIDER, NOT_FINITE, WARM
 from headlight.language import say
 from pages.components.mounting import component, packed
 from pages.shared.measures import MeasureTexts
+from pages.shared.view.chosen_head import HeadChoice
 from pages.shared.view.shared_value import SharedValue
 
 
@@ -59,10 +61,9 @@ class Pictures:
 
 def head_overview(
     pictures: Pictures,
+    control: HeadChoice,
     *,
-    chosen: Mapping[str, Any],
     key: str,
-    on_chosen: Callable[[], None],
     film: FilmStrip | None = None,
     measured: MeasuredHeads | None = None,
     pinned: Sequence[Mapping[str, Any]] = (),
@@ -75,9 +76,8 @@ def head_overview(
 
     Args:
         pictures: of the heads.
-        chosen: attention, layer and head of the chosen one.
-        key: the component's key; its value holds `chosen` in the run after a click.
-        on_chosen: called before that run.
+        control: the choice of the head.
+        key: the component's key.
         film: the snapshots of a training.
         measured: drawn under each picture, and written in its tooltip.
         pinned: attention, layer and head of those that are combined, and their `hue`, which suits light and dark.
@@ -91,7 +91,7 @@ def head_overview(
     }
     header = {
         "groups": [{**group, **_words_of(group)} for group in groups],
-        "chosen": SharedValue(key, "chosen").payload(chosen),
+        "chosen": SharedValue(key, "chosen").payload(control.value._asdict()),
         "version": pictures.version,
         "scales": scales,
         "measure": _measure(measured, groups) if measured else None,
@@ -101,12 +101,13 @@ def head_overview(
         "only": pictures.only,
         "divided": divided and {"share": divided, "dash": 0 if pictures.is_pair else 2, "color": DIVIDER},
     }
-    callbacks = {"on_chosen_change": on_chosen} | ({"on_pinned_change": on_pinned} if on_pinned else {})
+    callbacks: dict[str, Callable[[], None]] = {"on_chosen_change": partial(control.take, key)}
+    callbacks |= {"on_pinned_change": on_pinned} if on_pinned else {}
     overview = component(__file__, "overview", isolated=True)
     if film is None:
         overview(key=key, data=packed(header, pictures.levels), **callbacks)
         return
-    frames = {"id": pictures.version, "frames": len(film.steps), "groups": groups}
+    frames = {"id": pictures.version, "frames": len(film.steps), "groups": header["groups"]}
     with st.container(key="hl-film-pictures"):  # which takes no room
         component(__file__, "film", isolated=True)(
             key=f"{key}-pictures", data=packed(frames, film.strongest + pictures.levels)

@@ -1,6 +1,5 @@
 """The overview of all heads: its controls, the picture and the measure of each head, and a still figure to save."""
 
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -55,9 +54,8 @@ def show(data: HeadsData) -> None:
     with st.container(key="hl-overview"):
         head_overview(
             pictures,
-            chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
+            state.SHOWN_HEAD,
             key=state.OVERVIEW,
-            on_chosen=partial(state.SHOWN_HEAD.take, state.OVERVIEW),
             measured=_measured(data),
             pinned=[
                 {"attention": view.attention, "layer": share.layer, "head": share.head, "hue": hue}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -168,9 +167,8 @@ def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
     steps = [int(step) for step in reading.steps]
     head_overview(
         pictures,
-        chosen=data.head._asdict(),
+        run_state.SHOWN_HEAD,
         key=run_state.FILM_OVERVIEW,
-        on_chosen=partial(run_state.SHOWN_HEAD.take, run_state.FILM_OVERVIEW),
         film=FilmStrip(
             steps=steps,
             step=steps[data.place],

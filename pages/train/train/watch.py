@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -229,9 +228,8 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
     with st.container(key="hl-train-overview"):
         head_overview(
             Pictures(groups=groups, levels=levels, version=repr((run.name, run_readings.version(run), step, text))),
-            chosen=run_state.SHOWN_HEAD.value._asdict(),
+            run_state.SHOWN_HEAD,
             key=run_state.OVERVIEW,
-            on_chosen=partial(run_state.SHOWN_HEAD.take, run_state.OVERVIEW),
         )
     prose.small(say(LOOK_FOR))
 

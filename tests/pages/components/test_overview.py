@@ -11,9 +11,13 @@ from pages.components.mounting import packed
 from pages.components.overview import FilmStrip, MeasuredHeads, Pictures, head_overview
 from pages.languages import CATALOGUES
 from pages.shared.measures import MEASURE_TEXTS
+from pages.shared.view.chosen_head import HeadChoice
+from pages.shared.view.fields import Kept
 from tests.pages.learn.bare import drawn_bare, unpacked
 
-CHOSEN = {"attention": "encoder", "layer": 0, "head": 1}
+
+def choice(attention: str, layer: int, head: int) -> HeadChoice:
+    return HeadChoice(Kept("attention", attention), Kept("layer", layer), Kept("head", head))
 
 
 def two_attentions(**more: Any) -> Pictures:
@@ -31,7 +35,7 @@ def two_attentions(**more: Any) -> Pictures:
 def overview(only: list[str] | None = None, **more: Any) -> tuple[dict[str, Any], bytes]:
     """The header and the pictures that the overview of these attentions sends."""
     with drawn_bare() as bare:
-        head_overview(two_attentions(only=only), chosen=CHOSEN, key="overview", on_chosen=lambda: None, **more)
+        head_overview(two_attentions(only=only), choice("encoder", 0, 1), key="overview", **more)
     return unpacked(bare.components["overview"]["data"])
 
 
@@ -96,8 +100,7 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
         on_snapshot=lambda: None,
     )
     with drawn_bare() as bare:
-        chosen = {"attention": "cross", "layer": 1, "head": 2}
-        head_overview(two_stacks(), chosen=chosen, key="overview", on_chosen=lambda: None, film=strip)
+        head_overview(two_stacks(), choice("cross", 1, 2), key="overview", film=strip)
     header, levels = unpacked(bare.components["overview"]["data"])
     assert levels == b"", "the pictures are in a separate component"
     pictures, sent = unpacked(bare.components["film"]["data"])
