@@ -147,7 +147,7 @@ def calibration_bins(confidences: Sequence[float], are_right: Sequence[bool]) ->
     place_of = np.searchsorted(BIN_EDGES[1:-1], confidences, side="right")
     results = []
     for place in np.unique(place_of):
-        inside = np.flatnonzero(place_of == place)
+        inside = np.flatnonzero(place_of == place).tolist()
         confidence, n_right = (sum(values[i] for i in inside) for values in (confidences, are_right))
         results.append(
             CalibrationBin(confidence=confidence / len(inside), share_right=n_right / len(inside), n=len(inside))

@@ -189,7 +189,7 @@ def _draw_positions(data: FigureData) -> Plot:
     return Plot.of(figure, ("position", *map(str, range(width))), rows)
 
 
-@figure("shapes", mark("the shapes of the model's activations on this text"), TITLE | {"values": read.expressions})
+@figure("shapes", mark("the shapes of the model's activations on this text"), {"values": read.expressions} | TITLE)
 def _draw_shapes(data: FigureData) -> Table:
     sources = data.given.get("values", ())
     is_own = bool(sources)

@@ -1,7 +1,5 @@
 """The twelve questions of one test, from a seed; and what was answered, as a table."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,6 +7,7 @@ from random import Random
 from typing import Literal
 
 from headlight.language import ENGLISH, speaking
+from pages.learn.tour.lesson_engine.drawn import csv_of
 from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
 from pages.learn.tour.lesson_engine.knowledge.item import Item
 
@@ -60,9 +59,7 @@ def table(seed: int, tests: Sequence[tuple[When, Answers]], *, version: str) -> 
         tests: what was answered in each.
         version: of the app.
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows = []
     with speaking(ENGLISH):
         for when, answers in tests:
             request = questions(seed, when)
@@ -71,7 +68,5 @@ def table(seed: int, tests: Sequence[tuple[When, Answers]], *, version: str) -> 
                 words = "" if given is None else item.words(given)
                 right = item.words(str(item.right)) if item.choices else f"{item.right:g}"
                 correct = int(item.judge(given).is_right)
-                writer.writerow(
-                    (seed, name, when, words, right, correct, f"{answer.seconds:.1f}", f"{version}-q{VERSION}")
-                )
-    return file.getvalue()
+                rows.append((seed, name, when, words, right, correct, f"{answer.seconds:.1f}", f"{version}-q{VERSION}"))
+    return csv_of(COLUMNS, rows)
