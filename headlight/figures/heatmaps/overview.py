@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8, UInt16
@@ -16,7 +15,7 @@ FINE_TOP = 65_534
 
 MOST_BYTES = 1_400_000  # of all pictures of an overview: a browser draws them within half a second
 _LARGEST = 192  # rows and columns of a picture of an overview
-MOST_FILM_BYTES = 8_000_000  # of all frames of a film
+MOST_FILM_BYTES = 8_000_000  # of all frames of a film, one byte per cell
 _SIDES = (64, 48, 32, 24, 16)  # rows and columns of a frame; the first is as sharp as a screen
 
 
@@ -56,31 +55,21 @@ def thumbnail_side(n_heads: int, n_tokens: int, *, most_bytes: int = MOST_BYTES)
     return max(1, min(n_tokens, _LARGEST, math.isqrt(most_bytes // n_heads)))
 
 
-class Fit(NamedTuple):
-    """Size and number of the frames of a film."""
-
-    side: int  # rows and columns of a picture, at most
-    n_frames: int
-
-
-def fit_frames(
-    shapes: Mapping[str, tuple[int, int, int, int]], n_snapshots: int, *, n_bytes: int = MOST_FILM_BYTES
-) -> Fit:
-    """Return the largest pictures that fit, and the number of snapshots that fit with the smallest.
+def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_snapshots: int) -> tuple[int, int]:
+    """Return how many rows and columns the frames of a film may have, and how many frames fit with the fewest.
 
     Args:
         shapes: layers, heads, queries and keys of the patterns, by name of attention.
         n_snapshots: of the film.
-        n_bytes: maximum of all frames, one byte per cell.
     """
     for side in _SIDES:
         of_a_frame = sum(
             n_layers * n_heads * min(n_queries, side) * min(n_keys, side)
             for n_layers, n_heads, n_queries, n_keys in shapes.values()
         )
-        if of_a_frame * n_snapshots <= n_bytes:
-            return Fit(side, n_snapshots)
-    return Fit(_SIDES[-1], max(2, n_bytes // of_a_frame))
+        if of_a_frame * n_snapshots <= MOST_FILM_BYTES:
+            return side, n_snapshots
+    return side, max(2, MOST_FILM_BYTES // of_a_frame)
 
 
 def pooled_levels(

@@ -170,7 +170,7 @@ class DecodingData:
             if self.n_written == 1:
                 return say("The model ended the text at once: its first token is the end-of-sequence token.")
             return say("The model ended the text here (end-of-sequence token).")
-        if not self.tree.has_room(self.at):
+        if not self.tree.room_after(self.at):
             n = self.card.config.max_seq_len
             return say("All {n:,} positions of this model are used, so no further token can be generated.", n=n)
         if self.is_at_limit:

@@ -3,7 +3,6 @@
 import html
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +116,7 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
 
 @pytest.mark.usefixtures("fresh_caches")
 def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(overview, "fit_frames", partial(overview.fit_frames, n_bytes=15_000))
+    monkeypatch.setattr(overview, "MOST_FILM_BYTES", 15_000)
     app = open_film(run="pairs", text="the cat " * 30, snapshot="4")
     header, _, levels = pictures_of(app)
     assert header["frames"] == 2 and len(levels) <= 15_000

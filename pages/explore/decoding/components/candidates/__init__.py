@@ -127,7 +127,7 @@ def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribu
         scores=scores.numpy(),
         log_probs=step.prediction.log_probs.numpy(),
         entropy=step.prediction.entropy,
-        next_token=data.session.choice(step) if data.tree.has_room(step) else None,
+        next_token=data.session.choice(step) if data.tree.room_after(step) else None,
         version=_version(data, step),
         name=_after(data, step),
     )
@@ -137,7 +137,7 @@ def _take(data: DecodingData, version: str) -> None:
     """A token was chosen; what came from the browser is checked like any input: it may be of another step."""
     match sent(KEY, "token"):
         case {"token": int(token), "version": of} if type(token) is int and of == version:
-            if 0 <= token < data.card.config.vocab_size and data.tree.has_room(data.at):
+            if 0 <= token < data.card.config.vocab_size and data.tree.room_after(data.at):
                 view_fields.fork([token])
 
 
@@ -154,7 +154,7 @@ def _own_words(data: DecodingData) -> None:
         say("Continue with your own text"),
         shown="",
         take=lambda text: _lead(data, text),
-        disabled=not data.tree.has_room(data.at),
+        disabled=not data.tree.room_after(data.at),
         placeholder=say("Type token IDs, then Enter") if data.card.reads_ids else of_words,
         help=say("These tokens are forced; after them the model continues on its own."),
         width=OWN_WIDTH,

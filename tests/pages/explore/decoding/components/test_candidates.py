@@ -83,7 +83,7 @@ def data_at(text: str = "a b", source: str = "one", *tokens: int, room: bool = T
     """A step of a text that is being written; what it was read with plays no part."""
     steps = [SimpleNamespace(token=token) for token in tokens]
     at = SimpleNamespace(path=lambda: steps)
-    tree = SimpleNamespace(has_room=lambda _: room)
+    tree = SimpleNamespace(room_after=lambda _: room)
     config = SimpleNamespace(vocab_size=9)
     view, card = SimpleNamespace(text=text), SimpleNamespace(config=config)
     return SimpleNamespace(source=source, view=view, card=card, tree=tree, at=at)
