@@ -121,9 +121,9 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
             step = steps[where % len(steps)]
             if what == "lead" and len(news) <= tree.room_after(step):
                 steps.append(tree.teacher_force(step, news))
-            elif what == "go on" and tree.room_after(step):
+            elif what == "go on" and tree.has_room(step):
                 steps.append(tree.child(step, news))
-            elif what == "fan" and tree.room_after(step):
+            elif what == "fan" and tree.has_room(step):
                 fan = [tree.child(step, token) for token in news]
                 tree.read(*fan)
                 steps += fan
@@ -333,10 +333,10 @@ def test_what_cannot_come_next():
     assert [*start.children] == [EOS] and not ended.children, "what is refused leaves nothing behind"
     full = tree.teacher_force(start, [5, 6, 7])
     tree.read(full)  # the last position can be read, but nothing can be generated after it
-    assert tree.is_over(full) and not tree.has_ended(full) and not tree.room_after(full)
+    assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
     with pytest.raises(TextError, match="leaves room for 0, not 1"):
         tree.child(full, 8)
-    assert tree.has_ended(ended) and tree.room_after(ended) and tree.is_over(ended)
+    assert tree.has_ended(ended) and tree.has_room(ended) and tree.is_over(ended)
 
 
 def test_an_end_that_was_given_ends_nothing():

@@ -132,9 +132,13 @@ class DecodingTree:
         """Whether the token of a step is an end-of-sequence token."""
         return not step.is_given and step.token in self.model.config.eos_ids
 
+    def has_room(self, step: DecodingStep) -> bool:
+        """Whether there is a position after a step."""
+        return self.room_after(step) > 0
+
     def is_over(self, step: DecodingStep) -> bool:
         """Whether nothing can follow a step: its token is an <eos>, or no position is left."""
-        return self.has_ended(step) or not self.room_after(step)
+        return self.has_ended(step) or not self.has_room(step)
 
     def refuse_not_finite(self, step: DecodingStep) -> None:
         """Check that the next token can be chosen after a step.
