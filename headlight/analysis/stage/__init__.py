@@ -1,6 +1,4 @@
-"""The stage: a text on its way to a prediction, from an overview of the whole model down to one attention.
+"""What the stage shows: `panels` says what there is at each zoom level, by hook points, and what a text on it is.
 
-`panels` says what there is to see at each zoom level, by hook points; `stage_text` is the text that is being generated,
-and `generating` makes it;
-`first_view` keeps the overview of a model's first example beside its checkpoint.
+`generating` makes such texts, and `first_view` reads and writes the one that is shown before torch is loaded.
 """

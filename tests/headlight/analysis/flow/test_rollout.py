@@ -9,7 +9,7 @@ import torch
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
 import transformer_core as tc
-from headlight.analysis.flow.rollout import Method, Part, across_layers, follow
+from headlight.analysis.flow.rollout import Method, Part, Where, across_layers, follow
 from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from tests.headlight.analysis.conftest import TEXT_OF
@@ -19,6 +19,7 @@ Node = tuple[str, int, int]  # of which side, below which layer, at which positi
 Graph = dict[Node, dict[Node, float]]
 
 N_SRC, N_TGT = 3, 4
+SIDES: tuple[tuple[Where, str, int], ...] = (("source", "src", N_SRC), ("target", "tgt", N_TGT))
 
 
 def attention(*shape: int, seed: int = 0) -> np.ndarray:
@@ -107,7 +108,7 @@ def test_both_sides_are_the_sum_over_all_paths(residual: float):
         actual = across_layers(patterns, "decoder", "rollout", residual=residual)
         for query in range(N_TGT):
             paths = sum_over_paths(graph, ("tgt", layer + 1, query))
-            for side, name, n in (("source", "src", N_SRC), ("target", "tgt", N_TGT)):
+            for side, name, n in SIDES:
                 expected = [paths.get((name, 0, k), 0.0) for k in range(n)]
                 assert actual[side][query].tolist() == pytest.approx(expected)
         np.testing.assert_allclose(actual["source"].sum(axis=-1) + actual["target"].sum(axis=-1), 1)
@@ -132,7 +133,7 @@ def test_flow_is_the_best_of_a_linear_programme(layers: np.ndarray, residual: fl
 def test_flow_to_both_sides_is_the_best_of_a_linear_programme():
     graph, patterns = two_stack_graph(0.5), {"encoder": ENCODER, "decoder": DECODER, "cross": CROSS}
     shares, actual = (across_layers(patterns, "decoder", method) for method in ("rollout", "flow"))
-    for side, name, n in (("source", "src", N_SRC), ("target", "tgt", N_TGT)):
+    for side, name, n in SIDES:
         assert (actual[side] >= shares[side] - 1e-7).all()
         for query in (0, N_TGT - 1):
             expected = [widest(graph, ("tgt", len(DECODER), query), (name, 0, k)) for k in range(n)]
