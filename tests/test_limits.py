@@ -14,6 +14,7 @@ from headlight.experiments import experiment
 from headlight.experiments.experiment import ExperimentRequest
 from headlight.figures import bipartite
 from tests.headlight.experiments.test_experiment import GOOD
+from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage import file_spans, kept_arrays, pair_lines
 from transformer_core.errors import HeadlightError
@@ -27,7 +28,7 @@ def cut_line(n: int) -> str:
 
 CUT: Mapping[str, tuple[int, Callable[[int], str]]] = {  # the longest text that is shown whole
     "a sample in the shell": (inspect._LONGEST_SAMPLE, lambda n: inspect._short("x" * n)),
-    "a sample": (analysis._LONGEST_SAMPLE, lambda n: analysis._cut("x" * n)),
+    "a sample": (analysis._LONGEST_SAMPLE, lambda n: analysis._samples([Text("x" * n)])[0][0]),
     "a line": (pair_lines._LONGEST_SHOWN, cut_line),
 }
 
