@@ -20,8 +20,7 @@ from pages.explore.decoding.data import DecodingData, OutputToken
 from pages.shared.view.shared_value import SharedValue
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.decoding_step import AttentionKind
-    from transformer_core.decoding.decoding_step import DecodingStep
+    from transformer_core.decoding.decoding_step import AttentionKind, DecodingStep
 
 KEY = "decoding-writing"
 MOST_AT_ONCE = 64  # tokens that are written in one step
