@@ -28,8 +28,8 @@ from headlight.analysis.interventions.base import (
 from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.effect import Effect, effect, ranks
 from headlight.analysis.interventions.records import Stack
-from headlight.analysis.trace.traced_forward import greedy_output, output_text
 from headlight.analysis.trace.model_run import run_text
+from headlight.analysis.trace.traced_forward import greedy_output, output_text
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
