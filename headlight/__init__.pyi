@@ -10,8 +10,8 @@ from .analysis.interventions.path_patching import path_patching as path_patching
 from .analysis.interventions.records import Ablation as Ablation
 from .analysis.interventions.records import CellEdit as CellEdit
 from .analysis.interventions.records import Component as Component
+from .analysis.interventions.records import InterventionStack as InterventionStack
 from .analysis.interventions.records import Patch as Patch
-from .analysis.interventions.records import Stack as Stack
 from .analysis.interventions.records import TokenSwap as TokenSwap
 from .analysis.interventions.sweeping import sweep as sweep
 from .analysis.trace.model_run import run_text as run_text

@@ -38,9 +38,9 @@ def show(card: ModelCard) -> None:
 
 def _turn_off() -> None:
     """Keep the stack, with nothing active in it."""
-    from headlight.analysis.interventions.records import Stack
+    from headlight.analysis.interventions.records import InterventionStack
     from headlight.analysis.interventions.stacks import from_json, to_json
 
     entries = from_json(state.STACK.value).entries
     stack_history.keep(state.STACK.value)
-    state.STACK.set(to_json(Stack(entries=tuple(replace(entry, enabled=False) for entry in entries))))
+    state.STACK.set(to_json(InterventionStack(entries=tuple(replace(entry, enabled=False) for entry in entries))))

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 import transformer_core as tc
 from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import prepare
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.interventions.stacks import from_json
 from tests.e2e.browser import ROOT
 from tests.e2e.looking import box_of, faults, open_address, wait
@@ -39,7 +39,7 @@ def drag(page: Page, source: Locator) -> list[tuple[int, int, int]]:
     return [(board, row, column) for board, row, column in cone]
 
 
-def stack_of(page: Page) -> Stack:
+def stack_of(page: Page) -> InterventionStack:
     actual: str = page.evaluate("new URLSearchParams(location.search).get('stack')")
     return from_json(actual)
 

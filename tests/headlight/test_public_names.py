@@ -34,7 +34,7 @@ def test_a_sweep_has_the_changes_that_single_stacks_make(loaded: tuple[tc.Transf
     results = hl.sweep(*loaded, TEXT)
     assert len(results) == 3 * 2 * 4
     for result in (results[0], results[-1]):
-        stack = hl.Stack(entries=(hl.Ablation(component=result.component, method="zero"),))
+        stack = hl.InterventionStack(entries=(hl.Ablation(component=result.component, method="zero"),))
         change = hl.consequences(*loaded, TEXT, stack).logit_difference_change[-1]
         assert result.change == pytest.approx(change, abs=1e-4)
     with pytest.raises(ConfigError, match="one other text, got 0"):

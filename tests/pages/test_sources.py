@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.interventions.stacks import to_json
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.explore.compare.ablation import ablation
@@ -30,7 +30,7 @@ CHANGED: dict[str, list[tuple[str, int, int]]] = {  # heads that are changed: of
 }
 
 
-def source_of(name: str, stack: Stack) -> Source:
+def source_of(name: str, stack: InterventionStack) -> Source:
     return replace(Source.of(models.available()[name]), stack=to_json(stack))
 
 

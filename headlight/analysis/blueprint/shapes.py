@@ -16,7 +16,7 @@ PROBABILITIES = "softmax"
 
 
 @dataclass(frozen=True)
-class Stage:
+class BoxStage:
     """Something that passes a box."""
 
     name: str  # of the quantity or of the step, such as "pattern" or "reshaped"
@@ -29,7 +29,7 @@ class Stage:
         return "hook_" in self.site
 
 
-def stages(config: ModelConfig, box: Box) -> tuple[Stage, ...]:
+def stages(config: ModelConfig, box: Box) -> tuple[BoxStage, ...]:
     """Return the shapes of a box, from its input to its output."""
     return tuple(_attention(config, box) if box.kind == "attention" else _passing(config, box))
 
@@ -91,7 +91,7 @@ def in_numbers(axes: Sequence[str], numbers: Mapping[str, int]) -> tuple[int, ..
     return tuple(numbers[axis] for axis in axes)
 
 
-def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
+def _passing(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
     stack, at = box.stack, box.module
     block = f"{stack}.blocks.{box.layer or 0}"
     pos = positions_axis(config, stack or ("decoder" if config.has_decoder else "encoder"))
@@ -99,90 +99,90 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
     sums = {sublayer.norm: f"{block}.{sublayer.sum}" for sublayer in sublayers(config, stack)}
     match box.kind:
         case "embedding":
-            yield Stage("tokens", ("batch", pos))
-            yield Stage("scaled embedding" if config.scale_embeddings else "embedding", wide, f"{stack}.hook_embed")
+            yield BoxStage("tokens", ("batch", pos))
+            yield BoxStage("scaled embedding" if config.scale_embeddings else "embedding", wide, f"{stack}.hook_embed")
         case "positions" if has_added_positions(config):
-            yield Stage("positions", wide, f"{stack}.hook_pos_embed")
+            yield BoxStage("positions", wide, f"{stack}.hook_pos_embed")
         case "positions" if config.has_rotary_positions:
-            yield Stage("rotation", (pos, "pair"))
+            yield BoxStage("rotation", (pos, "pair"))
         case "positions":
-            yield Stage("bias", ("1", "head", "query", "key"))
+            yield BoxStage("bias", ("1", "head", "query", "key"))
         case "segments":
-            yield Stage("segments", wide, f"{stack}.hook_segment_embed")
+            yield BoxStage("segments", wide, f"{stack}.hook_segment_embed")
         case "sum":
-            yield Stage("sum", wide, "" if config.embedding_norm else f"{block}.hook_resid_pre")
+            yield BoxStage("sum", wide, "" if config.embedding_norm else f"{block}.hook_resid_pre")
         case "layer":
             after = {"ln1": "after self_attn", "ln_cross": "after cross_attn", "ln2": "after layer"}
-            yield Stage("before layer", wide, f"{block}.hook_resid_pre")
-            yield from (Stage(after[norm], wide, site) for norm, site in sums.items())
+            yield BoxStage("before layer", wide, f"{block}.hook_resid_pre")
+            yield from (BoxStage(after[norm], wide, site) for norm, site in sums.items())
         case "norm":
-            yield Stage("input", wide)
-            yield Stage("normalized", wide, f"{at}.hook_normalized")
+            yield BoxStage("input", wide)
+            yield BoxStage("normalized", wide, f"{at}.hook_normalized")
             if box.part == "embedding_norm":
-                yield Stage("first residual", wide, f"{block}.hook_resid_pre")
+                yield BoxStage("first residual", wide, f"{block}.hook_resid_pre")
         case "add":
-            yield Stage("sum", wide, sums[box.part.replace("add", "ln")])
+            yield BoxStage("sum", wide, sums[box.part.replace("add", "ln")])
         case "add_norm":
-            yield Stage("sum", wide, sums[box.part])
-            yield Stage("normalized", wide, f"{at}.hook_normalized")
+            yield BoxStage("sum", wide, sums[box.part])
+            yield BoxStage("normalized", wide, f"{at}.hook_normalized")
         case "feed_forward":
-            yield Stage("input", wide)
-            yield Stage("gate" if config.gated else "before activation", hidden, f"{at}.hook_pre")
+            yield BoxStage("input", wide)
+            yield BoxStage("gate" if config.gated else "before activation", hidden, f"{at}.hook_pre")
             if config.gated:
-                yield Stage("up", hidden, f"{at}.hook_pre_linear")
-            yield Stage("hidden", hidden, f"{at}.hook_post")
-            yield Stage("added", wide, f"{block}.hook_mlp_out")
+                yield BoxStage("up", hidden, f"{at}.hook_pre_linear")
+            yield BoxStage("hidden", hidden, f"{at}.hook_post")
+            yield BoxStage("added", wide, f"{block}.hook_mlp_out")
         case "transform":
-            yield Stage("input", wide)
-            yield Stage("normalized", wide, f"{at}.norm.hook_normalized")
+            yield BoxStage("input", wide)
+            yield BoxStage("normalized", wide, f"{at}.norm.hook_normalized")
         case "linear":
-            yield Stage("input", wide)
-            yield Stage("logits", each, "hook_logits")
+            yield BoxStage("input", wide)
+            yield BoxStage("logits", each, "hook_logits")
         case "softmax":
-            yield Stage("logits", each)
-            yield Stage("probabilities", each, PROBABILITIES)
+            yield BoxStage("logits", each)
+            yield BoxStage("probabilities", each, PROBABILITIES)
 
 
-def _attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
+def _attention(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
     at, is_cross, pos = box.module, box.part == "cross_attn", positions_axis(config, box.stack)
     kv_head = "head" if config.n_heads == config.n_kv_heads else "kv_head"
     if is_cross:
-        yield Stage("input of q", ("batch", pos, "d_model"))
-        yield Stage("memory", ("batch", "src", "d_model"))
+        yield BoxStage("input of q", ("batch", pos, "d_model"))
+        yield BoxStage("memory", ("batch", "src", "d_model"))
         yield from _side_by_side("q of all heads", pos, "head", 1)
         yield from _side_by_side("k and v", "src", kv_head, 2)
-        yield Stage("chunks k, v", ("batch", kv_head, "src", "d_head"))
+        yield BoxStage("chunks k, v", ("batch", kv_head, "src", "d_head"))
     else:
-        yield Stage("input", ("batch", pos, "d_model"))
+        yield BoxStage("input", ("batch", pos, "d_model"))
     if not is_cross and kv_head == "head":
         yield from _side_by_side("q, k and v", pos, "head", 3)
-        yield Stage("chunks q, k, v", ("batch", "head", pos, "d_head"))
+        yield BoxStage("chunks q, k, v", ("batch", "head", pos, "d_head"))
     elif not is_cross:
         yield from _side_by_side("q, k and v", pos, "head + 2·kv_head", 1)
-        yield Stage("split q", ("batch", "head", pos, "d_head"))
-        yield Stage("split k", ("batch", "kv_head", pos, "d_head"))
+        yield BoxStage("split q", ("batch", "head", pos, "d_head"))
+        yield BoxStage("split k", ("batch", "kv_head", pos, "d_head"))
     of_queries, of_keys = ("batch", "head", "query", "d_head"), ("batch", kv_head, "key", "d_head")
     if config.qk_norm:
-        yield Stage("normalized q", of_queries, f"{at}.q_norm.hook_normalized")
-        yield Stage("normalized k", of_keys, f"{at}.k_norm.hook_normalized")
+        yield BoxStage("normalized q", of_queries, f"{at}.q_norm.hook_normalized")
+        yield BoxStage("normalized k", of_keys, f"{at}.k_norm.hook_normalized")
     is_turned = config.has_rotary_positions and not is_cross
-    yield Stage("rotated q" if is_turned else "q", of_queries, f"{at}.hook_q")
-    yield Stage("rotated k" if is_turned else "k", of_keys, f"{at}.hook_k")
-    yield Stage("v", of_keys, f"{at}.hook_v")
+    yield BoxStage("rotated q" if is_turned else "q", of_queries, f"{at}.hook_q")
+    yield BoxStage("rotated k" if is_turned else "k", of_keys, f"{at}.hook_k")
+    yield BoxStage("v", of_keys, f"{at}.hook_v")
     pairs = ("batch", "head", "query", "key")
-    yield Stage("mask", ("batch", "1", "query", "key"), f"{at}.hook_mask")
-    yield Stage("attn_scores", pairs, f"{at}.hook_attn_scores")
-    yield Stage("pattern", pairs, f"{at}.hook_pattern")
-    yield Stage("z", of_queries, f"{at}.hook_z")
-    yield Stage("concatenated z", ("batch", "query", "head·d_head"))
-    yield Stage("result", ("batch", "head", "query", "d_model"), f"{at}.hook_result")
-    yield Stage("added", ("batch", pos, "d_model"), f"{at}.hook_attn_out")
+    yield BoxStage("mask", ("batch", "1", "query", "key"), f"{at}.hook_mask")
+    yield BoxStage("attn_scores", pairs, f"{at}.hook_attn_scores")
+    yield BoxStage("pattern", pairs, f"{at}.hook_pattern")
+    yield BoxStage("z", of_queries, f"{at}.hook_z")
+    yield BoxStage("concatenated z", ("batch", "query", "head·d_head"))
+    yield BoxStage("result", ("batch", "head", "query", "d_model"), f"{at}.hook_result")
+    yield BoxStage("added", ("batch", pos, "d_model"), f"{at}.hook_attn_out")
 
 
-def _side_by_side(name: str, pos: str, heads: str, n: int) -> Iterator[Stage]:
+def _side_by_side(name: str, pos: str, heads: str, n: int) -> Iterator[BoxStage]:
     """Yield a projection of n kinds of vectors in one product, on its way to one tensor with the heads first."""
     width = f"{n}·d_head" if n > 1 else "d_head"
     whole = f"({heads})·d_head" if "+" in heads else f"{n}·{heads}·d_head" if n > 1 else f"{heads}·d_head"
-    yield Stage(name, ("batch", pos, whole))
-    yield Stage("reshaped", ("batch", pos, heads, width))
-    yield Stage("permuted", ("batch", heads, pos, width))
+    yield BoxStage(name, ("batch", pos, whole))
+    yield BoxStage("reshaped", ("batch", pos, heads, width))
+    yield BoxStage("permuted", ("batch", heads, pos, width))

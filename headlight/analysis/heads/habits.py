@@ -6,12 +6,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 if TYPE_CHECKING:
-    from headlight.analysis.trace.cases import Case
+    from headlight.analysis.trace.cases import KnownText
 
 NEAR = 3  # tokens
 
 
-def aligned_cells(case: "Case", n_queries: int, n_keys: int) -> Bool[np.ndarray, "query key"]:
+def aligned_cells(case: "KnownText", n_queries: int, n_keys: int) -> Bool[np.ndarray, "query key"]:
     """Return, for each place whose token others determine, those others."""
     cells = np.zeros((n_queries, n_keys), dtype=bool)
     for query, keys in zip(case.determined, case.sources, strict=False):  # without sources, nothing is known
@@ -19,7 +19,7 @@ def aligned_cells(case: "Case", n_queries: int, n_keys: int) -> Bool[np.ndarray,
     return cells
 
 
-def antecedent_cells(case: "Case", n_tokens: int) -> Bool[np.ndarray, "query key"]:
+def antecedent_cells(case: "KnownText", n_tokens: int) -> Bool[np.ndarray, "query key"]:
     """Return, for each pronoun of the source, what it stands for."""
     cells = np.zeros((n_tokens, n_tokens), dtype=bool)
     for query, key in case.antecedents:

@@ -22,7 +22,7 @@ from headlight.analysis.heads.habits import (
 )
 from headlight.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, HeadName, Share
 from headlight.analysis.trace.attentions import Attention, attentions_of
-from headlight.analysis.trace.cases import Case, case_of
+from headlight.analysis.trace.cases import KnownText, case_of
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.errors import CorpusError
@@ -130,7 +130,7 @@ def measure_heads(
     return meter.measure(model)
 
 
-def _batch(config: ModelConfig, cases: Sequence[Case], special: Collection[int], n_shuffles: int) -> _Batch:
+def _batch(config: ModelConfig, cases: Sequence[KnownText], special: Collection[int], n_shuffles: int) -> _Batch:
     """Return texts with the readers of each layer; layers with the same window share them."""
     longest = [max(map(len, side)) for side in zip(*(case.inputs for case in cases), strict=True)]
     inputs = [
@@ -185,7 +185,7 @@ def _share(scores: Float[np.ndarray, " order"]) -> Share | None:
 
 
 def _readers(
-    attention: Attention, config: ModelConfig, cases: Sequence[Case], special: Collection[int], n_shuffles: int
+    attention: Attention, config: ModelConfig, cases: Sequence[KnownText], special: Collection[int], n_shuffles: int
 ) -> _Readers:
     """Work out the weights of all texts, filled up with zeros to one size."""
     by_case = [_weights(attention, config, case, special, n_shuffles) for case in cases]
@@ -204,7 +204,7 @@ def _readers(
 
 
 def _weights(
-    attention: Attention, config: ModelConfig, case: Case, special: Collection[int], n_shuffles: int
+    attention: Attention, config: ModelConfig, case: KnownText, special: Collection[int], n_shuffles: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return, for one text, each share's weights [order, query, key], and those of the entropies [query, entropy]."""
     query_side, key_side = case.side(attention.queries_from), case.side(attention.keys_from)

@@ -48,7 +48,7 @@ class ViewSpec:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Side:
+class PictureAxis:
     """The queries or the keys of a picture: tokens, or words, one by one."""
 
     labels: tuple[str, ...]
@@ -68,8 +68,8 @@ class HeadPicture:
 
     values: Float[np.ndarray, "row column"]
     mask: Bool[np.ndarray, "row column"]  # True = may attend
-    queries: Side
-    keys: Side
+    queries: PictureAxis
+    keys: PictureAxis
     blocks: tuple[int, int] | None  # queries and keys that the rows and columns stand for; None: one each
     largest: float | None  # of all cells of the text (of a long one, of the rows that are shown), where no range is set
 
@@ -170,7 +170,7 @@ class _Shown:
             first=len(before),
         )
 
-    def side(self) -> Side:
+    def side(self) -> PictureAxis:
         """Return it with a label for each unit."""
         ranges: list[range] = []
         for token, place in zip(self.tokens, self.places, strict=True):
@@ -178,7 +178,7 @@ class _Shown:
             ranges.append(range(start, token + 1))
         is_merged = len(ranges) < len(self.tokens)
         labels = word_labels(self.labels, self.places) if is_merged else self.labels
-        return Side(labels=tuple(labels), tokens=tuple(ranges), first=self.first)
+        return PictureAxis(labels=tuple(labels), tokens=tuple(ranges), first=self.first)
 
 
 def _slices(window: tuple[Span, Span] | None, n_queries: int, n_keys: int) -> tuple[slice, slice]:

@@ -21,7 +21,7 @@ from headlight.analysis.heads.habits import (
 )
 from headlight.analysis.heads.measures import HeadScore
 from headlight.analysis.trace.attentions import Attention, attentions_of
-from headlight.analysis.trace.cases import Case, case_of
+from headlight.analysis.trace.cases import KnownText, case_of
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
@@ -72,7 +72,7 @@ def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[HeadSco
     return [score for score in needed if score.habit is not None or score in without_habit][:n_most]
 
 
-def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
+def _mean_loss(model: Transformer, cases: Sequence[KnownText]) -> float:
     """Return the loss in nats per determined token, over all cases; 0 where no token is determined."""
     device = next(model.parameters()).device
     total, n_tokens = 0.0, 0
@@ -84,7 +84,7 @@ def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
     return total / max(1, n_tokens)
 
 
-def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], Shares]:
+def _shares(model: Transformer, case: KnownText) -> dict[tuple[str, int], Shares]:
     with capture(model, "*.hook_pattern") as acts:
         model(*case.tensors(next(model.parameters()).device))
     return {
@@ -94,7 +94,7 @@ def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], Shares]:
     }
 
 
-def _habits(attention: Attention, pattern: Float[np.ndarray, "head query key"], case: Case) -> Shares:
+def _habits(attention: Attention, pattern: Float[np.ndarray, "head query key"], case: KnownText) -> Shares:
     """Return the shares of one layer's patterns, without those that are not known."""
     shares: Shares = {}
     n_queries, n_keys = pattern.shape[1:]

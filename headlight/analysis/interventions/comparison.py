@@ -27,7 +27,7 @@ from headlight.analysis.interventions.base import (
 )
 from headlight.analysis.interventions.context import prepare
 from headlight.analysis.interventions.effect import Effect, effect, ranks
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.trace.model_run import run_text
 from headlight.analysis.trace.traced_forward import greedy_output, output_text
 from transformer_core.model.transformer import Transformer
@@ -40,7 +40,7 @@ N_CANDIDATES = 10  # for each output token, before and after
 class Consequences:
     """What a stack changes, beside the base run; the arrays over `token` are of the base output, teacher-forced."""
 
-    stack: Stack
+    stack: InterventionStack
     labels: tuple[str, ...]  # of the base output's tokens
     effect: Effect  # log-probability of each base token before and after, and KL of the distributions; nats
     pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
@@ -63,7 +63,7 @@ def consequences(
     model: Transformer,
     tokenizer: Tokenizer,
     base: Base | Given,
-    stack: Stack,
+    stack: InterventionStack,
     *,
     pairs: Mapping[int, tuple[int, int]] | None = None,
 ) -> Consequences:

@@ -17,7 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry, TokenSwap
+from headlight.analysis.interventions.records import (
+    Ablation,
+    CellEdit,
+    Component,
+    InterventionStack,
+    Patch,
+    StackEntry,
+    TokenSwap,
+)
 from headlight.analysis.interventions.source_runs import SourceRuns, pair_positions, site_of
 from headlight.analysis.interventions.stacks import check_stack, head_count, side_of
 from headlight.analysis.trace.model_run import ModelRun, run_text
@@ -68,7 +76,7 @@ class Applied:
 def prepare(
     model: Transformer,
     tokenizer: Tokenizer,
-    stack: Stack,
+    stack: InterventionStack,
     *,
     run: ModelRun | None = None,
     sources: SourceRuns | None = None,
@@ -210,7 +218,7 @@ def _setting(scores: str, pattern: str, cells: Sequence[Cell], entry: CellEdit) 
 def with_interventions(
     model: Transformer,
     tokenizer: Tokenizer,
-    stack: Stack,
+    stack: InterventionStack,
     text: Given = "",
     *,
     target: str | None = None,

@@ -3,7 +3,7 @@
 Records are plain values without torch: they compare equal by their fields, their `repr` is Python that a notebook runs,
 and `to_json` packs them into an address.
 
->>> Stack(
+>>> InterventionStack(
 ...     entries=(
 ...         Ablation(component=Component(kind="head", attention="cross", layer=1, heads=(2,)), texts=("The cat.",)),
 ...         CellEdit(attention="decoder", layer=0, heads=(1,), cells=((4, 2),), operation="knock_out"),
@@ -248,7 +248,7 @@ RECORDS: tuple[type[StackEntry], ...] = (Ablation, Patch, CellEdit, TokenSwap)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Stack(Record):
+class InterventionStack(Record):
     """Interventions in the order in which they act at one site; a disabled one does nothing."""
 
     entries: tuple[StackEntry, ...] = ()

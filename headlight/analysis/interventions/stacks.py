@@ -16,7 +16,7 @@ from transformer_core.errors import ConfigError, Message
 MAX_JSON_CHARS = 8_000  # what browsers and servers take as an address
 
 
-def to_json(stack: records.Stack) -> str:
+def to_json(stack: records.InterventionStack) -> str:
     """Return a stack as JSON: a list with an object for each entry, of the fields that are not as usual.
 
     Raises:
@@ -32,7 +32,7 @@ def to_json(stack: records.Stack) -> str:
     return text
 
 
-def from_json(text: str) -> records.Stack:
+def from_json(text: str) -> records.InterventionStack:
     """Return the stack that `to_json` wrote.
 
     Raises:
@@ -55,7 +55,7 @@ def from_json(text: str) -> records.Stack:
             "this is not a stack of interventions, which is a list of at most {n} objects; save it again",
             n=records.MAX_ENTRIES,
         )
-    return records.Stack(entries=tuple(_entry(one) for one in values))
+    return records.InterventionStack(entries=tuple(_entry(one) for one in values))
 
 
 def _values(record: records.StackEntry | records.Component) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _value(name: str, value: Any) -> Any:
     return value
 
 
-def check_stack(config: ModelConfig, stack: records.Stack) -> None:
+def check_stack(config: ModelConfig, stack: records.InterventionStack) -> None:
     """Check that a model has what the enabled entries of a stack name.
 
     Args:

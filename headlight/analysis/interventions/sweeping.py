@@ -27,9 +27,9 @@ from headlight.analysis.interventions.records import (
     AttentionName,
     Component,
     ComponentKind,
+    InterventionStack,
     Method,
     Patch,
-    Stack,
 )
 from headlight.analysis.interventions.source_runs import pair_positions, site_of, stepwise_attention
 from headlight.analysis.interventions.stacks import head_count, side_of
@@ -40,7 +40,7 @@ from transformer_core.errors import ConfigError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
-EMPTY = Stack()
+EMPTY = InterventionStack()
 LEAST_DIFFERENCE = 1e-4  # nats between the metrics of two runs; below it may all be rounding
 
 
@@ -129,7 +129,7 @@ class Sweep:
     base: Base
     template: Ablation | Patch
     metric: Metric | None = None
-    given: Stack = EMPTY
+    given: InterventionStack = EMPTY
 
     def __post_init__(self) -> None:
         """Set the default."""
@@ -184,9 +184,9 @@ class Sweep:
         for source in self._sources():
             self.base.sources.activations(source, sites)
         entries = [replace(self.template, component=component, enabled=True) for component in components]
-        return [self.prepared(Stack(entries=(entry,))) for entry in entries]
+        return [self.prepared(InterventionStack(entries=(entry,))) for entry in entries]
 
-    def prepared(self, stack: Stack) -> Applied:
+    def prepared(self, stack: InterventionStack) -> Applied:
         """Return a stack that is ready to act on the base run."""
         return prepare(self.model, self.tokenizer, stack, run=self.base.run, sources=self.base.sources)
 

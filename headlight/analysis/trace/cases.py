@@ -19,7 +19,7 @@ _MASKED_EVERY = 7  # tokens: about the share that training masks
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class KnownText:
     """One text, or pair, as the model reads it, and what is known of it."""
 
     inputs: tuple[tuple[int, ...], ...]  # tokens: of the source and of the decoder's input, or of the one text
@@ -42,7 +42,9 @@ class Case:
         return tuple(torch.tensor([tokens], device=device) for tokens in self.inputs)
 
 
-def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max_tokens: int | None = None) -> Case:
+def case_of(
+    config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max_tokens: int | None = None
+) -> KnownText:
     """Return a pair or a text as the model reads it in training, its alignment put on tokens.
 
     Args:
@@ -55,7 +57,7 @@ def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max
     if isinstance(item, Labelled):
         tokens, targets = with_targets([item], tokenizer, config.architecture)[0]
         labelled = tuple(place for place, target in enumerate(targets[:room]) if target != IGNORED)
-        return Case(inputs=(tokens[:room],), targets=targets[:room], determined=labelled, sources=())
+        return KnownText(inputs=(tokens[:room],), targets=targets[:room], determined=labelled, sources=())
     if config.architecture == "encoder_only" and isinstance(item, Text):
         return _masked_case(tokenizer, item, room)
     is_pair = isinstance(item, Pair)
@@ -69,7 +71,7 @@ def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max
         for place, units in enumerate(_alignment(item, n_units=len(read) - 2, n_sources=len(source) - 1 - n_moved))
         if units and place < len(last) and max(units) + n_moved < len(inputs[0])
     ]
-    return Case(
+    return KnownText(
         inputs=inputs,
         targets=targets,
         determined=tuple(place for place, _ in known) or tuple(range(len(targets))),
@@ -94,10 +96,10 @@ def _alignment(item: Pair | Text, *, n_units: int, n_sources: int) -> Alignment:
     return alignment if len(alignment) == n_units and max(named, default=-1) < n_sources else ()
 
 
-def _masked_case(tokenizer: Tokenizer, text: Text, room: int) -> Case:
+def _masked_case(tokenizer: Tokenizer, text: Text, room: int) -> KnownText:
     """Return a text with every seventh token masked, the same ones each time."""
     assert tokenizer.mask_id is not None, "a model that fills in masks has a mask token"
     read = tokenizer.encode(text.text, bos=True, eos=True)[:room]
     places = tuple(range(_MASKED_EVERY // 2, len(read) - 1, _MASKED_EVERY))
     seen = tuple(tokenizer.mask_id if place in places else token for place, token in enumerate(read))
-    return Case(inputs=(seen,), targets=tuple(read), determined=places, sources=())
+    return KnownText(inputs=(seen,), targets=tuple(read), determined=places, sources=())

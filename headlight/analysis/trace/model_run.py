@@ -25,7 +25,7 @@ _AT_ONCE = 64  # blanks whose predictions are in memory together
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class FillingCandidate:
     """A token that an encoder-only model may predict."""
 
     label: str
@@ -37,7 +37,7 @@ class Blank:
     """A place where an encoder-only model predicts, and what it would put there."""
 
     position: int  # among the tokens of the text
-    candidates: tuple[Candidate, ...]  # the most probable first
+    candidates: tuple[FillingCandidate, ...]  # the most probable first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,11 +268,11 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_toke
         top = traced.log_probs_at(positions).topk(min(N_CANDIDATES, model.config.vocab_size))
         for position, log_probs, ids in zip(positions, top.values, top.indices.tolist(), strict=True):
             candidates = [
-                Candidate(label=tokenizer.labels([i])[0], probability=probability)
+                FillingCandidate(label=tokenizer.labels([i])[0], probability=probability)
                 for i, probability in zip(ids, log_probs.exp().tolist(), strict=True)
             ]
             if not traced.is_number[position]:
-                candidates = [Candidate(label=NOT_FINITE, probability=math.nan)]
+                candidates = [FillingCandidate(label=NOT_FINITE, probability=math.nan)]
             blanks.append(Blank(position=position, candidates=tuple(candidates)))
     best = tokenizer.tokens(traced.best[place] for place in places) if predicts else []
     best = [token if traced.is_number[place] else NOT_FINITE for place, token in zip(places, best, strict=False)]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from headlight.analysis.walkthrough.outline import Formula, Note, Term
+from headlight.analysis.walkthrough.outline import Formula, Note, SumTerm
 from transformer_core.config import ModelConfig
 from transformer_core.model.rotary import rotary_frequencies
 from transformer_core.model.transformer import Transformer
@@ -78,7 +78,7 @@ def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[s
     """
     names = labels or [str(i) for i in range(len(a))]
     pairs = zip(names, a.tolist(), b.tolist(), strict=True)
-    terms = tuple(Term(label=label, a=left, b=right, value=left * right) for label, left, right in pairs)
+    terms = tuple(SumTerm(label=label, a=left, b=right, value=left * right) for label, left, right in pairs)
     index = "j" if over == "key" else "i"
     return Formula(
         formula=f"∑_{index} {factors[0]}_{index} {factors[1]}_{index}", factors=factors, over=over, terms=terms
@@ -175,7 +175,7 @@ def softmax_share(scores: Row, index: int, labels: Sequence[str], note: Note | N
         return Formula(formula="0", note="no key")
     highest = float(scores.max())
     terms = tuple(
-        Term(label=labels[key], a=float(scores[key]), b=None, value=float(np.exp(float(scores[key]) - highest)))
+        SumTerm(label=labels[key], a=float(scores[key]), b=None, value=float(np.exp(float(scores[key]) - highest)))
         for key in allowed
     )
     shifted = r"∑_k e^{S_k - S_{\mathrm{max}}}"

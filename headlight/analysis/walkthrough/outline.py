@@ -59,7 +59,7 @@ class WalkMatrix(Description):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Term:
+class SumTerm:
     """One summand of a number."""
 
     label: str  # the index along what is summed over, with the token where that is one
@@ -75,7 +75,7 @@ class Formula:
     formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
     factors: tuple[str, ...] = ()  # symbols in the sum of the formula: those of the terms' a and b
     over: str = ""  # what the sum is over: a kind of place; "" where there is no sum
-    terms: tuple[Term, ...] = ()  # of the sum
+    terms: tuple[SumTerm, ...] = ()  # of the sum
     constants: Mapping[str, float] = field(default_factory=dict)  # all other inputs, by their notation in the formula
     note: Note | None = None
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from headlight.analysis.heads.measures import HeadName, by_layer
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack, StackEntry
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, StackEntry
 from transformer_core.errors import mark
 
 METHODS = {"": mark("none"), "zero": mark("zero ablation"), "uniform": mark("uniform attention")}
 OTHER = "other"  # any other stack, which only a link can name
 
 
-def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> Stack:
+def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> InterventionStack:
     """Return the stack that ablates some heads; an empty one without a method or without heads.
 
     Args:
@@ -21,7 +21,7 @@ def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> Stack:
     Raises:
         ConfigError: heads of more layers than a stack has entries.
     """
-    return Stack(entries=tuple(_entry(method, *of) for of in by_layer(heads).items()) if method else ())
+    return InterventionStack(entries=tuple(_entry(method, *of) for of in by_layer(heads).items()) if method else ())
 
 
 def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> StackEntry:
@@ -31,13 +31,13 @@ def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> Stack
     return Ablation(component=Component(kind="head", **place), method="zero")
 
 
-def method_of(stack: Stack) -> str:
+def method_of(stack: InterventionStack) -> str:
     """Return how a stack ablates heads, one of `METHODS`; `OTHER` if it changes anything else."""
     methods = {_method(entry) for entry in stack.enabled}
     return methods.pop() if len(methods) == 1 else OTHER if methods else ""
 
 
-def ablated_heads(stack: Stack) -> list[HeadName]:
+def ablated_heads(stack: InterventionStack) -> list[HeadName]:
     """Return the heads that a stack ablates; none if it changes anything else."""
     if method_of(stack) == OTHER:
         return []

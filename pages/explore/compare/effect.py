@@ -12,7 +12,7 @@ from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.lines import output_in_a_line
-from pages.shared.predictions.prediction import Edit
+from pages.shared.predictions.prediction import PredictedEdit
 from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from transformer_core.errors import mark
 
@@ -32,13 +32,13 @@ def applies(data: ComparisonData) -> bool:
     return a.source != b.source and a.source.path == b.source.path and a.text == b.text
 
 
-def edit(data: ComparisonData) -> Edit | None:
+def edit(data: ComparisonData) -> PredictedEdit | None:
     """Return the effect of B's interventions on A's output, to be predicted; None if there are none."""
     a, b = data.a, data.b
     if a.change == b.change or not b.change.enabled or not a.model_run.predicts or not _is_known(data):
         return None
     on_output, labels = value_of((_effect(data), _output(data).labels))
-    return Edit(
+    return PredictedEdit(
         of=repr(("heads", a.source, b.source, a.text, a.target)),
         labels=labels,
         before=np.exp(on_output.before),

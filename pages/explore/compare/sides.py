@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headlight.analysis.heads.measures import HeadName, heads_of
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.interventions.stacks import check_stack, from_json, to_json
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.language import say, say_number
@@ -65,7 +65,7 @@ class Side:
 
     letter: str  # "A" or "B"
     weights: SideWeights
-    change: Stack  # acts after the interventions of the bar's model
+    change: InterventionStack  # acts after the interventions of the bar's model
     text: Given
     target: str | None  # forced on an encoder-decoder; None: what it generates
     head: HeadName
@@ -80,7 +80,7 @@ class Side:
         source = self.weights.source
         if not self.change.enabled:
             return source
-        stack = Stack(entries=(*from_json(source.stack or "[]").entries, *self.change.entries))
+        stack = InterventionStack(entries=(*from_json(source.stack or "[]").entries, *self.change.entries))
         text = source.text if source.stack or not self.change.texts else (self.text, None)
         return replace(source, stack=to_json(stack), text=text)
 
@@ -287,7 +287,7 @@ def _fitted(side: Side, notes: list[str]) -> Side:
         check_stack(config, from_json(side.source.stack or "[]"))
     except HeadlightError as error:
         notes.append(say(MISFIT, why=error, **words))
-        return replace(side, change=Stack())
+        return replace(side, change=InterventionStack())
     return side
 
 

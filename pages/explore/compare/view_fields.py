@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.analysis.heads.many_texts import MEASURES
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.language import say, say_message
 from pages.explore.compare import ablation
@@ -49,7 +49,7 @@ def written_head(head: HeadName) -> str:
     return f"{head.attention}.{head.layer}.{head.head}"
 
 
-def _stack(text: str) -> Stack:
+def _stack(text: str) -> InterventionStack:
     """Read the interventions of a side.
 
     Raises:
@@ -59,7 +59,7 @@ def _stack(text: str) -> Stack:
     try:
         if method in _IN_OLDER_LINKS:
             return ablation.ablation(_IN_OLDER_LINKS[method], map(_head, heads.split("+")))
-        return from_json(text) if text else Stack()
+        return from_json(text) if text else InterventionStack()
     except HeadlightError as error:
         raise ValueError(say_message(error)) from None
 
@@ -72,8 +72,8 @@ TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's;
 SECOND_TEXT_B = Field(PAGE, "bsecond", "", lambda text: short(text))  # "": A's where TEXT_B is, else none
 HEAD_A: Field = Field(PAGE, "ahead", None, _head, written_head)  # of a training's snapshot; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, written_head)  # None: A's
-CHANGE_A: Field = Field(PAGE, "change", Stack(), _stack, to_json)  # after the interventions of the bar's model
-CHANGE_B: Field = Field(PAGE, "bchange", Stack(), _stack, to_json)
+CHANGE_A: Field = Field(PAGE, "change", InterventionStack(), _stack, to_json)  # after those of the bar's model
+CHANGE_B: Field = Field(PAGE, "bchange", InterventionStack(), _stack, to_json)
 B_WRITES = Field(PAGE, "writes", "", one_of("", "own"))  # of B: A's output, where that can be forced; or its own
 CELL: Field = Field(PAGE, "cell", None, number_pair(CELL_FORMAT), write_pair)  # query and key, among the paired tokens
 ALIKE = Field(PAGE, "by", "looking", one_of("looking", "writing"))  # of heads on the map

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headlight.analysis.interventions.records import Ablation, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, InterventionStack, Patch
 from headlight.analysis.interventions.stacks import to_json
 from headlight.figures import isolate
 from pages.investigate.interventions import view_fields
@@ -37,7 +37,7 @@ class InterventionsData:
     card: ModelCard
     view: View
     source: Source
-    stack: Stack
+    stack: InterventionStack
     base_recipe: Expression  # the unchanged run, as code
     base: "Base"
     error: HeadlightError | None  # why the stack cannot be applied here
@@ -60,7 +60,7 @@ class InterventionsData:
         try:
             value_of(data.result_recipe)
         except HeadlightError as error:
-            return cls(**parts, stack=Stack(), error=error)
+            return cls(**parts, stack=InterventionStack(), error=error)
         if data.stack.texts:
             cache.measure(STORE, data.base_recipe)
         return data
@@ -119,7 +119,7 @@ class InterventionsData:
         """
         from headlight.analysis.interventions.context import prepare
 
-        stack, base = Stack(entries=(entry,)), self.base_recipe
+        stack, base = InterventionStack(entries=(entry,)), self.base_recipe
         ready = call(prepare, *self.source.recipe(), stack, run=base.run, sources=base.sources)
         (pairing,) = value_of(self.source.forward(ready)).pairings
         (text,) = stack.texts

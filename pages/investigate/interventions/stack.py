@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from headlight.analysis.interventions.records import Stack, StackEntry
+from headlight.analysis.interventions.records import InterventionStack, StackEntry
 from headlight.analysis.interventions.stacks import check_stack, from_json, to_json
 from headlight.figures import isolate
 from headlight.language import say
@@ -73,7 +73,7 @@ def show(data: InterventionsData) -> None:
         prose.note(elsewhere)
 
 
-def _misfit(data: InterventionsData, stack: Stack, error: HeadlightError) -> str:
+def _misfit(data: InterventionsData, stack: InterventionStack, error: HeadlightError) -> str:
     """Return which intervention cannot be applied here, and what follows."""
     entry = next((entry for entry in stack.enabled if not _fits(data.card.config, entry)), None)
     if entry is None:
@@ -87,7 +87,7 @@ def _misfit(data: InterventionsData, stack: Stack, error: HeadlightError) -> str
 
 def _fits(config: ModelConfig, entry: StackEntry) -> bool:
     try:
-        check_stack(config, Stack(entries=(entry,)))
+        check_stack(config, InterventionStack(entries=(entry,)))
     except HeadlightError:
         return False
     return True
@@ -102,7 +102,7 @@ def take() -> None:
         _NOTE.set(error)
 
 
-def _file(data: InterventionsData, current: Stack) -> None:
+def _file(data: InterventionsData, current: InterventionStack) -> None:
     with st.popover(say("File"), icon=":material/save:", type="tertiary"):
         st.download_button(
             say("Save the stack"),
@@ -129,7 +129,7 @@ def _texts(data: InterventionsData) -> dict[str, str]:
     return {name: of for name, of in zip(TEXTS, (text, second, data.view.target), strict=True) if of is not None}
 
 
-def written(stack: Stack, model: str, texts: Mapping[str, str]) -> bytes:
+def written(stack: InterventionStack, model: str, texts: Mapping[str, str]) -> bytes:
     """Return a stack as a file.
 
     Args:
@@ -163,7 +163,7 @@ def elsewhere(made_for: Mapping[str, Any], model: str, texts: Mapping[str, str])
     return say(sentence, model=isolate(name[:60]), text=words.cut(" / ".join(text), MOST_NAMED))
 
 
-def read(content: bytes) -> tuple[Stack, dict[str, Any]]:
+def read(content: bytes) -> tuple[InterventionStack, dict[str, Any]]:
     """Return the stack of a file, and what it was made for: model and texts, as far as it says.
 
     Raises:

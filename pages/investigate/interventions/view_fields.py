@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headlight.analysis.interventions.records import Stack, StackEntry
+from headlight.analysis.interventions.records import InterventionStack, StackEntry
 from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.shared.view import stack_history
 from pages.shared.view.fields import Field, Kept, number, number_pair, one_of, write_pair
@@ -48,12 +48,12 @@ def add_cells(cells: Sequence[tuple[int, int]]) -> None:
     GROUP.set(others if {*cells} <= {*GROUP.value} else (*others, *cells))
 
 
-def current() -> Stack:
+def current() -> InterventionStack:
     """Return the stack."""
-    return from_json(STACK.value) if STACK.value else Stack()
+    return from_json(STACK.value) if STACK.value else InterventionStack()
 
 
-def change(stack: Stack) -> None:
+def change(stack: InterventionStack) -> None:
     """Take another stack; the one before can be had again."""
     written = to_json(stack) if stack.entries else ""
     if written != STACK.value:
@@ -63,7 +63,7 @@ def change(stack: Stack) -> None:
 
 def add(entry: StackEntry) -> None:
     """Put an intervention on the stack."""
-    change(Stack(entries=(*current().entries, entry)))
+    change(InterventionStack(entries=(*current().entries, entry)))
 
 
 def undo() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.analysis.blueprint.activation import most_probable, picture_of
-from headlight.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
+from headlight.analysis.blueprint.shapes import PROBABILITIES, BoxStage, stages
 from headlight.analysis.heads.table import matrix_csv
 from headlight.figures.architecture.activation import activation_figure
 from headlight.figures.architecture.stream import stream_figure
@@ -126,12 +126,12 @@ def show(data: ArchitectureData) -> None:
         prose.warning(say("This cannot be captured: {why}.", why=error))
 
 
-def _choose_head(data: ArchitectureData, stage: Stage) -> None:
+def _choose_head(data: ArchitectureData, stage: BoxStage) -> None:
     n_heads = data.card.config.n_kv_heads if "kv_head" in stage.axes else data.card.config.n_heads
     state.HEAD.selectbox(say("Head"), range(n_heads), shown=min(data.view.head, n_heads - 1), width=90)
 
 
-def _draw(data: ArchitectureData, stage: Stage) -> None:
+def _draw(data: ArchitectureData, stage: BoxStage) -> None:
     values, stem = data.values(stage.site), stage.site.rpartition(".")[2]
     labels, is_pair = data.labels[data.stack_of(data.box)], stem in PAIRS
     keys = data.labels["encoder"] if data.box.part == "cross_attn" else labels

@@ -12,7 +12,7 @@ from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.quantities import MINUS
 from headlight.language import localized, say
 from pages.learn.build.data import BuildData
-from pages.learn.build.engine.judging import TOLERANCE, Cell, Verdict, judge
+from pages.learn.build.engine.judging import TOLERANCE, LargestDifference, Verdict, judge
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD
 from pages.learn.build.engine.values import LineError
 from pages.learn.steps.step_texts import PLACES
@@ -78,7 +78,7 @@ def sentence(data: BuildData, verdict: Verdict) -> str:
     return " ".join([*reasons, *([_difference(data, verdict.cell)] if verdict.cell else [])])
 
 
-def _difference(data: BuildData, cell: Cell) -> str:
+def _difference(data: BuildData, cell: LargestDifference) -> str:
     sides = {"query": data.labels[0], "key": data.labels[1]}
     places = []
     for axis, index in zip(data.step.axes, cell.index, strict=True):

@@ -16,7 +16,7 @@ from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.predictions import box, calibration
-from pages.shared.predictions.prediction import Edit
+from pages.shared.predictions.prediction import PredictedEdit
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.errors import mark
 
@@ -92,12 +92,12 @@ def _controls(data: MasksData) -> None:
             )
 
 
-def _edit(data: MasksData) -> Edit | None:
+def _edit(data: MasksData) -> PredictedEdit | None:
     """Return the effect of the chosen masks on the output; None if they are the model’s, or there is no output."""
     if data.is_own or not data.text.judged or not data.card.config.unembed:
         return None
     view, outcome = data.view, data.outcome
-    return Edit(
+    return PredictedEdit(
         of=repr(("mask", data.source, view.text, view.target, data.choice, data.n_padding)),
         labels=data.text.expected_labels,
         before=outcome.before.probability,

@@ -18,7 +18,7 @@ from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.predictions import answers, box, calibration
-from pages.shared.predictions.prediction import Edit
+from pages.shared.predictions.prediction import PredictedEdit
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from transformer_core.errors import mark
 
@@ -70,7 +70,7 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
         return True
     view, recipes = data.view, data.changed(place, token)
     before, after = value_of(recipes)
-    edit = Edit(
+    edit = PredictedEdit(
         of=repr(("token", data.source, view.text, view.target, data.n_padding, place, token)),
         labels=data.alone.expected_labels,
         before=before.probability,

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.language import language, localized, say
 from pages.learn.tour import lessons, view_fields
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.drawn import FigureData, LessonTable, Plot, Strip
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.figure_kind import Slider
 from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
@@ -139,7 +139,7 @@ def _strip(strip: Strip) -> None:
     )
 
 
-def _table(table: Table) -> None:
+def _table(table: LessonTable) -> None:
     """Draw words and numbers in rows."""
     codes = table.codes or ("",) * len(table.rows)
     rows = [

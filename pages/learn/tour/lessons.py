@@ -15,7 +15,7 @@ from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.lesson import BrokenLesson, FigureSpec, Lesson, LessonError, Link
 from pages.learn.tour.lesson_engine.reader import read_lesson
-from pages.learn.tour.lesson_engine.run import Run, run
+from pages.learn.tour.lesson_engine.run import LessonRun, run
 from pages.learn.tour.lesson_engine.six_words import SixWords, train_six_words
 from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
@@ -225,7 +225,7 @@ def draw_figure(
         return KINDS[spec.kind].draw(data)
 
 
-def _run(lesson: Lesson, mistake: str, is_other: bool) -> Run:
+def _run(lesson: Lesson, mistake: str, is_other: bool) -> LessonRun:
     """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
     card = card_of(lesson)
     if is_other and not lesson.other:
@@ -235,7 +235,7 @@ def _run(lesson: Lesson, mistake: str, is_other: bool) -> Run:
 
 
 @cache.by_arguments(mark("lessons"))
-def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> Run:
+def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> LessonRun:
     model, tokenizer = source.load()
     measured = read_card(models.place_of(source.path))
     with models.on(source.device):

@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.language import say
 from pages.learn.tour import view_fields
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.judging import Verdict, judge, number_typed
+from pages.learn.tour.lesson_engine.judging import AnswerVerdict, judge, number_typed
 from pages.learn.tour.lesson_engine.lesson import Lesson, Question
 from pages.shared import prose
 from pages.shared.view.fields import Kept
@@ -144,7 +144,7 @@ def _answered(lesson: Lesson, question: Question, number: int, given: str | None
     )
 
 
-def _choice(text: str, given: str | None, verdict: Verdict) -> prose.Markup:
+def _choice(text: str, given: str | None, verdict: AnswerVerdict) -> prose.Markup:
     """Return one of the choices as shown once the question is answered."""
     is_right, is_given = text == verdict.right, text == given
     kind = "right" if is_right else "wrong" if is_given else "other"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from pages.components import browser_storage
-from pages.shared.predictions.prediction import Edit, Prediction
+from pages.shared.predictions.prediction import PredictedEdit, Prediction
 from pages.shared.view import visits
 from pages.shared.view.fields import Kept
 
@@ -31,14 +31,14 @@ def predictions() -> list[Prediction]:
     return [one for one in given().values() if one is not None]
 
 
-def is_given(edit: Edit) -> bool:
+def is_given(edit: PredictedEdit) -> bool:
     """Return whether an edit was predicted or skipped; a prediction of an output that it lacks is none."""
     prediction = given().get(edit.name)
     is_of_it = prediction is None or prediction.guess is None or prediction.guess < len(edit.labels)
     return edit.name in given() and is_of_it
 
 
-def give(edit: Edit, prediction: Prediction | None) -> None:
+def give(edit: PredictedEdit, prediction: Prediction | None) -> None:
     """Take the prediction of an edit, of which the first one counts; None: it was skipped."""
     if not is_given(edit):
         others = {name: one for name, one in given().items() if name != edit.name}

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.language import localized, say, say_message
 from pages.shared import prose
 from pages.shared.predictions import answers
-from pages.shared.predictions.prediction import HIGHEST, LOWEST, NEGLIGIBLE, Edit, judge, numbered, verdict
+from pages.shared.predictions.prediction import HIGHEST, LOWEST, NEGLIGIBLE, PredictedEdit, judge, numbered, verdict
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 
@@ -28,7 +28,7 @@ def switch() -> None:
     answers.IS_ON.toggle(say("Predict first"), shown=answers.is_on(), help=prose.plain(say(HELP)))
 
 
-def ask(edit: Edit | None, *, waiting: str = "") -> bool:
+def ask(edit: PredictedEdit | None, *, waiting: str = "") -> bool:
     """Ask for a prediction of an edit where they are requested, or say what became of it.
 
     Args:
@@ -56,7 +56,7 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
     return True
 
 
-def _question(edit: Edit) -> None:
+def _question(edit: PredictedEdit) -> None:
     if _OF.value != edit.name:
         _OF.set(edit.name)
         for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE, _IS_INCOMPLETE):
@@ -88,14 +88,14 @@ def _question(edit: Edit) -> None:
         prose.small(say(INCOMPLETE))
 
 
-def _option(edit: Edit, place: int) -> str:
+def _option(edit: PredictedEdit, place: int) -> str:
     if place == NONE:
         return say("none changes by more than {least}", least=localized(NEGLIGIBLE, "g"))
     label, before = numbered(edit.labels, place), float(edit.before[place])
     return say("“{label}”, now {before:.2f}", label=label, before=before)
 
 
-def _check(edit: Edit) -> None:
+def _check(edit: PredictedEdit) -> None:
     """Take the prediction; a number that is still being typed counts, too."""
     output, probability, confidence = (
         Kept(f"{choice.key}-box").value for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE)

@@ -17,7 +17,7 @@ MOST_OUTPUTS = 10_000  # of a prediction that is read back
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Edit:
+class PredictedEdit:
     """An edit of a model or of its input, and the probability of each output token before and after it."""
 
     of: str  # what tells it from other edits, beside its labels: model, text and edit
@@ -73,7 +73,7 @@ class Prediction:
         return None
 
 
-def judge(edit: Edit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
+def judge(edit: PredictedEdit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
     """Return a prediction with what became of it.
 
     It is correct if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and
@@ -96,7 +96,7 @@ def judge(edit: Edit, guess: int | None, probability: float | None, confidence: 
     return Prediction(guess=guess, probability=probability, confidence=confidence, is_right=is_right, error=error)
 
 
-def verdict(edit: Edit, prediction: Prediction) -> Message:
+def verdict(edit: PredictedEdit, prediction: Prediction) -> Message:
     """Return in a sentence or two what was predicted and what happened."""
     most, guess = edit.most_changed, prediction.guess
     values: dict[str, Any] = {
@@ -146,7 +146,7 @@ def _is_within(value: object, lowest: float, highest: float) -> bool:
     return type(value) in (int, float) and lowest <= value <= highest  # type: ignore[operator]
 
 
-def _told(name: str, edit: Edit, place: int) -> dict[str, str]:
+def _told(name: str, edit: PredictedEdit, place: int) -> dict[str, str]:
     before, after = float(edit.before[place]), float(edit.after[place])
     decimals = 2 if f"{before:.2f}" != f"{after:.2f}" else 3
     return {

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.analysis.interventions.context import with_interventions
-from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack, Patch
 from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.trace.model_run import ModelRun, run_text
 from pages.shared.models import PAPER_BASE
@@ -22,7 +22,7 @@ from tests.pages.conftest import OpenApp, figure_of, url_of, values_of, words_of
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 TEXT = "The dog sees the cat."
 HEAD = Component(kind="head", attention="encoder", layer=0, heads=(1,))
-STACK = Stack(
+STACK = InterventionStack(
     entries=(
         Ablation(component=HEAD, method="zero"),
         Patch(
@@ -93,6 +93,6 @@ def test_a_stack_goes_along_to_the_next_page_and_to_a_model_that_it_does_not_fit
 
 def test_the_papers_base_model_runs_with_a_stack_too():
     """It is built and not loaded, and came back to itself where a stack was to act in it."""
-    source = Source(PAPER_BASE, "1", stack=to_json(Stack(entries=STACK.entries[:1])), text=(TEXT, None))
+    source = Source(PAPER_BASE, "1", stack=to_json(InterventionStack(entries=STACK.entries[:1])), text=(TEXT, None))
     changed, plain = (one.load()[0] for one in (source, replace(source, stack="")))
     assert changed is not plain and next(changed.parameters()) is next(plain.parameters())

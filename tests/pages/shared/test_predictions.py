@@ -10,7 +10,7 @@ import pytest
 from headlight.language import say_message, speaking
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.predictions.calibration import brier_score, calibration_bins, mean_absolute_error
-from pages.shared.predictions.prediction import Edit, Prediction, judge, verdict
+from pages.shared.predictions.prediction import PredictedEdit, Prediction, judge, verdict
 from tests.pages.learn.bare import Bare, drawn_bare
 
 LABELS = ("le", "chat", "voit", "le")
@@ -19,9 +19,9 @@ OTHER = Prediction(guess=None, probability=None, confidence=50, is_right=False, 
 GOOD: dict[str, Any] = {"guess": 1, "probability": 0.25, "confidence": 70, "is_right": True, "error": -0.5}
 
 
-def edit(*after: float, of: str = "x") -> Edit:
+def edit(*after: float, of: str = "x") -> PredictedEdit:
     before = np.array([0.9, 0.8, 0.2, 0.5], dtype=np.float32)
-    return Edit(of=of, labels=LABELS, before=before, after=np.array(after or before, dtype=np.float32))
+    return PredictedEdit(of=of, labels=LABELS, before=before, after=np.array(after or before, dtype=np.float32))
 
 
 FALLS = edit(0.9, 0.3, 0.25, 0.5)  # "chat" by 0.5
@@ -49,7 +49,7 @@ def bare() -> Iterator[Bare]:
     ],
 )
 def test_right_is_the_output_that_changes_most_and_that_is_said(
-    result: Edit, guess: int | None, is_right: bool, text: str
+    result: PredictedEdit, guess: int | None, is_right: bool, text: str
 ):
     prediction = judge(result, guess, None if guess is None else 0.6, 70)
     assert (prediction.guess, prediction.is_right) == (guess, is_right)
@@ -62,7 +62,7 @@ def test_right_is_the_output_that_changes_most_and_that_is_said(
 
 
 def test_each_of_several_that_change_equally_is_right():
-    result = Edit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.75, 0.5, 0.5]))
+    result = PredictedEdit(of="x", labels=LABELS, before=np.full(4, 0.5), after=np.array([0.25, 0.75, 0.5, 0.5]))
     assert [judge(result, guess, 0.5, 50).is_right for guess in range(4)] == [True, True, False, False]
 
 

@@ -90,7 +90,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
             unlogged.clear()
             last_logged = perf_counter()
 
-    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_snapshot, is_asked=True), log)
+    control = RunControl(job, stop_reason, lambda: _take_snapshot(job, on_snapshot, is_asked=True), log)
     if first:
         directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
@@ -214,7 +214,7 @@ class ControlSignal(NamedTuple):
 
 
 @dataclass
-class Control:
+class RunControl:
     """Executes the commands to a run, in the first of its processes."""
 
     job: Job

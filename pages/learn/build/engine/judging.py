@@ -31,7 +31,7 @@ ANOTHER = mark("The result equals {name}.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class LargestDifference:
     """Where a result differs most from what is expected."""
 
     index: tuple[int, ...]
@@ -46,7 +46,7 @@ class Verdict:
     is_right: bool
     result: np.ndarray | None = None  # None: the line could not be run
     reasons: tuple[Message, ...] = ()  # what is wrong, the most telling first
-    cell: Cell | None = None  # that differs most; None where the shapes differ, or nothing does
+    cell: LargestDifference | None = None  # that differs most; None where the shapes differ, or nothing does
 
 
 def judge(bench: Workbench, place: int, line: str) -> Verdict:
@@ -69,7 +69,7 @@ def judge(bench: Workbench, place: int, line: str) -> Verdict:
     if result.shape != expected.shape:
         return Verdict(is_right=False, result=result, reasons=_of_shape(step, result, expected, known))
     index = np.unravel_index(int(_differences(result, expected).argmax()), result.shape)
-    cell = Cell(index=tuple(map(int, index)), value=float(result[index]), expected=float(expected[index]))
+    cell = LargestDifference(index=tuple(map(int, index)), value=float(result[index]), expected=float(expected[index]))
     return Verdict(is_right=False, result=result, reasons=known or _of_numbers(result, expected), cell=cell)
 
 

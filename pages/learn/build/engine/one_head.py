@@ -27,7 +27,7 @@ NO_POSITIONS = mark("The position bias is missing: this model adds it to the sca
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class AttentionVariant:
     """What differs between the attentions of the models."""
 
     is_cross: bool = False  # keys and values come from the encoder's output, `memory`
@@ -54,12 +54,12 @@ class BuildStep:
         return f"{self.name} = {self.line}"
 
 
-def steps(variant: Variant) -> Iterator[BuildStep]:
+def steps(variant: AttentionVariant) -> Iterator[BuildStep]:
     """Yield the steps 1 to 9: queries, keys and values; scores, scaling and mask; softmax and weighted sum."""
     yield from (*_projections(variant), *_scores(variant), *_softmax(variant))
 
 
-def _projections(variant: Variant) -> Iterator[BuildStep]:
+def _projections(variant: AttentionVariant) -> Iterator[BuildStep]:
     others = {"Q": mark("queries"), "K": mark("keys"), "V": mark("values")}
     texts = {
         "Q": (
@@ -122,7 +122,7 @@ def _projections(variant: Variant) -> Iterator[BuildStep]:
         )
 
 
-def _scores(variant: Variant) -> Iterator[BuildStep]:
+def _scores(variant: AttentionVariant) -> Iterator[BuildStep]:
     yield BuildStep(
         name="scores",
         title=mark("Dot products"),
@@ -190,7 +190,7 @@ def _scores(variant: Variant) -> Iterator[BuildStep]:
     )
 
 
-def _softmax(variant: Variant) -> Iterator[BuildStep]:
+def _softmax(variant: AttentionVariant) -> Iterator[BuildStep]:
     is_self = not variant.is_cross
     yield BuildStep(
         name="weights",

@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from functools import cache
 
 from pages.learn.build.engine import one_head
-from pages.learn.build.engine.one_head import BuildStep, Variant
+from pages.learn.build.engine.one_head import AttentionVariant, BuildStep
 from transformer_core.errors import Message, mark
 
 N_OF_ONE_HEAD = 9  # lines that compute one head
 
 
 @cache
-def steps_of(variant: Variant) -> tuple[BuildStep, ...]:
+def steps_of(variant: AttentionVariant) -> tuple[BuildStep, ...]:
     """Return the twelve steps of an attention."""
     return (*one_head.steps(variant), *all_heads(variant))
 
 
-def all_heads(variant: Variant) -> Iterator[BuildStep]:
+def all_heads(variant: AttentionVariant) -> Iterator[BuildStep]:
     """Yield the steps 10 to 12: all heads at once, their concatenation, and the output projection."""
 
     def attention(

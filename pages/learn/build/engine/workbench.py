@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pages.learn.build.engine.interpreter import Given, run
-from pages.learn.build.engine.one_head import BuildStep, Variant
+from pages.learn.build.engine.one_head import AttentionVariant, BuildStep
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
 from pages.learn.build.engine.values import Budget, LineError, shape_in_words
 from transformer_core.cached_property import cached_property
@@ -57,10 +57,10 @@ class Workbench:
         return cls(inputs=inputs, expected=expected, captured=captured, head=walk.outline.head)
 
     @cached_property
-    def variant(self) -> Variant:
+    def variant(self) -> AttentionVariant:
         """What differs from the paper's attention."""
         inputs = self.inputs
-        return Variant(
+        return AttentionVariant(
             is_cross=inputs.memory is not None,
             is_rotated=inputs.rotate is not None,
             has_bias=inputs.bias is not None,
@@ -113,7 +113,7 @@ class Workbench:
 
         return re.sub(r"\{(.+?)\}", with_shape, step.shapes)
 
-    def program(self, lines: Sequence[str]) -> "ProgramRun":
+    def program(self, lines: Sequence[str]) -> "BuildRun":
         """Run the twelve lines as one program: the first nine for each head, then the others.
 
         Args:
@@ -133,7 +133,7 @@ class Workbench:
         known |= {letter: _stacked(of_heads, letter.lower()) for letter in "QKV"}
         for name, line in zip(names[N_OF_ONE_HEAD:], lines[N_OF_ONE_HEAD:], strict=True):
             known[name] = np.asarray(run(line, name, known, budget))
-        return ProgramRun(
+        return BuildRun(
             attn_out=known["attn_out"],
             error=_distance(known["attn_out"], self.expected["attn_out"]),
             error_of_captured=_distance(known["attn_out"], self.captured),
@@ -184,7 +184,7 @@ class Workbench:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ProgramRun:
+class BuildRun:
     """What the whole program computed."""
 
     attn_out: np.ndarray

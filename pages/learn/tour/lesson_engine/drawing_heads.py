@@ -14,7 +14,7 @@ from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.token_grid import HEIGHT
 from headlight.language import say
 from pages.learn.tour.lesson_engine import figure_kind as read
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
+from pages.learn.tour.lesson_engine.drawn import FigureData, LessonTable, Plot
 from pages.learn.tour.lesson_engine.figure_kind import OF_RUN, ROW, TITLE, Slider, figure
 from pages.learn.tour.lesson_engine.lesson import LessonError
 from pages.learn.tour.lesson_engine.outputs import loss_rises
@@ -184,7 +184,7 @@ def _draw_softmax(data: FigureData) -> Plot:
 
 
 @figure("steps", mark("from q · k to attention weights for one query, in numbers for each key"), ROW)
-def _draw_steps(data: FigureData) -> Table:
+def _draw_steps(data: FigureData) -> LessonTable:
     scores, pattern = data.of_head("scores"), data.of_head("pattern")
     query = data.query or 0
     q, k = data.of_head("q").array[query].astype(np.float64), data.of_head("k").array.astype(np.float64)
@@ -195,7 +195,7 @@ def _draw_steps(data: FigureData) -> Table:
         )
     columns = zip(pattern.axes[1].shown, k @ q, scores.array[query], pattern.array[query], strict=True)
     token = pattern.axes[0].shown[query]
-    return Table(
+    return LessonTable(
         title=data.titled(say("Scores of “{token}” with each key: {head}", token=token, head=who(data))),
         columns=(say("key"), say("q · k"), say("score"), say("weight")),
         rows=tuple(

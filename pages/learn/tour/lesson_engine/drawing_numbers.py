@@ -9,7 +9,7 @@ from headlight.figures.bars.label_bars import label_bars
 from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.language import localized, say, say_number
 from pages.learn.tour.lesson_engine import figure_kind as read
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.drawn import FigureData, LessonTable, Plot, Strip
 from pages.learn.tour.lesson_engine.expressions import parse, quantity_of
 from pages.learn.tour.lesson_engine.figure_kind import TITLE, Slider, figure
 from pages.learn.tour.lesson_engine.lesson import LessonError
@@ -190,7 +190,7 @@ def _draw_positions(data: FigureData) -> Plot:
 
 
 @figure("shapes", mark("the shapes of the model's activations on this text"), {"values": read.expressions} | TITLE)
-def _draw_shapes(data: FigureData) -> Table:
+def _draw_shapes(data: FigureData) -> LessonTable:
     sources = data.given.get("values", ())
     is_own = bool(sources)
     rows, codes = [], []
@@ -203,7 +203,7 @@ def _draw_shapes(data: FigureData) -> Table:
             continue  # this kind of model has no such part
         rows.append((_meaning(source), values.in_words(), localized(values.array.size)))
         codes.append(source)
-    return Table(
+    return LessonTable(
         title=data.titled(say("Activation shapes on this text")),
         columns=(say("quantity"), say("shape"), say("elements")),
         rows=tuple(rows),
@@ -223,14 +223,14 @@ def _meaning(source: str) -> str:
     {"beams": read.whole(1, 8), "tokens": read.whole(1, 64)} | TITLE,
     Slider("written", mark("Tokens generated"), 1, 16, step=1, start=1),
 )
-def _draw_beams(data: FigureData) -> Table:
+def _draw_beams(data: FigureData) -> LessonTable:
     n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
     with data.at(""):
         result = searched(data.run, n_beams, n_tokens)
     fates = {"kept": say("kept"), "ended": say("finished"), "dropped": say("dropped")}
     written = min(int(data.moved.get("written", 1)), len(result.levels))
     level = result.levels[written - 1]
-    return Table(
+    return LessonTable(
         title=data.titled(
             say_number(
                 written,

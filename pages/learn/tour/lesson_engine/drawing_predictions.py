@@ -9,12 +9,12 @@ from headlight.figures.heatmaps.number_panels import number_panels
 from headlight.figures.theme import WARM
 from headlight.language import localized, say
 from pages.learn.tour.lesson_engine import figure_kind as read
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Table
+from pages.learn.tour.lesson_engine.drawn import FigureData, LessonTable, Plot
 from pages.learn.tour.lesson_engine.figure_kind import POSITION, SMOOTHING, TITLE, Slider, figure
 from pages.learn.tour.lesson_engine.lesson import LessonError
 from pages.learn.tour.lesson_engine.outputs import next_tokens
 from pages.learn.tour.lesson_engine.quantities import probabilities
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.six_words import SENTENCES, STEPS, WORDS, smoothed_target
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.errors import mark
@@ -29,7 +29,7 @@ _NARROW = 340  # px, beside the text in a narrow window: slanted labels leave ro
     mark("the decoder's input at each position, the correct next token, and its probability"),
     POSITION,
 )
-def _draw_next_tokens(data: FigureData) -> Table:
+def _draw_next_tokens(data: FigureData) -> LessonTable:
     run = _writing(data)
     probs = probabilities(run, run.logits)
     labels = probs.axes[1].labels
@@ -38,7 +38,7 @@ def _draw_next_tokens(data: FigureData) -> Table:
         for reads, right, row in zip(run.model_run.target, next_tokens(run), probs.array, strict=True)
     )
     is_named = "pos" in data.given or "writing" in data.given
-    return Table(
+    return LessonTable(
         title=data.titled(say("What the decoder reads, and what it has to predict")),
         columns=(say("input"), say("target"), say("probability"), say("prediction")),
         rows=rows,
@@ -87,7 +87,7 @@ def _draw_top_tokens(data: FigureData) -> Plot:
     return Plot.of(figure, ("token", name), rows)
 
 
-def _writing(data: FigureData) -> Run:
+def _writing(data: FigureData) -> LessonRun:
     """Return the run that is drawn, of a model that writes.
 
     Raises:
@@ -99,7 +99,7 @@ def _writing(data: FigureData) -> Run:
     return run
 
 
-def _position(data: FigureData, run: Run) -> int:
+def _position(data: FigureData, run: LessonRun) -> int:
     """Return the position that is meant: by the decoder's input, or by the token that is right after it; else 0.
 
     Raises:

@@ -13,7 +13,7 @@ from headlight.figures import Figure
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.expressions import RUNS
 from pages.learn.tour.lesson_engine.lesson import ExpressionError, FigureSpec, Lesson, LessonError
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.value import Values, in_words
 from transformer_core.errors import HeadlightError
 
@@ -47,7 +47,7 @@ class Strip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class LessonTable:
     """Rows of words and numbers."""
 
     title: str
@@ -57,7 +57,7 @@ class Table:
     codes: tuple[str, ...] = ()  # how each row's first cell is called in code; () for none
 
 
-Drawn = Plot | Strip | Table
+Drawn = Plot | Strip | LessonTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ class FigureData:
         return next((which for which in RUNS if self.given.get(which)), "")
 
     @property
-    def run(self) -> Run:
+    def run(self) -> LessonRun:
         """The run that is drawn."""
         return self.evidence.run_of(self.of)
 

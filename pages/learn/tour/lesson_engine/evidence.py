@@ -10,7 +10,7 @@ from pages.learn.tour.lesson_engine.expressions import Parts, evaluate, parse
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES, quantity_of_run
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.tour.lesson_engine.value import WRITING, Axis, Result, Values, in_words, plain_number
 from transformer_core.errors import HeadlightError, mark
@@ -27,7 +27,7 @@ OF_SIX_WORDS = {
 TRAINED = ("trained", "loss", "translation")
 """Those for which there must have been a training."""
 
-MakeRun = Callable[[str, bool], Run]
+MakeRun = Callable[[str, bool], LessonRun]
 """Gives the run with a mistake, by its name, or the correct one, by ""; True: on the lesson's other text. Made once."""
 
 Train = Callable[[float, bool, int], SixWords]
@@ -47,14 +47,14 @@ class Evidence:
         """
         self.mistake = mistake
         self._make_run, self._train = make_run, train
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, LessonRun] = {}
 
     @property
-    def run(self) -> Run:
+    def run(self) -> LessonRun:
         """The run that the lesson shows, with its mistake, if it has one."""
         return self.run_of("")
 
-    def run_of(self, which: str) -> Run:
+    def run_of(self, which: str) -> LessonRun:
         """Return a run: "" the one that is shown, "right" without its mistake, "other" on the other text."""
         if which not in self._runs:
             mistake = "" if which == "right" or self._is_in_training else self.mistake

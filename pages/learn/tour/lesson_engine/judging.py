@@ -31,7 +31,7 @@ _ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?|(?=\())")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class AnswerVerdict:
     """What there is to say of an answer."""
 
     is_right: bool
@@ -39,7 +39,7 @@ class Verdict:
     is_computed: bool  # from the model's numbers
 
 
-def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
+def judge(question: Question, evidence: Evidence, given: str) -> AnswerVerdict:
     """Return whether an answer is correct.
 
     Args:
@@ -53,15 +53,15 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
     if question.choices:
         right = right_choice(question, evidence)
         is_computed = question.answer is not None or isinstance(right.is_right, Asked)
-        return Verdict(is_right=given == right.text, right=right.text, is_computed=is_computed)
+        return AnswerVerdict(is_right=given == right.text, right=right.text, is_computed=is_computed)
     assert question.answer is not None, "the reader saw to it"
     result = _result(question.answer, evidence)
     if isinstance(result, Values):
         value = _single(result, question.answer)
         is_right = any(abs(typed - value) <= question.within for typed in readings_typed(given))
-        return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
+        return AnswerVerdict(is_right=is_right, right=plain_number(value), is_computed=True)
     words = result if isinstance(result, str) else say_message(in_words(result))
-    return Verdict(is_right=given == words, right=words, is_computed=True)
+    return AnswerVerdict(is_right=given == words, right=words, is_computed=True)
 
 
 def right_choice(question: Question, evidence: Evidence) -> Choice:

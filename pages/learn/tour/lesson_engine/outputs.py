@@ -18,7 +18,7 @@ from pages.learn.tour.lesson_engine.expressions import Parts
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.quantities import probabilities
 from pages.learn.tour.lesson_engine.quantity import Part, attention_site, name_of, quantity
-from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, Run
+from pages.learn.tour.lesson_engine.run import MOST_NEW_TOKENS, LessonRun
 from pages.learn.tour.lesson_engine.value import Result, number
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.decoding_step import DecodingStep
@@ -33,7 +33,7 @@ Change = Callable[..., Mapping[str, Any]]
 """Returns the interventions, by site, for a run and the parts in a quantity's brackets."""
 
 
-def switched_off(run: Run, attention: Part, layer: Part, *heads: Part) -> Mapping[str, Any]:
+def switched_off(run: LessonRun, attention: Part, layer: Part, *heads: Part) -> Mapping[str, Any]:
     """Return the ablation of heads of one layer."""
     return {attention_site(run, attention, layer, "hook_z"): zero_heads([_head(run, head) for head in heads])}
 
@@ -44,14 +44,14 @@ def _changing(name: str, output_means: str, probs_mean: str, *, is_patched: bool
     def register(change: Change) -> Change:
         @quantity(f"output_{name}", output_means, is_patched=is_patched)
         @wraps(change)
-        def output(run: Run, *parts: Part) -> Result:
+        def output(run: LessonRun, *parts: Part) -> Result:
             key = ("output", name, parts, run.source and run.source.model_run.inputs)
             text: str = run.once(key, lambda: _generate(run, change(run, *parts)))
             return text
 
         @quantity(f"probs_{name}", probs_mean, is_patched=is_patched)
         @wraps(change)
-        def probs(run: Run, *parts: Part) -> Result:
+        def probs(run: LessonRun, *parts: Part) -> Result:
             key = ("logits", name, parts, run.source and run.source.model_run.inputs)
             return probabilities(run, run.once(key, lambda: _logits(run, change(run, *parts))).numpy())
 
@@ -65,7 +65,7 @@ def _changing(name: str, output_means: str, probs_mean: str, *, is_patched: bool
     mark("output with a head ablated"),
     mark("probabilities of all tokens with a head ablated [pos, vocab]"),
 )
-def _without(run: Run, attention: Part, layer: Part, head: Part) -> Mapping[str, Any]:
+def _without(run: LessonRun, attention: Part, layer: Part, head: Part) -> Mapping[str, Any]:
     return switched_off(run, attention, layer, head)
 
 
@@ -75,7 +75,7 @@ def _without(run: Run, attention: Part, layer: Part, head: Part) -> Mapping[str,
     mark("probabilities of all tokens with a head patched from the other text, at one query or at all [pos, vocab]"),
     is_patched=True,
 )
-def _patched(run: Run, attention: Part, layer: Part, head: Part, query: Part | None = None) -> Mapping[str, Any]:
+def _patched(run: LessonRun, attention: Part, layer: Part, head: Part, query: Part | None = None) -> Mapping[str, Any]:
     site = attention_site(run, attention, layer, "hook_z")
     if run.source is None or run.source.sites[site].shape != run.sites[site].shape:
         raise ExpressionError("patching needs another text with the same number of tokens; change other: …")
@@ -90,7 +90,7 @@ def _patched(run: Run, attention: Part, layer: Part, head: Part, query: Part | N
     mark("output when a query of a head attends to one key only"),
     mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
 )
-def _looking(run: Run, attention: Part, layer: Part, head: Part, query: Part, key: Part) -> Mapping[str, Any]:
+def _looking(run: LessonRun, attention: Part, layer: Part, head: Part, query: Part, key: Part) -> Mapping[str, Any]:
     site = attention_site(run, attention, layer, "hook_pattern")
     queries, keys = run.sides[str(attention)]
     row, column = run.axis("query", queries).place("query", query), run.axis("key", keys).place("key", key)
@@ -98,17 +98,17 @@ def _looking(run: Run, attention: Part, layer: Part, head: Part, query: Part, ke
 
 
 @quantity("text_loss", mark("loss on the correct model’s output, nats per token"))
-def _text_loss(run: Run) -> Result:
+def _text_loss(run: LessonRun) -> Result:
     _check_decoder(run)
     return number(float(_losses(run, torch.from_numpy(run.logits).double()).mean()))
 
 
 @quantity("loss_rise", mark("increase of the loss, in nats per token, with one or several heads ablated"))
-def _loss_rise(run: Run, attention: Part, layer: Part, head: Part, *more: Part) -> Result:
+def _loss_rise(run: LessonRun, attention: Part, layer: Part, head: Part, *more: Part) -> Result:
     return number(_rise(run, (attention, layer, head, *more)))
 
 
-def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
+def loss_rises(run: LessonRun) -> Mapping[str, Float[np.ndarray, "layer head"]]:
     """Return the increase of the loss with each head ablated on its own, by attention, nats per token.
 
     The mean is over all targets but the end of the sequence; it is negative where the loss is lower.
@@ -124,13 +124,13 @@ def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
     }
 
 
-def next_tokens(run: Run) -> list[int]:
+def next_tokens(run: LessonRun) -> list[int]:
     """Return the correct next token's id at each position; at the last one it is the correct model's."""
     labels = run.tokenizer.target.tokens(range(run.logits.shape[-1]))
     return [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
 
 
-def _rise(run: Run, ablated: Parts) -> float:
+def _rise(run: LessonRun, ablated: Parts) -> float:
     """Return the increase of the loss, the end of the sequence left out: attention, layer, heads."""
     _check_decoder(run)
     is_word = ~torch.isin(torch.tensor(next_tokens(run)), torch.tensor(sorted(run.model.config.eos_ids)))
@@ -144,12 +144,12 @@ def _rise(run: Run, ablated: Parts) -> float:
     return after - before
 
 
-def _losses(run: Run, logits: Tensor) -> Tensor:
+def _losses(run: LessonRun, logits: Tensor) -> Tensor:
     return -logits.log_softmax(dim=-1).gather(-1, torch.tensor(next_tokens(run))[:, None])[:, 0]
 
 
 @torch.inference_mode()
-def _generate(run: Run, interventions: Mapping[str, Any]) -> str:
+def _generate(run: LessonRun, interventions: Mapping[str, Any]) -> str:
     if run.model.decoder is None:
         raise ExpressionError("a masked model does not generate text")
     is_pair = run.model.config.architecture == "encoder_decoder"
@@ -161,18 +161,18 @@ def _generate(run: Run, interventions: Mapping[str, Any]) -> str:
 
 
 @torch.inference_mode()
-def _logits(run: Run, interventions: Mapping[str, Any]) -> Tensor:
+def _logits(run: LessonRun, interventions: Mapping[str, Any]) -> Tensor:
     with intervene(run.model, interventions):
         logits: Tensor = run.model(*(tensor_of(ids, run.model) for ids in run.model_run.inputs))[0].float()
     return logits
 
 
-def _check_decoder(run: Run) -> None:
+def _check_decoder(run: LessonRun) -> None:
     if run.model.decoder is None:
         raise TextError("this model predicts no tokens, so it has no loss on this text")
 
 
-def _head(run: Run, head: Part) -> int:
+def _head(run: LessonRun, head: Part) -> int:
     n_heads = run.model.config.n_heads
     if isinstance(head, str) or head not in range(n_heads):
         raise ExpressionError("this model has no head “{head}”, only 0 to {last}", head=name_of(head), last=n_heads - 1)
@@ -197,7 +197,7 @@ class Searched:
     levels: tuple[tuple[Beginning, ...], ...]  # after each token, the best first
 
 
-def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
+def searched(run: LessonRun, n_beams: int, n_tokens: int) -> Searched:
     """Return the result of a beam search.
 
     Args:
@@ -213,22 +213,22 @@ def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
 
 
 @quantity("greedy_text", mark("n tokens generated by greedy decoding"))
-def _greedy_text(run: Run, n: Part) -> Result:
+def _greedy_text(run: LessonRun, n: Part) -> Result:
     return searched(run, 1, _whole(n)).words
 
 
 @quantity("beam_text", mark("n tokens found by beam search"))
-def _beam_text(run: Run, beams: Part, n: Part) -> Result:
+def _beam_text(run: LessonRun, beams: Part, n: Part) -> Result:
     return searched(run, _whole(beams), _whole(n)).words
 
 
 @quantity("greedy_log_prob", mark("log-probability of n tokens generated by greedy decoding, nats"))
-def _greedy_log_prob(run: Run, n: Part) -> Result:
+def _greedy_log_prob(run: LessonRun, n: Part) -> Result:
     return number(searched(run, 1, _whole(n)).log_prob)
 
 
 @quantity("beam_log_prob", mark("log-probability of the text found by beam search, nats"))
-def _beam_log_prob(run: Run, beams: Part, n: Part) -> Result:
+def _beam_log_prob(run: LessonRun, beams: Part, n: Part) -> Result:
     return number(searched(run, _whole(beams), _whole(n)).log_prob)
 
 
@@ -238,7 +238,7 @@ def _whole(part: Part) -> int:
     return int(part)
 
 
-def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
+def _search(run: LessonRun, n_beams: int, n_tokens: int) -> Searched:
     given = list(run.model_run.inputs[0])
     if run.model.config.architecture == "decoder_only":
         given = given[: run.model_run.n_given]
@@ -255,7 +255,7 @@ def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
     return Searched(words=_words(run, tree, best.parent, best.token), log_prob=best.total, levels=levels)
 
 
-def _words(run: Run, tree: DecodingTree, last: DecodingStep, token: int) -> str:
+def _words(run: LessonRun, tree: DecodingTree, last: DecodingStep, token: int) -> str:
     """Return the generated text up to a token, after the prompt."""
     path = [step.token for step in last.path()]
     n_given = tree.start.position + 1

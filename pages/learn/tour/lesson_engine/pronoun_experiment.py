@@ -10,7 +10,7 @@ from headlight.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pron
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.quantity import Part, attention_site, quantity
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.errors import mark
 from transformer_core.model.transformer import Transformer
@@ -19,18 +19,18 @@ N_PAIRS = 80  # half of them to search a set, the other half to measure it: some
 N_AGREEING = 40  # pairs that are decoded freely
 
 
-class Experiment(NamedTuple):
+class PronounResult(NamedTuple):
     """What was found."""
 
     heads: PronounHeads
     agreement: Agreement  # of the adjective, under the patch of the smallest set's first head
 
 
-_FOUND: WeakKeyDictionary[Transformer, Experiment] = WeakKeyDictionary()  # by model
+_FOUND: WeakKeyDictionary[Transformer, PronounResult] = WeakKeyDictionary()  # by model
 
 
 @quantity("flips", mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"))
-def _flips(run: Run, attention: Part, layer: Part | None = None, head: Part | None = None) -> Result:
+def _flips(run: LessonRun, attention: Part, layer: Part | None = None, head: Part | None = None) -> Result:
     """Return it in the worse direction."""
     attention_site(run, attention, 0.0, "hook_z")  # raises where there is no such attention
     n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
@@ -49,7 +49,7 @@ def _flips(run: Run, attention: Part, layer: Part | None = None, head: Part | No
 
 
 @quantity("pronouns", mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"))
-def _pronouns(run: Run, name: Part) -> Result:
+def _pronouns(run: LessonRun, name: Part) -> Result:
     heads, agreement = _experiment(run)
     results = {
         "pairs": heads.n_measured,
@@ -70,12 +70,12 @@ def _pronouns(run: Run, name: Part) -> Result:
     return number(results[str(name)])
 
 
-def _experiment(run: Run) -> Experiment:
+def _experiment(run: LessonRun) -> PronounResult:
     """Return the result, which depends on no text."""
     model, tokenizer = run.model, run.tokenizer
     if model not in _FOUND:
         heads = pronoun_heads(model, tokenizer, n_pairs=N_PAIRS)
         first = (heads.smallest.heads if heads.smallest else heads.single[0].heads)[0]
         runs = pronoun_runs(model, tokenizer, n_pairs=N_AGREEING)
-        _FOUND[model] = Experiment(heads, agreement(runs, first))
+        _FOUND[model] = PronounResult(heads, agreement(runs, first))
     return _FOUND[model]

@@ -10,7 +10,7 @@ import torch
 
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.quantity import Part, attention_site, name_of, quantity
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import mark
@@ -21,7 +21,7 @@ def _of_head(name: str, stem: str, rows: str, columns: str, meaning: str) -> Non
     """Register an attention's site: of a layer [head, row, column], of a head [row, column]."""
 
     @quantity(name, meaning)
-    def get(run: Run, attention: Part, layer: Part, head: Part | None = None) -> Result:
+    def get(run: LessonRun, attention: Part, layer: Part, head: Part | None = None) -> Result:
         array = run.sites[attention_site(run, attention, layer, stem)]
         sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
         columns_axis = (
@@ -36,7 +36,7 @@ def _of_stack(name: str, stem: str, meaning: str) -> None:
     """Register a site of a stack [pos, d_model]."""
 
     @quantity(name, meaning)
-    def get(run: Run, stack: Part) -> Result:
+    def get(run: LessonRun, stack: Part) -> Result:
         side = _side(run, stack)
         return _on_stream(run, _captured(run, f"{stack}.{stem}"), side)
 
@@ -45,7 +45,7 @@ def _of_layer(name: str, stem: str, meaning: str) -> None:
     """Register a site of the layers of a stack [pos, d_model], or [pos, d_ff]."""
 
     @quantity(name, meaning)
-    def get(run: Run, stack: Part, layer: Part) -> Result:
+    def get(run: LessonRun, stack: Part, layer: Part) -> Result:
         side = _side(run, stack)
         width = "d_ff" if stem.startswith("mlp.") else "d_model"
         return _on_stream(run, _captured(run, f"{stack}.blocks.{name_of(layer)}.{stem}"), side, width)
@@ -55,7 +55,7 @@ def _of_config(name: str, meaning: str) -> None:
     """Register a number of the configuration."""
 
     @quantity(name, meaning)
-    def get(run: Run) -> Result:
+    def get(run: LessonRun) -> Result:
         return number(getattr(run.model.config, name))
 
 
@@ -67,7 +67,7 @@ _of_head(
 
 
 @quantity("mask", mark("attention mask [query, key]: 1 = may attend, 0 = masked"))
-def _mask(run: Run, attention: Part) -> Result:
+def _mask(run: LessonRun, attention: Part) -> Result:
     array = run.sites[attention_site(run, attention, 0.0, "hook_mask")]
     queries, keys = run.sides[str(attention)]
     return Values(array=array[0], axes=(run.axis("query", queries), run.axis("key", keys)))
@@ -84,13 +84,13 @@ _of_head(
 
 
 @quantity("attn_out", mark("attention output, added to the residual stream [pos, d_model]"))
-def _attn_out(run: Run, attention: Part, layer: Part) -> Result:
+def _attn_out(run: LessonRun, attention: Part, layer: Part) -> Result:
     site = attention_site(run, attention, layer, "hook_attn_out")
     return _on_stream(run, run.sites[site], run.sides[str(attention)][0])
 
 
 @quantity("embedding", mark("token embeddings before scaling [pos, d_model]"))
-def _embedding(run: Run, stack: Part) -> Result:
+def _embedding(run: LessonRun, stack: Part) -> Result:
     side = _side(run, stack)
     table = run.model.get_parameter(f"{stack}.embed.weight").detach().numpy()
     place = 0 if side == "source" or len(run.model_run.inputs) == 1 else 1
@@ -102,7 +102,7 @@ _of_stack("pos_embed", "hook_pos_embed", mark("positional encoding [pos, d_model
 
 
 @quantity("positions", mark("the paper's sinusoidal positional encoding [pos, d_model]"))
-def _positions(run: Run, n: Part, width: Part) -> Result:
+def _positions(run: LessonRun, n: Part, width: Part) -> Result:
     if isinstance(n, str) or isinstance(width, str) or not (1 <= n <= 512 and 2 <= width <= 1024) or width % 2:
         raise ExpressionError("positions takes 1 to 512 positions and an even width up to 1024: positions[10, 6]")
     table = sinusoidal_table(int(n), int(width)).numpy()
@@ -121,13 +121,13 @@ _of_layer(
 
 
 @quantity("normalized", mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"))
-def _normalized(run: Run, stack: Part, layer: Part, norm: Part) -> Result:
+def _normalized(run: LessonRun, stack: Part, layer: Part, norm: Part) -> Result:
     side = _side(run, stack)
     return _on_stream(run, _captured(run, f"{stack}.blocks.{name_of(layer)}.{norm}.hook_normalized"), side)
 
 
 @quantity("standardized", mark("output of a normalization before scale and shift [pos, d_model]"))
-def _standardized(run: Run, stack: Part, layer: Part, norm: Part) -> Result:
+def _standardized(run: LessonRun, stack: Part, layer: Part, norm: Part) -> Result:
     side, name = _side(run, stack), f"{stack}.blocks.{name_of(layer)}.{norm}"
     array = _captured(run, f"{name}.hook_normalized")
     weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
@@ -135,18 +135,18 @@ def _standardized(run: Run, stack: Part, layer: Part, norm: Part) -> Result:
 
 
 @quantity("logits", mark("logits of all tokens [pos, vocab]"))
-def _logits(run: Run) -> Result:
+def _logits(run: LessonRun) -> Result:
     return _of_vocabulary(run, run.logits)
 
 
 @quantity("probs", mark("probabilities of all tokens [pos, vocab]"))
-def _probs(run: Run) -> Result:
+def _probs(run: LessonRun) -> Result:
     return probabilities(run, run.logits)
 
 
 @quantity("probs_after", mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"))
 @torch.inference_mode()
-def _probs_after(run: Run, n: Part) -> Result:
+def _probs_after(run: LessonRun, n: Part) -> Result:
     if run.model.decoder is None:
         raise ExpressionError("a masked model does not generate text")
     *source, target = run.model_run.inputs
@@ -158,12 +158,12 @@ def _probs_after(run: Run, n: Part) -> Result:
 
 
 @quantity("output", mark("output of the model"))
-def _output(run: Run) -> Result:
+def _output(run: LessonRun) -> Result:
     return run.model_run.output
 
 
 @quantity("card", mark("a number from the model's card, such as card[metrics, exact_match]"))
-def _card(run: Run, group: Part, name: Part) -> Result:
+def _card(run: LessonRun, group: Part, name: Part) -> Result:
     facts = run.card.get(str(group))
     result = facts.get(str(name)) if isinstance(facts, Mapping) else None
     if not isinstance(result, int | float):
@@ -172,7 +172,7 @@ def _card(run: Run, group: Part, name: Part) -> Result:
 
 
 @quantity("n_tokens", mark("number of tokens of the source or the target"))
-def _n_tokens(run: Run, side: Part) -> Result:
+def _n_tokens(run: LessonRun, side: Part) -> Result:
     if side not in ("source", "target"):
         raise ExpressionError("n_tokens must be source or target")
     return number(len(getattr(run.model_run, str(side))))
@@ -187,28 +187,28 @@ _of_config("n_decoder_layers", mark("number of decoder layers"))
 _of_config("vocab_size", mark("vocabulary size"))
 
 
-def probabilities(run: Run, logits: np.ndarray) -> Values:
+def probabilities(run: LessonRun, logits: np.ndarray) -> Values:
     """Return the softmax of logits of a run, its own or those of a changed model [pos, vocab]."""
     array = logits.astype(np.float64)
     array = np.exp(array - array.max(axis=-1, keepdims=True))
     return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))
 
 
-def _of_vocabulary(run: Run, array: np.ndarray) -> Values:
+def _of_vocabulary(run: LessonRun, array: np.ndarray) -> Values:
     side = "target" if run.model.decoder is not None else "source"
     axes = (run.axis("pos", side), _vocabulary(run, array.shape[-1]))
     return Values(array=array.astype(np.float64), axes=axes)
 
 
-def _vocabulary(run: Run, n: int) -> Axis:
+def _vocabulary(run: LessonRun, n: int) -> Axis:
     return Axis(name="vocab", size=n, labels=tuple(run.tokenizer.target.tokens(range(n))))
 
 
-def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -> Values:
+def _on_stream(run: LessonRun, array: np.ndarray, side: str, width: str = "d_model") -> Values:
     return Values(array=array, axes=(run.axis("pos", side), Axis(name=width, size=array.shape[-1])))
 
 
-def _side(run: Run, stack: str | float) -> str:
+def _side(run: LessonRun, stack: str | float) -> str:
     """Return which text a stack reads.
 
     Raises:
@@ -221,7 +221,7 @@ def _side(run: Run, stack: str | float) -> str:
     return "source" if stack == "encoder" else "target"
 
 
-def _captured(run: Run, site: str) -> np.ndarray:
+def _captured(run: LessonRun, site: str) -> np.ndarray:
     if site not in run.sites:
         raise ExpressionError("this model has no site “{site}”", site=site)
     return run.sites[site]

@@ -7,7 +7,7 @@ from inspect import signature
 from headlight.analysis.trace.attentions import ATTENTIONS
 from pages.learn.tour.lesson_engine.expressions import Parts
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
-from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.run import LessonRun
 from pages.learn.tour.lesson_engine.value import Result
 
 MOST_PARTS = 18  # of a quantity that takes any number of heads
@@ -54,7 +54,7 @@ def quantity(name: str, meaning: str, *, is_patched: bool = False) -> Callable[[
     return register
 
 
-def quantity_of_run(run: Run, name: str, parts: Parts) -> Result:
+def quantity_of_run(run: LessonRun, name: str, parts: Parts) -> Result:
     """Return a quantity of a run.
 
     Raises:
@@ -70,7 +70,7 @@ def quantity_of_run(run: Run, name: str, parts: Parts) -> Result:
     return result.get(run, *parts)
 
 
-def attention_site(run: Run, attention: str | float, layer: str | float, stem: str) -> str:
+def attention_site(run: LessonRun, attention: str | float, layer: str | float, stem: str) -> str:
     """Return the name of an attention's site.
 
     Raises:

@@ -60,7 +60,7 @@ _QUESTION: Mapping[str, Read] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class KeyValue:
     """A key and its value."""
 
     key: str
@@ -69,11 +69,11 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class LessonBlock:
     """Some entries, or a stretch of prose."""
 
     kind: str  # "head", "prose", or one of `BLOCKS`
-    entries: tuple[Entry, ...]
+    entries: tuple[KeyValue, ...]
     prose: str
     line: int
 
@@ -91,7 +91,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
     Raises:
         LessonError: the first error, with file and line.
     """
-    readers: Mapping[str, Callable[[Block], Part]] = {
+    readers: Mapping[str, Callable[[LessonBlock], Part]] = {
         "prose": _prose,
         "figure": _figure,
         "question": _question,
@@ -110,7 +110,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
         raise error.of(file) from error.__cause__
 
 
-def _values(block: Block, reads: Mapping[str, Read], *, repeated: Collection[str] = ()) -> dict[str, Any]:
+def _values(block: LessonBlock, reads: Mapping[str, Read], *, repeated: Collection[str] = ()) -> dict[str, Any]:
     """Return the values of a block by their keys; of a repeated key the last one.
 
     Raises:
@@ -130,20 +130,20 @@ def _values(block: Block, reads: Mapping[str, Read], *, repeated: Collection[str
     return fields
 
 
-def _value(entry: Entry, read: Read) -> Any:
+def _value(entry: KeyValue, read: Read) -> Any:
     try:
         return read(entry.value)
     except ExpressionError as error:
         raise LessonError(Message.joined(": ", [entry.key, error]), line=entry.line) from error
 
 
-def _named(block: Block, key: str, there: Collection[str]) -> str:
+def _named(block: LessonBlock, key: str, there: Collection[str]) -> str:
     """Return the value of a key that decides which other keys the block has.
 
     Raises:
         LessonError: it is not one of these.
     """
-    entry = next((entry for entry in block.entries if entry.key == key), Entry(key=key, value="", line=block.line))
+    entry = next((entry for entry in block.entries if entry.key == key), KeyValue(key=key, value="", line=block.line))
     return str(_value(entry, one_of(*there)))
 
 
@@ -152,7 +152,7 @@ def _asked(source: str, line: int) -> Asked:
         return Asked(source=source, expression=parse(source), line=line)
 
 
-def _prose(block: Block) -> Prose:
+def _prose(block: LessonBlock) -> Prose:
     pieces: list[str | Asked] = []
     end = 0
     for match in _TOLD.finditer(block.prose):
@@ -166,7 +166,7 @@ def _prose(block: Block) -> Prose:
     return Prose(pieces=tuple(piece for piece in pieces if piece), line=block.line)
 
 
-def _figure(block: Block) -> FigureSpec:
+def _figure(block: LessonBlock) -> FigureSpec:
     kind = _named(block, "kind", KINDS)
     known = _values(block, {"kind": str, **KINDS[kind].parameters})
     if (name := KINDS[kind].needs) and name not in known:
@@ -175,7 +175,7 @@ def _figure(block: Block) -> FigureSpec:
     return FigureSpec(kind=known.pop("kind"), parameters=known, lines=lines, line=block.line)
 
 
-def _question(block: Block) -> Question:
+def _question(block: LessonBlock) -> Question:
     known = _values(block, _QUESTION, repeated=("choice", "right", "right when"))
     if not known.get("ask"):
         raise LessonError("a question needs a text: ask: …", line=block.line)
@@ -189,7 +189,7 @@ def _question(block: Block) -> Question:
     return Question(**others, choices=choices, answer=answer, line=block.line)
 
 
-def _choices(entries: Collection[Entry]) -> tuple[Choice, ...]:
+def _choices(entries: Collection[KeyValue]) -> tuple[Choice, ...]:
     choices: list[Choice] = []
     for entry in entries:
         if entry.key in ("choice", "right"):
@@ -201,7 +201,7 @@ def _choices(entries: Collection[Entry]) -> tuple[Choice, ...]:
     return tuple(choices)
 
 
-def _check(block: Block) -> Check:
+def _check(block: LessonBlock) -> Check:
     known = _values(block, {"claim": str, "holds": str}, repeated=("holds",))
     holds = tuple(_asked(entry.value, entry.line) for entry in block.entries if entry.key == "holds")
     if not holds:
@@ -209,7 +209,7 @@ def _check(block: Block) -> Check:
     return Check(claim=known.get("claim", ""), holds=holds, line=block.line)
 
 
-def _link(block: Block, pages: Mapping[str, Collection[str]]) -> Link:
+def _link(block: LessonBlock, pages: Mapping[str, Collection[str]]) -> Link:
     page = _named(block, "page", pages)
     fields = _values(block, dict.fromkeys(("page", "label", *pages[page]), str))
     if not fields.get("label"):
@@ -217,7 +217,7 @@ def _link(block: Block, pages: Mapping[str, Collection[str]]) -> Link:
     return Link(page=fields.pop("page"), label=fields.pop("label"), fields=fields, line=block.line)
 
 
-def _divide(text: str) -> list[Block]:
+def _divide(text: str) -> list[LessonBlock]:
     """Return the blocks of a lesson, the head first.
 
     Raises:
@@ -226,7 +226,7 @@ def _divide(text: str) -> list[Block]:
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     end = _end(lines, first)
-    blocks, prose_from = [Block(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)], end
+    blocks, prose_from = [LessonBlock(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)], end
     for at in range(end, len(lines)):
         beginning = _BEGINNING.match(lines[at])
         if beginning is None:
@@ -237,7 +237,7 @@ def _divide(text: str) -> list[Block]:
             raise LessonError("there is no block [{name}], only {there}", name=beginning[1], there=there, line=at + 1)
         blocks += _stretch(lines, prose_from, at)
         prose_from = _end(lines, at + 1)
-        blocks.append(Block(kind=kind, entries=_entries(lines, at + 1, prose_from), prose="", line=at + 1))
+        blocks.append(LessonBlock(kind=kind, entries=_entries(lines, at + 1, prose_from), prose="", line=at + 1))
     return blocks + _stretch(lines, prose_from, len(lines))
 
 
@@ -246,8 +246,8 @@ def _end(lines: Sequence[str], first: int) -> int:
     return next((i for i in range(first, len(lines)) if not lines[i].strip() or _BEGINNING.match(lines[i])), len(lines))
 
 
-def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
+def _entries(lines: Sequence[str], first: int, end: int) -> tuple[KeyValue, ...]:
+    entries: list[KeyValue] = []
     for i in range(first, end):
         line = lines[i]
         if line[0] in " \t" and entries:
@@ -257,12 +257,12 @@ def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
         if match is None:
             got = line.strip()[:40]
             raise LessonError("expected a key with a colon, such as title: …; got “{text}”", text=got, line=i + 1)
-        entries.append(Entry(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))
+        entries.append(KeyValue(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))
     return tuple(entries)
 
 
-def _stretch(lines: Sequence[str], first: int, end: int) -> list[Block]:
+def _stretch(lines: Sequence[str], first: int, end: int) -> list[LessonBlock]:
     while first < end and not lines[first].strip():
         first += 1
     text = "\n".join(lines[first:end]).rstrip()
-    return [Block(kind="prose", entries=(), prose=text, line=first + 1)] if text else []
+    return [LessonBlock(kind="prose", entries=(), prose=text, line=first + 1)] if text else []

@@ -24,7 +24,7 @@ MOST_NEW_TOKENS = 24  # that a decoder writes after it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
+class LessonRun:
     """What every site of a model held."""
 
     model: Transformer  # the one that was run
@@ -35,7 +35,7 @@ class Run:
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
     card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
     computed: dict[Hashable, Any] = field(default_factory=dict)  # from it, by `once`
-    source: "Run | None" = None  # on the lesson's other text, for a patch
+    source: "LessonRun | None" = None  # on the lesson's other text, for a patch
 
     @property
     def n_bytes(self) -> int:
@@ -72,7 +72,7 @@ def run(
     padding: int = 0,
     mistake: str = "",
     card: Mapping[str, Any] | None = None,
-) -> Run:
+) -> LessonRun:
     """Let a model read and answer a text, then run it once over both, watched at all sites.
 
     Args:
@@ -102,7 +102,7 @@ def run(
         sides["cross"] = ("source", "target")
     if wrong and wrong.has_axes_swapped:
         sites = {name: _swapped(name, value) for name, value in sites.items()}
-    return Run(
+    return LessonRun(
         model=runs,
         tokenizer=tokenizer,
         model_run=model_run,

@@ -12,7 +12,7 @@ import transformer_core as tc
 from headlight.analysis.heads.measures import HeadName
 from headlight.analysis.heads.meter import HeadMeter, allowed_cells, measure_heads, orders_of
 from headlight.analysis.trace.attentions import attentions_of
-from headlight.analysis.trace.cases import Case, case_of
+from headlight.analysis.trace.cases import KnownText, case_of
 from tests.model.building import DECODER, ENCODER, odd_config, random_inputs, shaken_model, varied_model
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.errors import CorpusError
@@ -54,14 +54,14 @@ def a_model(tokenizer: tc.Tokenizer, **changes: Any) -> tc.Transformer:
     return model
 
 
-def watched(model: tc.Transformer, case: Case) -> dict[str, torch.Tensor]:
+def watched(model: tc.Transformer, case: KnownText) -> dict[str, torch.Tensor]:
     with torch.no_grad(), tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
         model(*case.tensors(torch.device("cpu")))
     return dict(acts)
 
 
 def shares_by_loops(
-    pattern: Any, mask: Any, case: Case, name: str, orders: tuple[Any, Any], special: set[int]
+    pattern: Any, mask: Any, case: KnownText, name: str, orders: tuple[Any, Any], special: set[int]
 ) -> dict[str, float | None]:
     """Each share of one head on one text whose tokens stand in an order: `pattern` and `mask` as lists of rows."""
     is_self = name != "cross"

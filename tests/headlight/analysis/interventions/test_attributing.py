@@ -10,7 +10,7 @@ import torch
 import transformer_core as tc
 from headlight.analysis.interventions.attributing import attribution, exact_top
 from headlight.analysis.interventions.effect import Metric
-from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack, Patch
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, text_of
@@ -36,10 +36,10 @@ def components(variation: str) -> list[Component]:
     return [*sweep_components(model.config, base), *sweep_components(model.config, base, "resid_pre")]
 
 
-def frozen_patterns(variation: str) -> Stack:
+def frozen_patterns(variation: str) -> InterventionStack:
     """Every pattern as it is on the base text."""
     (model, _), base = model_of(variation), base_of(variation)
-    return Stack(
+    return InterventionStack(
         entries=tuple(
             Patch(
                 component=Component(kind="pattern", attention=name, layer=layer),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.interventions.base import read_base, relative_changes
 from headlight.analysis.interventions.comparison import consequences, free_output
 from headlight.analysis.interventions.effect import effect
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import run_text
 from tests.headlight.analysis.conftest import TEXT_OF, Made
@@ -24,12 +24,12 @@ TEXT = "The cat sees the dog."
 ROOM: dict[str, Any] = {"max_tokens": 16, "max_new_tokens": 4}
 
 
-def stack_for(config: tc.ModelConfig) -> Stack:
+def stack_for(config: tc.ModelConfig) -> InterventionStack:
     """A head off in the last attention of layer 0, and a knocked-out column."""
     name: Any = [*attentions_of(config)][-1]
     head = Component(kind="head", attention=name, layer=0, heads=(1,))
     knock_out = CellEdit(attention=name, layer=1, operation="knock_out", cells=((None, 1),))
-    return Stack(entries=(Ablation(component=head, method="zero"), knock_out))
+    return InterventionStack(entries=(Ablation(component=head, method="zero"), knock_out))
 
 
 def hooks_for(config: tc.ModelConfig) -> dict[str, Any]:
@@ -119,16 +119,16 @@ def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callab
 def test_chosen_tokens_take_the_place_of_the_runner_up(make: Callable[..., Made]):
     model, tokenizer = make("encoder_decoder")
     base = read_base(model, tokenizer, TEXT, **ROOM)
-    actual = consequences(model, tokenizer, base, Stack(), pairs={1: (5, 7)})
+    actual = consequences(model, tokenizer, base, InterventionStack(), pairs={1: (5, 7)})
     assert actual.pairs[1] == (5, 7) and actual.pairs[0] == (base.tokens[0], base.runners_up[0])
     log_probs = base.forced.log_probs[1]
     assert actual.logit_differences[0, 1] == pytest.approx(float(log_probs[5] - log_probs[7]), abs=1e-5)
     with pytest.raises(ConfigError, match="token id 999 is not in the vocabulary"):
-        consequences(model, tokenizer, base, Stack(), pairs={0: (5, 999)})
+        consequences(model, tokenizer, base, InterventionStack(), pairs={0: (5, 999)})
     with pytest.raises(ConfigError, match="there is no output token 40; there are"):
-        consequences(model, tokenizer, base, Stack(), pairs={40: (5, 6)})
+        consequences(model, tokenizer, base, InterventionStack(), pairs={40: (5, 6)})
     with pytest.raises(ConfigError, match="needs two different tokens"):
-        consequences(model, tokenizer, base, Stack(), pairs={0: (5, 5)})
+        consequences(model, tokenizer, base, InterventionStack(), pairs={0: (5, 5)})
     assert base.metric(0, token=base.runners_up[0]).other == base.tokens[0]
 
 
@@ -136,7 +136,7 @@ def test_a_typed_target_is_forced_and_what_the_model_writes_stands_beside_it(mak
     model, tokenizer = make("encoder_decoder")
     base = read_base(model, tokenizer, TEXT, target="The dog sees.", **ROOM)
     assert base.tokens == tuple(tokenizer.encode("The dog sees.", eos=True))
-    actual = consequences(model, tokenizer, base, Stack())
+    actual = consequences(model, tokenizer, base, InterventionStack())
     alone = run_text(model, tokenizer, TEXT, **ROOM).output
     assert alone == base.free_output == free_output(model, tokenizer, base, actual)
 

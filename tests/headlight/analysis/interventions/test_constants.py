@@ -7,7 +7,7 @@ import torch
 from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.comparison import consequences
 from headlight.analysis.interventions.constants import corpus_mean, fit_constant
-from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.trace.model_run import run_text
 from tests.headlight.analysis.interventions.small_models import model_of, text_of
@@ -33,11 +33,11 @@ def test_it_costs_no_more_than_the_mean_and_what_it_says(variation: str, compone
         kl = []
         for text in TEXTS:
             base = read_base(model, tokenizer, text, **room)  # type: ignore[arg-type]
-            stack = Stack(entries=(ablation,))
+            stack = InterventionStack(entries=(ablation,))
             kl += [*consequences(model, tokenizer, base, stack).effect.kl]
         assert np.mean(kl) == pytest.approx(loss, abs=1e-4)
     assert fit.loss < fit.losses[0] and len(fit.losses) == 13
-    assert from_json(to_json(Stack(entries=(fit.ablation,)))).entries == (fit.ablation,)
+    assert from_json(to_json(InterventionStack(entries=(fit.ablation,)))).entries == (fit.ablation,)
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -62,7 +62,7 @@ def test_the_mean_over_a_corpus_is_that_of_torch_s_own_hooks(variation: str, com
     mean = corpus_mean(model, tokenizer, component, texts, corpus="some " * 40, max_tokens=16)
     np.testing.assert_allclose(mean.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-6)
     assert (mean.method, mean.corpus, mean.texts) == ("mean", "some " * 16, ())
-    assert from_json(to_json(Stack(entries=(mean,)))).entries == (mean,)
+    assert from_json(to_json(InterventionStack(entries=(mean,)))).entries == (mean,)
 
 
 @pytest.mark.parametrize(

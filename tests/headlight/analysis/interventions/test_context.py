@@ -15,8 +15,8 @@ from headlight.analysis.interventions.records import (
     Ablation,
     CellEdit,
     Component,
+    InterventionStack,
     Patch,
-    Stack,
     StackEntry,
     TokenSwap,
 )
@@ -40,7 +40,7 @@ HEADS = (1,)
 
 def logits_with(variation: str, *entries: StackEntry, step_by_step: bool = True) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    ready = prepare(model, tokenizer, Stack(entries=entries), run=base.run, sources=base.sources)
+    ready = prepare(model, tokenizer, InterventionStack(entries=entries), run=base.run, sources=base.sources)
     with ready.active():
         inputs = [torch.tensor([ids]) for ids in base.run.inputs]
         if not step_by_step:
@@ -158,7 +158,10 @@ def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: st
         )
         with tc.capture(model, scores, v) as plain:
             model(*tensors_of(base))
-        with prepare(model, tokenizer, Stack(entries=(entry,))).active(), tc.capture(model, pattern, z, out) as acts:
+        with (
+            prepare(model, tokenizer, InterventionStack(entries=(entry,))).active(),
+            tc.capture(model, pattern, z, out) as acts,
+        ):
             logits = model(*tensors_of(base))
         expected = edited_by_hand(plain[scores][0].double().numpy(), entry)
         np.testing.assert_allclose(acts[pattern][0].numpy(), expected, atol=1e-6)
@@ -184,7 +187,7 @@ def test_what_a_component_is_replaced_by(variation: str):
         if component.kind == "pattern":
             continue
         name = tc.site(STEMS[component.kind], layer=1, attention=component.attention)
-        own = acts_at(variation, name, Stack())
+        own = acts_at(variation, name, InterventionStack())
         there = run_text(model, tokenizer, OTHER, max_tokens=16, max_new_tokens=4)
         with stepwise_attention(model), tc.capture(model, name) as acts:
             model(*(torch.tensor([ids]) for ids in there.inputs))
@@ -199,11 +202,11 @@ def test_what_a_component_is_replaced_by(variation: str):
             is_meant[:] = False
             is_meant[:, list(component.heads)] = True
         for entry, value in replaced:
-            edited = acts_at(variation, name, Stack(entries=(entry,)))
+            edited = acts_at(variation, name, InterventionStack(entries=(entry,)))
             torch.testing.assert_close(edited, torch.where(is_meant, value, own), rtol=0, atol=1e-5)
 
 
-def acts_at(variation: str, name: str, stack: Stack) -> torch.Tensor:
+def acts_at(variation: str, name: str, stack: InterventionStack) -> torch.Tensor:
     (model, tokenizer), base = model_of(variation), base_of(variation)
     with (
         stepwise_attention(model),
@@ -222,7 +225,7 @@ def test_swapped_tokens_equal_other_input_ids(variation: str):
     ids = [list(each) for each in base.run.inputs]
     ids[0][4], ids[0][0] = 9, 30
     expected = model(*(torch.tensor([each]) for each in ids))
-    ready = prepare(model, tokenizer, Stack(entries=(swap,)))
+    ready = prepare(model, tokenizer, InterventionStack(entries=(swap,)))
     with ready.active():
         assert torch.equal(model(*(torch.tensor([each]) for each in ids)), expected)
         assert torch.equal(model(*tensors_of(base)), expected)
@@ -237,12 +240,12 @@ def test_entries_act_in_their_order_and_source_runs_do_not_see_them():
     zero = Ablation(component=head, method="zero")
     constant = Ablation(component=head, method="constant", constant=(1.0,) * 16)
     name = "decoder.blocks.0.self_attn.hook_z"
-    assert (acts_at("decoder", name, Stack(entries=(constant, zero)))[0, 0] == 0).all()
-    assert (acts_at("decoder", name, Stack(entries=(zero, constant)))[0, 0] == 1).all()
+    assert (acts_at("decoder", name, InterventionStack(entries=(constant, zero)))[0, 0] == 0).all()
+    assert (acts_at("decoder", name, InterventionStack(entries=(zero, constant)))[0, 0] == 1).all()
     late = Component(kind="resid_post", attention="decoder", layer=1)
     patch = Patch(component=late, text=base_of("decoder").text, direction="denoising")
-    stack, name = Stack(entries=(of("resid_pre"), patch)), "decoder.blocks.1.hook_resid_post"
-    assert torch.equal(acts_at("decoder", name, stack), acts_at("decoder", name, Stack()))
+    stack, name = InterventionStack(entries=(of("resid_pre"), patch)), "decoder.blocks.1.hook_resid_post"
+    assert torch.equal(acts_at("decoder", name, stack), acts_at("decoder", name, InterventionStack()))
     assert len(prepare(*model_of("decoder"), stack, run=base_of("decoder").run).pairings) == 1
 
 
@@ -269,23 +272,23 @@ def test_entries_act_in_their_order_and_source_runs_do_not_see_them():
 def test_what_the_model_does_not_have_is_said_before_it_runs(variation: str, entry: StackEntry, complaint: str):
     model, tokenizer = model_of(variation)
     with pytest.raises(ConfigError, match=complaint):
-        prepare(model, tokenizer, Stack(entries=(entry,)))
-    assert prepare(model, tokenizer, Stack(entries=(replace(entry, enabled=False),))).hooks == {}
+        prepare(model, tokenizer, InterventionStack(entries=(entry,)))
+    assert prepare(model, tokenizer, InterventionStack(entries=(replace(entry, enabled=False),))).hooks == {}
 
 
 def test_a_source_needs_the_run_that_it_goes_into_and_a_pattern_its_shape():
     model, tokenizer = model_of("decoder")
     head = Component(kind="head", attention="decoder", layer=0)
     with pytest.raises(InterventionError, match="needs the run that receives them"):
-        prepare(model, tokenizer, Stack(entries=(Ablation(component=head, texts=(OTHER,)),)))
+        prepare(model, tokenizer, InterventionStack(entries=(Ablation(component=head, texts=(OTHER,)),)))
     pattern = Patch(component=replace(head, kind="pattern"), text=OTHER, direction="noising")
     with pytest.raises(InterventionError, match="can only be patched between texts of the same length"):
-        prepare(model, tokenizer, Stack(entries=(pattern,)), run=base_of("decoder").run)
+        prepare(model, tokenizer, InterventionStack(entries=(pattern,)), run=base_of("decoder").run)
 
 
 def test_positions_after_the_text_and_a_context_without_a_forward_are_errors():
     model, tokenizer = model_of("decoder")
-    far = Stack(entries=(of("head", positions=(23,)),))
+    far = InterventionStack(entries=(of("head", positions=(23,)),))
     with (
         pytest.raises(InterventionError, match="refers to position 23, but there were only"),
         prepare(model, tokenizer, far).active(),

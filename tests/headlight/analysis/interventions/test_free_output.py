@@ -16,8 +16,8 @@ from headlight.analysis.interventions.records import (
     Ablation,
     CellEdit,
     Component,
+    InterventionStack,
     Patch,
-    Stack,
     StackEntry,
     TokenSwap,
 )
@@ -49,12 +49,12 @@ class Writing:
         """Tokens of the decoder's input that were not written."""
         return 1 if self.model.config.has_encoder else self.base.run.n_given
 
-    def output(self, stack: Stack) -> str:
+    def output(self, stack: InterventionStack) -> str:
         actual = consequences(self.model, self.tokenizer, self.base, stack)
         return free_output(self.model, self.tokenizer, self.base, actual)
 
     @torch.no_grad()
-    def output_by_hand(self, stack: Stack) -> tuple[str, int | None, bool]:
+    def output_by_hand(self, stack: InterventionStack) -> tuple[str, int | None, bool]:
         """The same by a plain loop, the first place with another token (None: nowhere), and whether it ends."""
         model, config, base = self.model, self.model.config, self.base
         ready = prepare(model, self.tokenizer, stack, run=base.run, sources=base.sources)
@@ -111,8 +111,8 @@ def entries(writing: Writing) -> list[StackEntry]:
 def test_it_is_what_a_plain_loop_writes(variation: str):
     """A third of the edits with each variation, turn about, and several together."""
     result, places = writing(variation), set[int | None]()
-    singly = [Stack(entries=(entry,)) for entry in entries(result)[WRITING.index(variation) % 3 :: 3]]
-    for stack in [*singly, Stack(entries=(*entries(result)[1:3], *entries(result)[8:]))]:
+    singly = [InterventionStack(entries=(entry,)) for entry in entries(result)[WRITING.index(variation) % 3 :: 3]]
+    for stack in [*singly, InterventionStack(entries=(*entries(result)[1:3], *entries(result)[8:]))]:
         output, place, _ = result.output_by_hand(stack)
         assert result.output(stack) == output, stack
         places.add(place)
@@ -129,7 +129,7 @@ def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
         here = Component(kind="resid_post", attention="decoder", layer=1, positions=(middle,))
         changes = Ablation(component=here, method="constant", constant=WAVE)
         for entry in (entries(result)[0], entries(result)[-1], changes):
-            stack = Stack(entries=(entry,))
+            stack = InterventionStack(entries=(entry,))
             output, place, is_complete = result.output_by_hand(stack)
             assert result.output(stack) == output, (eos_id, stack)
             ends.add((result.base.run.is_complete, is_complete, place is None))

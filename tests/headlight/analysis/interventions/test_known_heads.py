@@ -8,7 +8,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from headlight.analysis.interventions.context import prepare
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, Patch, StackEntry
 from headlight.analysis.interventions.source_runs import SourceRuns
 from headlight.analysis.trace.model_run import run_text
 from headlight.programs.hand_wired import copying_pair, induction_model, or_model
@@ -36,7 +36,7 @@ def logits_with(model: tc.Transformer, text: Tensor, *entries: StackEntry, sourc
     """The logits [1, pos, vocab] of one text."""
     tokenizer, sources = IdTokenizer.of(model.config), sources or sources_of(model)
     run = run_text(model, tokenizer, written(text), max_tokens=sources.max_tokens, max_new_tokens=0)
-    with prepare(model, tokenizer, Stack(entries=entries), run=run, sources=sources).active():
+    with prepare(model, tokenizer, InterventionStack(entries=entries), run=run, sources=sources).active():
         return model(text[None])
 
 
@@ -106,7 +106,7 @@ def test_one_of_two_equal_keys(knocked_out: tuple[int, ...], before: float, afte
         "cut": CellEdit(attention="decoder", layer=0, operation="set", number=0, heads=(0,), cells=cells),
     }
     for name, edit in edits.items():
-        with prepare(model, tokenizer, Stack(entries=(edit,))).active(), tc.capture(model, result) as acts:
+        with prepare(model, tokenizer, InterventionStack(entries=(edit,))).active(), tc.capture(model, result) as acts:
             model(TWICE[None])
         copied = model.unembed(acts[result][0, 0, QUERY])
         assert float(copied[5]) == pytest.approx(4 * (after if name == "cut" else before), abs=1e-5)

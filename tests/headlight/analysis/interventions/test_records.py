@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, Patch, TokenSwap
 from transformer_core.errors import ConfigError
 
 HEAD = Component(kind="head", attention="cross", layer=1, heads=(2,))
@@ -24,10 +24,10 @@ ENTRIES = (
 
 
 def test_the_repr_is_python_that_gives_an_equal_stack():
-    stack = Stack(entries=ENTRIES)
+    stack = InterventionStack(entries=ENTRIES)
     assert eval(repr(stack)) == stack
     assert repr(ENTRIES[8]) == "CellEdit(attention='encoder', layer=3, operation='uniform', heads=(1,))"
-    assert hash(stack) == hash(Stack(entries=ENTRIES))
+    assert hash(stack) == hash(InterventionStack(entries=ENTRIES))
 
 
 def test_lists_become_tuples_and_constants_float32():
@@ -37,7 +37,7 @@ def test_lists_become_tuples_and_constants_float32():
 
 
 def test_a_disabled_entry_is_none_of_those_that_act():
-    stack = Stack(entries=ENTRIES)
+    stack = InterventionStack(entries=ENTRIES)
     assert len(stack.entries) - len(stack.enabled) == 1
     assert stack.texts == ("It's “quoted”, isn't it?\n", "a", "b", "Élan")
 
@@ -99,8 +99,8 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: edit(cells=()), "cells is empty"),
         (lambda: TokenSwap(side="source", positions=(1, 2), tokens=(3,)), "got 2 positions and 1 tokens"),
         (lambda: TokenSwap(side="source", positions=(1, 1), tokens=(3, 4)), "names a position twice"),
-        (lambda: Stack(entries=(HEAD,)), "a stack contains interventions; got Component"),  # type: ignore[arg-type]
-        (lambda: Stack(entries=(edit(),) * 33), "at most 32 interventions, and this one would have 33"),
+        (lambda: InterventionStack(entries=(HEAD,)), "a stack contains interventions; got Component"),  # type: ignore[arg-type]
+        (lambda: InterventionStack(entries=(edit(),) * 33), "at most 32 interventions, and this one would have 33"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(make: Any, complaint: str):

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headlight.analysis.interventions.records import Patch, Stack
+from headlight.analysis.interventions.records import InterventionStack, Patch
 from headlight.analysis.interventions.stacks import from_json, to_json
 from tests.headlight.analysis.interventions.test_records import ENTRIES, HEAD
 from transformer_core.errors import ConfigError
 
 
 def test_a_stack_comes_back_equal():
-    stack = Stack(entries=ENTRIES)
+    stack = InterventionStack(entries=ENTRIES)
     assert from_json(to_json(stack)) == stack
-    assert from_json(to_json(Stack())) == Stack()
+    assert from_json(to_json(InterventionStack())) == InterventionStack()
     assert to_json(from_json(to_json(stack))) == to_json(stack)
 
 
 def test_a_stack_that_fits_no_address_is_refused():
     long = Patch(component=HEAD, text="a" * 2000, direction="noising")
     with pytest.raises(ConfigError, match=r"takes 8,\d+ characters, and at most 8,000 fit; remove entries"):
-        to_json(Stack(entries=(long,) * 4))
+        to_json(InterventionStack(entries=(long,) * 4))
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_any_other_json_is_a_stack_or_a_config_error(values: Any):
     if isinstance(values, dict):
         values = [values | {"type": "ablation"}]
     with contextlib.suppress(ConfigError):
-        assert isinstance(from_json(json.dumps(values)), Stack)
+        assert isinstance(from_json(json.dumps(values)), InterventionStack)

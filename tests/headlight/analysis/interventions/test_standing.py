@@ -5,11 +5,11 @@ import torch
 
 import transformer_core as tc
 from headlight.analysis.interventions.context import prepare, with_interventions
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, Patch, TokenSwap
 from headlight.analysis.trace.model_run import run_text
 
 TEXT, OTHER = "The animal didn't cross the street because it was too tired.", "The dog sees the cat."
-STACK = Stack(
+STACK = InterventionStack(
     entries=(
         Ablation(component=Component(kind="head", attention="cross", layer=1, heads=(0,)), texts=(OTHER,)),
         Patch(component=Component(kind="resid_post", attention="encoder", layer=0), text=OTHER, direction="noising"),
@@ -28,7 +28,7 @@ def loaded() -> tuple[torch.nn.Module, object]:
 @pytest.mark.parametrize("n_entries", [1, 2, 5])
 def test_it_computes_the_same_bits_as_the_context_and_the_model_stays(loaded, n_entries):
     model, tokenizer = loaded
-    stack = Stack(entries=STACK.entries[-n_entries:])
+    stack = InterventionStack(entries=STACK.entries[-n_entries:])
     before = run_text(model, tokenizer, TEXT)
     changed = with_interventions(model, tokenizer, stack, TEXT)
     actual = run_text(changed, tokenizer, TEXT)
@@ -45,7 +45,7 @@ def test_it_computes_the_same_bits_as_the_context_and_the_model_stays(loaded, n_
 
 def test_parameters_are_shared_and_captures_see_the_changed_value(loaded):
     model, tokenizer = loaded
-    stack = Stack(
+    stack = InterventionStack(
         entries=(Ablation(component=Component(kind="head", attention="encoder", layer=0, heads=(1,)), method="zero"),)
     )
     changed = with_interventions(model, tokenizer, stack, TEXT)

@@ -19,8 +19,8 @@ from headlight.analysis.interventions.records import (
     Component,
     ComponentKind,
     Continuation,
+    InterventionStack,
     Patch,
-    Stack,
 )
 from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 from headlight.analysis.trace.attentions import attentions_of
@@ -205,7 +205,7 @@ def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_f
 # What is known of hand-wired models
 
 
-def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int, int], float]:
+def swept(model: tc.Transformer, ids: list[int], given: InterventionStack) -> dict[tuple[int, int], float]:
     """The effect of each head that is set to 0, in nats of log-probability, by (layer, head)."""
     tokenizer = IdTokenizer.of(model.config)
     base = read_base(model, tokenizer, " ".join(map(str, ids)), max_new_tokens=0)
@@ -217,8 +217,8 @@ def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int
     return {(each.component.layer, (each.component.heads or (0,))[0]): each.change for each in results}
 
 
-def off(layer: int, head: int) -> Stack:
-    return Stack(
+def off(layer: int, head: int) -> InterventionStack:
+    return InterventionStack(
         entries=(
             Ablation(component=Component(kind="head", attention="decoder", layer=layer, heads=(head,)), method="zero"),
         )
@@ -227,7 +227,7 @@ def off(layer: int, head: int) -> Stack:
 
 def test_the_effect_of_an_or_gates_head_grows_once_the_other_one_is_off():
     ids = [0, 5, 5, 3, 7, 2, 2, 1]
-    alone, given = (swept(or_model().model, ids, stack) for stack in (Stack(), off(0, 0)))
+    alone, given = (swept(or_model().model, ids, stack) for stack in (InterventionStack(), off(0, 0)))
     assert alone[0, 0] == alone[0, 1] == pytest.approx(-0.1799, abs=1e-3)
     assert given[0, 1] == pytest.approx(-2.3014, abs=1e-3)
     assert given[0, 0] == 0
@@ -235,6 +235,6 @@ def test_the_effect_of_an_or_gates_head_grows_once_the_other_one_is_off():
 
 def test_a_backup_head_shows_only_under_co_ablation():
     ids = [0, 5, 5, 3, 7, 2, 2, 1]
-    alone, given = (swept(copying_pair().model, ids, stack) for stack in (Stack(), off(0, 0)))
+    alone, given = (swept(copying_pair().model, ids, stack) for stack in (InterventionStack(), off(0, 0)))
     np.testing.assert_allclose([*alone.values()], 0, atol=1e-6)
     assert given[1, 0] == pytest.approx(-2.3014, abs=1e-3)

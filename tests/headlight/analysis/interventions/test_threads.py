@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from headlight.analysis.interventions.context import prepare
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack, TokenSwap
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, TokenSwap
 from headlight.analysis.interventions.source_runs import SourceRuns
 from tests.headlight.analysis.interventions.small_models import base_of, last_attention, model_of, tensors_of, text_of
 
@@ -20,13 +20,13 @@ def test_two_stacks_on_one_model_in_two_threads():
     name = last_attention(model.config)
     head = Component(kind="head", attention=name, layer=1, heads=(1,))
     stacks = (
-        Stack(
+        InterventionStack(
             entries=(
                 Ablation(component=head, texts=(text_of(9, seed=5),)),
                 CellEdit(attention="decoder", layer=0, operation="set", number=0.5, cells=((2, 0),), renormalize=True),
             )
         ),
-        Stack(
+        InterventionStack(
             entries=(
                 CellEdit(attention="decoder", layer=0, operation="set", number=0.9, cells=((2, 1), (1, 0))),
                 TokenSwap(side="source", positions=(2,), tokens=(30,)),
@@ -36,7 +36,7 @@ def test_two_stacks_on_one_model_in_two_threads():
     )
     inputs = tensors_of(base)
 
-    def logits_with(stack: Stack) -> torch.Tensor:
+    def logits_with(stack: InterventionStack) -> torch.Tensor:
         with torch.inference_mode(), prepare(model, tokenizer, stack, run=base.run, sources=sources).active():
             return model(*inputs)
 

@@ -11,7 +11,7 @@ import transformer_core as tc
 from headlight.analysis.interventions.base import read_base
 from headlight.analysis.interventions.context import with_interventions
 from headlight.analysis.interventions.effect import output_log_probs
-from headlight.analysis.interventions.records import Component, Patch, Stack
+from headlight.analysis.interventions.records import Component, InterventionStack, Patch
 from headlight.analysis.interventions.stacks import from_json, to_json
 from headlight.analysis.masks.leak import leak
 from headlight.analysis.masks.text import mask_text
@@ -34,7 +34,7 @@ def test_values_of_another_pair_replace_those_of_the_same_text_of_it(tmp_path: P
     model, tokenizer = tc.load(tmp_path)
     here, there = ("the cat [MASK]", "it is"), ("a [MASK] sat", "dog .")
     last = Component(kind="resid_post", attention="encoder", layer=1)
-    stack = from_json(to_json(Stack(entries=(Patch(component=last, text=there, direction="noising"),))))
+    stack = from_json(to_json(InterventionStack(entries=(Patch(component=last, text=there, direction="noising"),))))
     changed = with_interventions(model, tokenizer, stack, here)
     with torch.inference_mode():
         expected = theirs(**their_tokenizer(*there, return_tensors="pt")).logits

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headlight.analysis.interventions.context import with_interventions
-from headlight.analysis.interventions.records import Ablation, Component, ComponentKind, Stack
+from headlight.analysis.interventions.records import Ablation, Component, ComponentKind, InterventionStack
 from headlight.analysis.walkthrough.proving import FUNCTION, MODULE, largest_error
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from tests.headlight.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, places, walked
@@ -44,7 +44,7 @@ PLACES = [*enumerate(places())]  # parts take turns over the places, so that eac
 
 def with_ablation(kind: str, component: Component, *, attention: str, layer: int) -> Walkthrough | None:
     """A walk through the last head where a component is always 0; None where the model has none."""
-    model, stack = model_of(kind), Stack(entries=(Ablation(component=component, method="zero"),))
+    model, stack = model_of(kind), InterventionStack(entries=(Ablation(component=component, method="zero"),))
     try:
         changed = with_interventions(model, IdTokenizer.of(model.config), stack, "")
     except ConfigError:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from headlight.analysis.flow.divergence import js_divergence
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, SideWeights
 from pages.shared.recipe import Expression, named
@@ -92,7 +92,7 @@ def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
     place = folder / name
     model, _ = tc.load(place)
     of = SideWeights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
-    usual: dict[str, Any] = {"change": Stack(), "text": EXAMPLES[1], "target": None, "head": HEAD}
+    usual: dict[str, Any] = {"change": InterventionStack(), "text": EXAMPLES[1], "target": None, "head": HEAD}
     return Side(letter=letter, weights=of, **usual | more)
 
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.interventions.records import CellEdit, Stack
+from headlight.analysis.interventions.records import CellEdit, InterventionStack
 from pages.explore.compare import controls, view_fields
 from pages.explore.compare.ablation import ablation
 from pages.explore.compare.sides import Side
@@ -140,13 +140,13 @@ def test_the_ablation_of_each_side_and_its_heads_are_chosen_there():
 
 
 def test_other_interventions_are_named_and_can_be_removed():
-    edit = Stack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((0, 0),)),))
+    edit = InterventionStack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((0, 0),)),))
     app = choices(A, side("B", change=edit), **{"compare-bchange": edit})
     box = app.selectbox(key="compare-bchange-method")
     assert box.options == ["none", "zero ablation", "uniform attention", "interventions"] and not app.multiselect
     assert side("B", change=edit).name == "one, 1 intervention"
     box.set_value("").run()
-    assert app.session_state["compare-bchange"] == Stack()
+    assert app.session_state["compare-bchange"] == InterventionStack()
 
 
 def test_b_is_forced_on_a_s_output_and_reads_a_s_text_until_a_person_says_otherwise():

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.interventions.records import CellEdit, Stack
+from headlight.analysis.interventions.records import CellEdit, InterventionStack
 from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.explore.compare import sides, view_fields
 from pages.explore.compare.ablation import ablation
@@ -21,7 +21,7 @@ from tests.pages.train.small_films import save_run
 from transformer_core.config import Architecture, ModelConfig
 
 OFF, EVEN = ablation("zero", [("cross", 0, 0)]), ablation("uniform", [("cross", 1, 0)])
-KNOCKED_OUT = Stack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((1, 0),)),))
+KNOCKED_OUT = InterventionStack(entries=(CellEdit(attention="cross", layer=0, operation="knock_out", cells=((1, 0),)),))
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,12 @@ def weights(
 
 
 def side(letter: str = "A", of: SideWeights | None = None, **more: Any) -> Side:
-    kept: dict[str, Any] = {"change": Stack(), "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
+    kept: dict[str, Any] = {
+        "change": InterventionStack(),
+        "text": "a b",
+        "target": None,
+        "head": HeadName("cross", 2, 1),
+    }
     return Side(letter=letter, weights=of or weights(), **kept | more)
 
 
@@ -95,7 +100,7 @@ def test_interventions_of_a_side_act_after_those_of_the_model():
     source = side("B", of, change=off, text="c").source
     assert from_json(source.stack).entries == (*KNOCKED_OUT.entries, *off.entries) and len(off.entries) == 2
     assert source.text == ("a b", "typed") and side("B", of).source == of.source
-    full = weights(source=Source("models/one", "1", stack=to_json(Stack(entries=KNOCKED_OUT.entries * 32))))
+    full = weights(source=Source("models/one", "1", stack=to_json(InterventionStack(entries=KNOCKED_OUT.entries * 32))))
     notes: list[str] = []
     assert sides._fitted(side("B", full, change=off), notes) == side("B", full)
     assert "at most 32 interventions" in notes[0]
@@ -158,7 +163,7 @@ def test_the_sides_are_the_bar_s_but_for_what_is_chosen(session: dict[str, Any])
     assert (b.letter, b.name, b.text, b.target) == ("B", "Other", "c", None)
     assert (a.head, b.head) == (HeadName("cross", 2, 1), HeadName("decoder", 0, 3))
     a, b, _ = resolved(session, TEXT_B="", CHANGE_B=EVEN)
-    assert (a.change, b.change, b.text, b.head) == (Stack(), EVEN, "a b", a.head)
+    assert (a.change, b.change, b.text, b.head) == (InterventionStack(), EVEN, "a b", a.head)
     for takes, first, expected in ((True, "c", ("c", "d")), (True, "", ("a b", "d")), (False, "c", "c")):
         a, b, _ = resolved(session, takes_pairs=takes, TEXT_B=first, SECOND_TEXT_B="d")
         assert (a.text, b.text) == ("a b", expected)

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st_
 
 from headlight.analysis.heads.measures import HeadName
-from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from pages.explore.compare import ablation, view_fields
 
 
@@ -61,13 +61,13 @@ def test_heads_are_ablated_as_far_as_a_stack_has_room():
     field, heads = view_fields.CHANGE_B, [HeadName("cross", 0, 1), HeadName("encoder", 0, 2)]
     view_fields.ablate(field, "zero", heads)
     zeroed = (Component(kind="head", attention=of.attention, layer=0, heads=(of.head,)) for of in heads)
-    assert field.value == Stack(entries=tuple(Ablation(component=one, method="zero") for one in zeroed))
+    assert field.value == InterventionStack(entries=tuple(Ablation(component=one, method="zero") for one in zeroed))
     assert view_fields.NEW_CHANGE.pop()
     view_fields.ablate(field, "uniform", [HeadName("cross", layer, 0) for layer in range(33)])
     assert "at most 32 interventions" in view_fields.CHANGE_NOTE.pop() and len(field.value.entries) == 2
     for method, chosen in (("zero", []), ("", heads)):
         view_fields.ablate(field, method, chosen)
-        assert field.value == view_fields.CHANGE_A.value == Stack() and not view_fields.NEW_CHANGE.pop()
+        assert field.value == view_fields.CHANGE_A.value == InterventionStack() and not view_fields.NEW_CHANGE.pop()
 
 
 @given(
@@ -98,7 +98,7 @@ def test_anything_in_a_link_is_a_stack_or_refused_in_a_sentence(text: str):
     except ValueError as error:
         assert 10 < len(str(error)) < 250
     else:
-        assert stack == Stack() or ablation.method_of(stack) in ablation.METHODS
+        assert stack == InterventionStack() or ablation.method_of(stack) in ablation.METHODS
 
 
 def test_it_is_a_first_visit_once_and_only_where_no_head_was_chosen(

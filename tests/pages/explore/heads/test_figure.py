@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headlight.analysis.heads.picture import HeadPicture, HeadShare, Side
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, PictureAxis
 from pages.components import figures
 from pages.explore.heads import figure, view_fields
 from pages.explore.heads.components import lines
@@ -137,7 +137,7 @@ def test_in_a_pooled_heatmap_rows_and_columns_are_named_after_the_places_of_thei
     """They stand for several tokens, so none has its own first place."""
     taken: list[dict[str, np.ndarray]] = []
     sides = [
-        Side(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)
+        PictureAxis(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)
         for n, first in ((12, 7), (10, 0))
     ]
     cells = np.ones((5, 3))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from headlight.analysis.heads.picture import HeadPicture, HeadShare, Side
+from headlight.analysis.heads.picture import HeadPicture, HeadShare, PictureAxis
 from pages.explore.heads import view_fields
 from pages.shared import prose
 from pages.shared.view import state
@@ -24,11 +24,11 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
-def side(first: int, *tokens: range) -> Side:
-    return Side(labels=tuple(str(places) for places in tokens), tokens=tokens, first=first)
+def side(first: int, *tokens: range) -> PictureAxis:
+    return PictureAxis(labels=tuple(str(places) for places in tokens), tokens=tokens, first=first)
 
 
-def picture(queries: Side, keys: Side) -> HeadPicture:
+def picture(queries: PictureAxis, keys: PictureAxis) -> HeadPicture:
     """A picture of two sides; its numbers play no part."""
     cells = np.ones((len(queries.tokens), len(keys.tokens)))
     return HeadPicture(values=cells, mask=cells > 0, queries=queries, keys=keys, blocks=None, largest=None)

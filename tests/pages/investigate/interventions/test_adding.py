@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, StackEntry
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack, Patch, StackEntry
 from tests.pages.conftest import OpenApp, figures_of, words_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
@@ -61,7 +61,7 @@ def test_a_group_of_cells_is_edited_at_once_and_then_empty(open_app: OpenApp, th
     assert stack_of(app).entries == (edit,)
     assert framed(app) == [[], []] and not app.multiselect(key="interventions-group-box").value
 
-    result = expected(three_kinds, Stack(entries=(edit,)))
+    result = expected(three_kinds, InterventionStack(entries=(edit,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
 
 
@@ -130,7 +130,7 @@ def test_what_is_filled_in_is_added_and_does_what_the_core_computes(
         getattr(app, kind)(key=f"interventions-{key}").set_value(value).run()
     app = press(app, "interventions-add-it")
     assert stack_of(app).entries == (entry,)
-    result = expected(three_kinds, Stack(entries=(entry,)))
+    result = expected(three_kinds, InterventionStack(entries=(entry,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
 
 

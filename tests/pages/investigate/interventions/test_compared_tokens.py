@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from tests.pages.conftest import OpenApp, figures_of, shown_code, url_of, words_of
 from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 INDEX = 1
-STACK = Stack(entries=(ZERO,))
+STACK = InterventionStack(entries=(ZERO,))
 OFF = {"decoder.blocks.1.cross_attn.hook_z": tc.zero_heads([0])}
 
 

@@ -8,15 +8,15 @@ import pytest
 import torch
 
 import transformer_core as tc
-from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from headlight.figures import isolate
 from tests.pages.conftest import OpenApp, shown_code, words_of
 from tests.pages.investigate.interventions.test_page import changes, opened
 
 
-def off(attention: str, layer: int, head: int) -> Stack:
+def off(attention: str, layer: int, head: int) -> InterventionStack:
     component = Component(kind="head", attention=attention, layer=layer, heads=(head,))  # type: ignore[arg-type]
-    return Stack(entries=(Ablation(component=component, method="zero"),))
+    return InterventionStack(entries=(Ablation(component=component, method="zero"),))
 
 
 def test_where_the_text_is_only_read_the_next_token_is_shown(

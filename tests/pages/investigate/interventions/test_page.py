@@ -23,8 +23,8 @@ from headlight.analysis.interventions.records import (
     CellEdit,
     Component,
     ComponentKind,
+    InterventionStack,
     Patch,
-    Stack,
     TokenSwap,
 )
 from headlight.analysis.interventions.source_runs import SourceRuns
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.usefixtures("three_kinds_here")
 HEAD = Component(kind="head", attention="cross", layer=1, heads=(0,))
 ZERO = Ablation(component=HEAD, method="zero")
 EDIT = CellEdit(attention="encoder", layer=0, heads=(1,), cells=((2, 1),), operation="set", number=0.5)
-BOTH = Stack(entries=(ZERO, EDIT))
-EVERY = Stack(  # one of each kind, one of them switched off
+BOTH = InterventionStack(entries=(ZERO, EDIT))
+EVERY = InterventionStack(  # one of each kind, one of them switched off
     entries=(
         *BOTH.entries,
         Patch(
@@ -63,19 +63,19 @@ EVERY = Stack(  # one of each kind, one of them switched off
 TEXT = "The dog sees the cat."
 
 
-def opened(open_app: OpenApp, of: Stack | None = None, /, **parameters: str) -> AppTest:
+def opened(open_app: OpenApp, of: InterventionStack | None = None, /, **parameters: str) -> AppTest:
     given = {"stack": to_json(of)} if of else {}
     app = open_app("interventions", **({"model": "en-fr", "text": TEXT} | given | parameters))
     assert not app.exception
     return app
 
 
-def stack_of(app: AppTest) -> Stack:
+def stack_of(app: AppTest) -> InterventionStack:
     """The stack that the address names."""
-    return from_json(url_of(app)["stack"]) if "stack" in url_of(app) else Stack()
+    return from_json(url_of(app)["stack"]) if "stack" in url_of(app) else InterventionStack()
 
 
-def expected(folder: Path, stack: Stack, model: str = "en-fr", text: str = TEXT) -> Consequences:
+def expected(folder: Path, stack: InterventionStack, model: str = "en-fr", text: str = TEXT) -> Consequences:
     loaded, tokenizer = tc.load(folder / model)
     return consequences(loaded, tokenizer, read_base(loaded, tokenizer, text), stack)
 
@@ -88,7 +88,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def act(app: AppTest, do: Callable[[], None], sent: object = None) -> AppTest:
     """Have a person do something in the list of the stack, which AppTest cannot drive; `sent` is what it says then."""
-    entries = to_json(sent) if isinstance(sent, Stack) else sent
+    entries = to_json(sent) if isinstance(sent, InterventionStack) else sent
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", app.session_state)
         patch.setattr("pages.investigate.interventions.components.stack_list.sent", lambda key, event: entries)
@@ -147,7 +147,7 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
     assert stack_of(app) == BOTH
     off = replace(ZERO, enabled=False)
     for entries in ((off, EDIT), (EDIT, off), (off,)):  # switched off, moved, and the other one removed
-        app = act(app, stack_view.take, Stack(entries=entries))
+        app = act(app, stack_view.take, InterventionStack(entries=entries))
         assert stack_of(app).entries == entries
     assert not changes(app).any()
     for do, entries in (
@@ -157,7 +157,7 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
     ):
         app = act(app, do)
         assert stack_of(app).entries == entries
-    linked = Stack(entries=(EDIT,))  # a link brings another stack
+    linked = InterventionStack(entries=(EDIT,))  # a link brings another stack
     app.switch_page(pages()["tour"].script).run()
     app.query_params.clear()
     app.query_params["stack"] = to_json(linked)
@@ -168,7 +168,7 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
 
 def test_the_output_token_that_is_asked_about_is_the_one_that_rises_or_falls_most(open_app: OpenApp, three_kinds: Path):
     for head in range(4):
-        stack = Stack(entries=(Ablation(component=replace(HEAD, heads=(head,)), method="zero"),))
+        stack = InterventionStack(entries=(Ablation(component=replace(HEAD, heads=(head,)), method="zero"),))
         before, after = expected(three_kinds, stack).logit_differences
         most = int(np.abs(after - before).argmax())
         if is_fall := most != int((after - before).argmax()):
@@ -336,7 +336,7 @@ def test_every_token_of_a_program_is_an_output_token(
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     last = example("reverse")[0].config.n_encoder_layers - 1
     off = Ablation(component=Component(kind="head", attention="encoder", layer=last, heads=(0,)), method="zero")
-    app = opened(open_app, Stack(entries=(off,)), model="reverse", text="a b c d e", view="numbers")
+    app = opened(open_app, InterventionStack(entries=(off,)), model="reverse", text="a b c d e", view="numbers")
     assert [*app.dataframe[0].value["token"]] == [*"edcba"] and np.abs(changes(app)).min() > 1
 
 
@@ -350,9 +350,11 @@ def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: 
         return consequences(*arguments, **more)
 
     monkeypatch.setattr("headlight.analysis.interventions.comparison.consequences", noting)
-    resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
+    resampled = InterventionStack(
+        entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT)
+    )
     app = opened(open_app, resampled)
-    act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
+    act(app, stack_view.take, InterventionStack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
     first, second = given
     assert first is second and first.n_bytes > 0
     fresh = expected(three_kinds, stack_of(app))

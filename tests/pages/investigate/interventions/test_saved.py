@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from headlight.analysis.interventions.records import Ablation, Component, Patch, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack, Patch
 from headlight.analysis.interventions.stacks import from_json
 from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.pages.investigate.interventions.test_page import BOTH, TEXT, opened, swept
@@ -19,14 +19,14 @@ from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.checkpoints.bring_in import bring_in
 
 HEAD = Component(kind="head", attention="decoder", layer=0, heads=(1,))
-OFF = Stack(entries=(Ablation(component=HEAD, method="zero"),))
-PATCHED = Stack(entries=(*BOTH.entries, Patch(component=HEAD, text="The cat sleeps.", direction="noising")))
-CASES: tuple[tuple[str, str, Stack, str, tuple[str, ...]], ...] = (
+OFF = InterventionStack(entries=(Ablation(component=HEAD, method="zero"),))
+PATCHED = InterventionStack(entries=(*BOTH.entries, Patch(component=HEAD, text="The cat sleeps.", direction="noising")))
+CASES: tuple[tuple[str, str, InterventionStack, str, tuple[str, ...]], ...] = (
     ("en-fr", TEXT, PATCHED, "pattern", ("tokens", "pattern")),
     ("en-fr", TEXT, PATCHED, "residual", ("residual-encoder",)),
     ("small", "the cat sees a dog", OFF, "heads", ("heads", "tokens")),
     ("tales", "The cat sees the", OFF, "exact", ("sweep-decoder",)),
-    ("gaps", "The ____ sees the dog.", Stack(), "sieve", ("sieve", "sweep-encoder")),
+    ("gaps", "The ____ sees the dog.", InterventionStack(), "sieve", ("sieve", "sweep-encoder")),
 )
 RUN = """
 import runpy, sys

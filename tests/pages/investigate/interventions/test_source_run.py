@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.analysis.interventions.base import RunComparison, compare_with_source, read_base
-from headlight.analysis.interventions.records import Component, Patch, Stack
+from headlight.analysis.interventions.records import Component, InterventionStack, Patch
 from headlight.analysis.interventions.stacks import to_json
 from pages.investigate.interventions.components.source_run import Drop, sent_drop
 from tests.pages.conftest import OpenApp, component
@@ -66,7 +66,7 @@ def test_only_what_can_be_dropped_is_taken(monkeypatch: pytest.MonkeyPatch):
 
 def test_what_the_stack_patches_is_filled(open_app: OpenApp):
     head = Component(kind="head", attention="encoder", layer=1, heads=(1,), positions=(2,))
-    stack = Stack(entries=(Patch(component=head, text=OTHER, direction="noising"),))
+    stack = InterventionStack(entries=(Patch(component=head, text=OTHER, direction="noising"),))
     encoder, decoder = board_data(opened(open_app, stack=to_json(stack)))["boards"]
     filled = {(row, place) for row, line in enumerate(encoder["here"]["values"]) for place, x in enumerate(line) if x}
     assert {(encoder["here"]["rows"][row], place) for row, place in filled} == {("L1.H1", 2)}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.analysis.interventions.records import Ablation, CellEdit, Component, Stack
+from headlight.analysis.interventions.records import Ablation, CellEdit, Component, InterventionStack
 from headlight.analysis.interventions.stacks import to_json
 from pages.learn.build import results
 from pages.learn.build.data import BuildData, code
-from pages.learn.build.engine.judging import Cell
+from pages.learn.build.engine.judging import LargestDifference
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
 
@@ -26,7 +26,7 @@ def said(bare: Bare) -> str:
     return bare.words.replace("\u2068", "").replace("\u2069", "")
 
 
-def wrong_cell(data: BuildData) -> Cell:
+def wrong_cell(data: BuildData) -> LargestDifference:
     verdict = data.verdicts[data.place]
     assert verdict is not None and verdict.cell is not None
     return verdict.cell
@@ -116,7 +116,7 @@ def test_the_code_of_each_step_gives_what_is_expected(look: Look, model: str, at
 def test_lines_are_compared_with_the_model_as_it_is_whatever_interventions_act(look: Look, bare: Bare):
     head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
     edit = CellEdit(attention="encoder", layer=1, operation="set", heads=(0,), cells=((1, 2),), number=0.9)
-    stack = to_json(Stack(entries=(Ablation(component=head, method="zero"), edit)))
+    stack = to_json(InterventionStack(entries=(Ablation(component=head, method="zero"), edit)))
     place = {"attention": "encoder", "layer": 1, "head": 0}
     lines = solved(look("en-fr", **place))
     data = look("en-fr", lines, stack=stack, **place)

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from headlight.analysis.blueprint.plan import blueprint_of
-from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from headlight.analysis.interventions.stacks import to_json
 from headlight.analysis.stage.panels import Panel, Zoom
 from pages.learn.start import view_fields
@@ -88,7 +88,7 @@ def test_every_number_is_the_captures(open_app: OpenApp, name: str):
 def test_interventions_act_on_all_that_the_overview_shows(open_app: OpenApp):
     """The view that is kept beside the checkpoint shows the model without them."""
     head = Component(kind="head", attention="encoder", layer=0, heads=(1,))
-    stack = to_json(Stack(entries=(Ablation(component=head, method="zero"),)))
+    stack = to_json(InterventionStack(entries=(Ablation(component=head, method="zero"),)))
     app = open_start(open_app, stack=stack)
     assert_captured(app, "en-fr", {"encoder.blocks.0.self_attn.hook_z": tc.zero_heads([1])})
 

@@ -11,10 +11,10 @@ import torch
 import transformer_core as tc
 from pages.learn.tour import chapter, figure, lessons, question, view_fields, writing
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import Table
+from pages.learn.tour.lesson_engine.drawn import LessonTable
 from pages.learn.tour.lesson_engine.expressions import parse
 from pages.learn.tour.lesson_engine.figure_kind import Slider
-from pages.learn.tour.lesson_engine.judging import Verdict
+from pages.learn.tour.lesson_engine.judging import AnswerVerdict
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Link, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantity import QUANTITIES
@@ -157,7 +157,7 @@ def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLe
         ("27", False, "You answered 27. The correct answer is 28."),
         (None, False, "The answer is 28."),
     ):
-        verdict = Verdict(is_right=is_right, right="28", is_computed=True)
+        verdict = AnswerVerdict(is_right=is_right, right="28", is_computed=True)
         monkeypatch.setattr(question, "judge", lambda *_, verdict=verdict: verdict)
         view_fields.ask_again("made", 0)
         view_fields.answer("made", 0, given)
@@ -179,7 +179,7 @@ def test_a_table_marks_its_row_and_has_codes_beside_names(bare: Bare):
     for marked, classes in ((1, ["", "hl-marked"]), (0, ["hl-marked", ""]), (None, ["", ""])):
         bare.clear()
         codes = ("c1", "") if marked is not None else ()
-        figure._table(Table(title="T", columns=("name", "x", "y"), rows=rows, marked=marked, codes=codes))
+        figure._table(LessonTable(title="T", columns=("name", "x", "y"), rows=rows, marked=marked, codes=codes))
         assert "<th>name</th><th>x</th><th>y</th>" in bare.words
         code = "<code>c1</code>" if codes else ""
         lines = [

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from tokenizers import Tokenizer
 
 import transformer_core as tc
-from headlight.analysis.interventions.records import Ablation, Component, Stack
+from headlight.analysis.interventions.records import Ablation, Component, InterventionStack
 from headlight.analysis.interventions.stacks import to_json
 from headlight.cli.main import main
 from pages.shared import models
@@ -50,7 +50,7 @@ def test_a_click_chooses_a_head_or_nothing(chosen: Any, monkeypatch: pytest.Monk
 def test_a_text_is_read_with_the_stack_on_that_text_and_its_target(three_kinds_here: Path):
     """The stack is applied to the text that is read: to its target as well."""
     off = Ablation(component=Component(kind="head", attention="cross", layer=1, heads=(2,)), method="zero")
-    stack = to_json(Stack(entries=(off,)))
+    stack = to_json(InterventionStack(entries=(off,)))
     view = state.View("en-fr", "The cat.", "Le chat", "cross", 1, 2, "cpu", "bfloat16", True, stack)
     card = models.available()["en-fr"]
     source = view.source(card, continues=False)

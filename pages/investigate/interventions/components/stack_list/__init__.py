@@ -7,14 +7,14 @@ is one element, since a browser renders all elements of a page again whenever on
 import json
 from collections.abc import Callable, Sequence
 
-from headlight.analysis.interventions.records import Stack
+from headlight.analysis.interventions.records import InterventionStack
 from headlight.analysis.interventions.stacks import from_json, to_json
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
 
 
 def stack_list(
-    stack: Stack,
+    stack: InterventionStack,
     sentences: Sequence[str],
     whole: Sequence[str],
     *,
@@ -49,7 +49,7 @@ def stack_list(
     )
 
 
-def sent_stack(key: str) -> Stack | None:
+def sent_stack(key: str) -> InterventionStack | None:
     """Return the changed stack; None: it was not changed. To be called in the callback.
 
     Raises:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from headlight.language import say_message
-from pages.learn.tour.lesson_engine.judging import Verdict, number_typed, readings_typed
+from pages.learn.tour.lesson_engine.judging import AnswerVerdict, number_typed, readings_typed
 from pages.learn.tour.lesson_engine.value import plain_number
 from transformer_core.errors import Message
 
@@ -40,7 +40,7 @@ class Item:
         """Return an answer in the reader's language."""
         return say_message(self.choices[int(given)]) if self.choices else given
 
-    def judge(self, given: str | None) -> Verdict:
+    def judge(self, given: str | None) -> AnswerVerdict:
         """Return whether an answer is correct, and what is, in the reader's language.
 
         Args:
@@ -48,9 +48,9 @@ class Item:
         """
         if self.choices:
             is_right = given is not None and self.is_answer(given) and int(given) == self.right
-            return Verdict(is_right=is_right, right=say_message(self.choices[int(self.right)]), is_computed=True)
+            return AnswerVerdict(is_right=is_right, right=say_message(self.choices[int(self.right)]), is_computed=True)
         is_right = any(abs(typed - self.right) <= self.within for typed in readings_typed(given or ""))
-        return Verdict(is_right=is_right, right=plain_number(self.right), is_computed=True)
+        return AnswerVerdict(is_right=is_right, right=plain_number(self.right), is_computed=True)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 
-from pages.learn.build.engine.one_head import Variant
+from pages.learn.build.engine.one_head import AttentionVariant
 from pages.learn.build.engine.steps import steps_of
 
 VARIABLES = ("x", "q", "k", "v", "Z", "mask", "scores", "W_Q", "d_k", "n_heads", "rotate")
@@ -116,7 +116,7 @@ def mutated(rng: random.Random) -> str:
 
 SOLUTIONS = [
     line
-    for variant in (Variant(), Variant(is_cross=True, is_rotated=True, has_bias=True))
+    for variant in (AttentionVariant(), AttentionVariant(is_cross=True, is_rotated=True, has_bias=True))
     for step in steps_of(variant)
     for line in (step.line, step.solution, *(line for line, _ in step.mistakes if line))
 ]

@@ -13,7 +13,7 @@ import pytest
 import transformer_core as tc
 from headlight.analysis.trace.attentions import attentions_of
 from headlight.analysis.trace.model_run import run_text
-from headlight.analysis.walkthrough.outline import Number, Stage, Term, WalkMatrix
+from headlight.analysis.walkthrough.outline import Number, Stage, SumTerm, WalkMatrix
 from headlight.analysis.walkthrough.walkthrough import Walkthrough, walk
 from pages.learn.steps.components.steps import At, attention_steps, number_data
 from pages.shared.view.shared_value import SharedValue
@@ -89,7 +89,7 @@ def test_a_number_is_sent_with_its_formula_infinite_ones_in_words():
         formula=r"∑_i x_i w_i + \mathrm{mask}",
         factors=("x", "w"),
         over="d_model",
-        terms=(Term(label="0", a=1.5, b=2.0, value=3.0),),
+        terms=(SumTerm(label="0", a=1.5, b=2.0, value=3.0),),
         constants={r"\mathrm{mask}": -math.inf},
     )
     sent = number_data(number, "torch.nn.MultiheadAttention")

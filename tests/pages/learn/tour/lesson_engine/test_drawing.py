@@ -7,7 +7,7 @@ import torch
 import transformer_core as tc
 from pages.learn.tour.lesson_engine import drawing_numbers
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, LessonTable, Plot, Strip
 from pages.learn.tour.lesson_engine.lesson import FigureSpec, LessonError
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, array
@@ -66,7 +66,7 @@ def test_a_softmax_by_hand(draw, make_evidence: MakeEvidence):
 
 def test_the_steps_of_a_query(draw, make_evidence: MakeEvidence):
     table = draw("kind: steps\nquery: 3")
-    assert isinstance(table, Table)
+    assert isinstance(table, LessonTable)
     evidence = make_evidence("en-fr", CAT)
     for place, (_, product, score, weight) in enumerate(table.rows):
         at = f"[cross, 1, 2].at(query=3, key={place})"
@@ -84,7 +84,7 @@ def test_beams_tell_what_becomes_of_each(draw):
 def test_the_next_tokens_by_torch(draw):
     model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
     drawn = draw("kind: next-tokens\nwriting: voit")
-    assert isinstance(drawn, Table) and drawn.marked == 2
+    assert isinstance(drawn, LessonTable) and drawn.marked == 2
     target = [*tokenizer.target.encode("Le chat voit le chien."), model.config.eos_id]
     source = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
     reads = [model.config.bos_id, *target[:-1]]

@@ -11,7 +11,7 @@ import pytest
 
 from pages.learn.tour import chapter, lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.drawn import FigureData, LessonTable, Plot, Strip
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.judging import check, judge, prose, right_choice
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question
@@ -80,7 +80,7 @@ def assert_true(lesson: Lesson, evidence: Evidence) -> None:
                         assert drawn.figure.data and drawn.csv.count("\n") > 1
                     case Strip():
                         assert len(drawn.labels) == len(drawn.notes or drawn.labels) > 1
-                    case Table():
+                    case LessonTable():
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
 
 
