@@ -8,7 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NOT_SHOWN = {
     "pages/shared/downloads.py",  # a server's answer to a link that leads nowhere
-    "pages/shared/drawing.py",  # a comment in code that is saved
     "pages/shared/view/visits.py",  # a script
 }
 SAY = {"mark", "Message", "plain", "say", "say_markup", "say_message", "say_number"}

@@ -170,8 +170,8 @@ def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, 
     assert part.of == part.side == kind.queries_from
     n = len(part.values)
     means = {name: pattern.mean(axis=1) for name, pattern in patterns.items()}
-    by_hand = across_layers(means, ONE_STACK[architecture], method)[kind.queries_from]
-    np.testing.assert_allclose(part.values, by_hand, atol=1e-6)
+    direct = across_layers(means, ONE_STACK[architecture], method)[kind.queries_from]
+    np.testing.assert_allclose(part.values, direct, atol=1e-6)
     can_see_all = architecture == "encoder_only"
     np.testing.assert_array_equal(part.mask, [[key <= query or can_see_all for key in range(n)] for query in range(n)])
 
@@ -184,8 +184,9 @@ def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
     n_source, n_target = len(model_run.source), len(model_run.target)
     assert n_source != n_target  # or sides that are mixed up would not be seen
     means = {name: pattern.mean(axis=1) for name, pattern in patterns.items()}
-    by_hand = [*across_layers(means, "encoder", method).values(), *across_layers(means, "decoder", method).values()]
-    for part, values in zip(parts.values(), by_hand, strict=True):
-        np.testing.assert_allclose(part.values, values, atol=1e-6)
+    encoder, decoder = (across_layers(means, stack, method) for stack in ("encoder", "decoder"))
+    np.testing.assert_allclose(parts["source", "source"].values, encoder["source"], atol=1e-6)
+    for side in ("source", "target"):
+        np.testing.assert_allclose(parts["target", side].values, decoder[side], atol=1e-6)
     assert parts["source", "source"].mask.all() and parts["target", "source"].mask.all()
     np.testing.assert_array_equal(parts["target", "target"].mask, np.tri(n_target, dtype=bool))

@@ -61,10 +61,14 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.sets(st.integers(0, 4), max_size=2), st.integers(1, 5))
-def test_what_came_behind_is_that_of_the_habits_some_rows_at_a_time(ids: list[int], special: set[int], n_rows: int):
+def test_induction_looks_after_earlier_occurrences_some_rows_at_a_time(ids: list[int], special: set[int], n_rows: int):
     tokens, is_special = np.array(ids), np.isin(ids, [*special])
     rows = [induction_cells(tokens, is_special, slice(first, first + n_rows)) for first in range(0, len(ids), n_rows)]
-    np.testing.assert_array_equal(np.concatenate(rows), induction_cells(tokens, is_special))
+    expected = [
+        [0 < key <= query and ids[key - 1] == token and token not in special for key in range(len(ids))]
+        for query, token in enumerate(ids)
+    ]
+    np.testing.assert_array_equal(np.concatenate(rows), expected)
 
 
 def test_where_there_is_nothing_to_measure_there_is_no_number():

@@ -22,18 +22,21 @@ OWN = "decoding-own-line"
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the header of this step and of all, and its scores."""
+    """Return the header of this step and of all, and the scores of each distribution."""
     header, scores = packed_of(app, "candidates")
-    return header | header["distributions"][0], np.frombuffer(scores, dtype="<f4")[: header["nTokens"]]
+    return header | header["distributions"][0], np.frombuffer(scores, dtype="<f4").reshape(-1, header["nTokens"])
 
 
 def test_the_distributions_before_and_after_this_step_are_sent_as_well():
-    before, here, after = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"] for step in "123")
+    steps = [sent(opened(text=EXAMPLES[0], step=step)) for step in "123"]
+    before, here, after = (header["distributions"] for header, _ in steps)
     assert [step["nWritten"] for step in here] == [2, 1, 3]
     assert here[1:] == [before[0], after[0]]
+    before_scores, scores, after_scores = (of_step for _, of_step in steps)
+    np.testing.assert_array_equal(scores[1:], [before_scores[0], after_scores[0]])
     header, scores = sent(opened(text=EXAMPLES[0], step="2", temperature="0.5"))
     assert header["sampling"]["value"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
-    assert header["nTokens"] == len(scores) and (np.diff(scores) <= 0).all()
+    assert len(scores) == 3 and (np.diff(scores) <= 0).all()
 
 
 def test_numbers_without_a_slider_have_boxes():
