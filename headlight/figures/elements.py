@@ -133,7 +133,7 @@ def bar_trace(
     *,
     color: Any,
     texts: Sequence[str] | None = None,
-    is_lying: bool = False,
+    is_horizontal: bool = False,
     **rest: Any,
 ) -> go.Bar:
     """Return bars without outlines.
@@ -145,10 +145,10 @@ def bar_trace(
         hover_texts: one per bar.
         color: of all bars, or of each; or a dict with other parts of their marker.
         texts: at the ends of the bars; None: none.
-        is_lying: whether bars point to the right.
+        is_horizontal: whether bars point to the right.
         rest: other parts of the trace.
     """
-    ends = {"x": values, "y": places, "orientation": "h"} if is_lying else {"x": places, "y": values}
+    ends = {"x": values, "y": places, "orientation": "h"} if is_horizontal else {"x": places, "y": values}
     marker = {"line": {"width": 0}} | (color if isinstance(color, dict) else {"color": color})
     beside = {} if texts is None else {"text": texts, "textposition": "outside", "cliponaxis": False}
     return go.Bar(**{"name": name, "marker": marker} | ends | hover(hover_texts) | beside | rest)

@@ -105,7 +105,13 @@ def inputs_of(program: Program) -> Inputs:
             "this program is undefined on most random inputs, because keys with different values are selected, so no "
             "model can be trained on its task; select one key, or average numbers"
         )
-    return lambda rng: next(tokens for tokens in iter(lambda: best(rng), None) if _is_defined(program, tokens))
+
+    def draw(rng: random.Random) -> list[str]:
+        while not _is_defined(program, tokens := best(rng)):
+            pass
+        return tokens
+
+    return draw
 
 
 def _identity(program: Program) -> tuple[object, ...]:

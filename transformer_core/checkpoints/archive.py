@@ -89,15 +89,16 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     try:
         head = file.read(N_BYTES)
         file.seek(0)
-        is_weights = kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head))  # or a known other kind
+        is_other = not head.startswith(_ZIP) and bool(other_kind(head))  # a known kind of file, not of weights
+        is_single_file = bool(kind_in(BytesIO(head))) or is_other
         with replacing(folder) as new:
             unpacked = new / "unpacked"
             unpacked.mkdir()
-            if is_weights:
+            if is_single_file:
                 _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
             else:
                 _extract(file, unpacked, max_bytes)
-            _take_in(unpacked, new, folder.name, unpacked / folder.name if is_weights else unpacked)
+            _take_in(unpacked, new, folder.name, unpacked / folder.name if is_single_file else unpacked)
             shutil.rmtree(unpacked)
     except HeadlightError:
         raise

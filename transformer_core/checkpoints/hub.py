@@ -225,14 +225,14 @@ class _Transfer:
         if file.lfs is not None:
             with path.open("rb") as downloaded:
                 digest = hashlib.file_digest(downloaded, "sha256").hexdigest()
-        if file.lfs is not None and digest != file.lfs.sha256:
-            path.resolve().unlink(missing_ok=True)
-            path.unlink(missing_ok=True)
-            raise CheckpointError(
-                "{name} of {id} was damaged during the download and was discarded; load the model again",
-                name=name,
-                id=self._hub_id,
-            )
+            if digest != file.lfs.sha256:
+                path.resolve().unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
+                raise CheckpointError(
+                    "{name} of {id} was damaged during the download and was discarded; load the model again",
+                    name=name,
+                    id=self._hub_id,
+                )
         self._done, self._arrived = self._done + self._size(name), 0
         return path
 

@@ -167,6 +167,8 @@ class PairBatches(Batches):
         seed: int,
         with_antecedents: bool = False,
     ) -> None:
+        if not len(pairs):
+            raise CorpusError("the corpus has no sentence pairs; it must contain at least one")
         self.pad_id = special_token(tokenizer.pad_id, "<pad>")
         self.store = tokenize(pairs, tokenizer)
         # a source is read without <bos>; a target has either <bos> or <eos>

@@ -1,6 +1,6 @@
 """Edits: new values for a part of a site's value, given or captured in another run.
 
-A part are whole heads, positions, or individual cells of a pattern.
+A part consists of whole heads, of positions, or of cells of a pattern.
 """
 
 import math

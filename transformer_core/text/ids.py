@@ -17,7 +17,7 @@ from transformer_core.text.interface import WRITTEN_MASK, PairTokens, Tokenizer
 from transformer_core.text.labels import Token, visible
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
-_MOST_NAMED = 5  # ids that an error names
+_MOST_NAMED = 5  # ids or characters that an error names
 _ROLES = ("pad", "bos", "eos")
 
 
@@ -129,7 +129,6 @@ class IdTokenizer(Tokenizer):
 META = "meta.pkl"
 KIND = "characters"  # in files
 _MAX_BYTES = 2**24  # of META; all of Unicode takes an eighth
-_MOST_NAMED = 5  # characters that an error names
 
 
 class CharacterTokenizer(Tokenizer):

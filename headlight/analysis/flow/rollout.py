@@ -60,7 +60,9 @@ def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
     sides: dict[str, Where] = {"encoder": "source", "decoder": "target"}
     parts = []
     for stack, of in sides.items():
-        for side, values in across_layers(means, stack, method).items() if stack in means else ():
+        if stack not in means:
+            continue
+        for side, values in across_layers(means, stack, method).items():
             is_causal = of == side == "target"
             mask = causal_mask(len(values)).numpy() if is_causal else np.ones(values.shape, dtype=bool)
             parts.append(Part(of=of, side=side, values=values.clip(0, 1), mask=mask))

@@ -19,6 +19,7 @@ Patterns = Float[np.ndarray, "_ _ _ _"]
 """Of one text: [layer, head, query, key]."""
 
 _ROUNDING = 1e-9  # of the greatest distance: a gap below it is none
+_HEADS_AT_A_TIME = 16
 _STRIP_CELLS = 2**23  # of Gram matrices at a time: 64 MiB
 
 
@@ -250,13 +251,15 @@ def match_heads(
     queries = [has_choice(mask) for mask in allowed]
     if not np.any([of_text.any() for of_text in queries]):
         raise ConfigError("no query in these texts has more than one allowed key; use longer texts")
-    divergences = [
-        js_divergences(*(text[:, :, of_text].reshape(-1, of_text.sum(), text.shape[3]) for text in pair))
-        for *pair, of_text in zip(texts_a, texts_b, queries, strict=True)
-    ]
-    similarity = 1 - np.concatenate(divergences, axis=2).mean(axis=2)
-    _, partners = linear_sum_assignment(similarity, maximize=True)
     n_layers, n_heads = shapes_a[0][:2]
+    total = np.zeros((n_layers * n_heads, n_layers * n_heads))
+    for *pair, of_text in zip(texts_a, texts_b, queries, strict=True):
+        one, other = (text[:, :, of_text].reshape(len(total), of_text.sum(), text.shape[3]) for text in pair)
+        for first in range(0, len(total), _HEADS_AT_A_TIME):  # the divergences of all rows could be large
+            some = slice(first, first + _HEADS_AT_A_TIME)
+            total[some] += js_divergences(one[some], other).sum(axis=2)
+    similarity = 1 - total / sum(of_text.sum() for of_text in queries)
+    _, partners = linear_sum_assignment(similarity, maximize=True)
     return HeadMatching(n_layers=n_layers, n_heads=n_heads, similarity=similarity, partners=partners)
 
 

@@ -141,7 +141,7 @@ def read_base(
         text=text,
         target=target,
         run=run,
-        sources=SourceRuns(model, tokenizer, **room),
+        sources=SourceRuns(tokenizer, **room),
         outputs=replace(outputs, tokens=tuple(tokens.tolist())),
         tokens=tuple(tokens.tolist()),
         runners_up=tuple(others.tolist()),
@@ -169,7 +169,7 @@ def compare_with_source(
         TextError: a text that the model cannot read.
     """
     config = model.config
-    here, there = base.run, base.sources.run(text)
+    here, there = base.run, base.sources.run(model, text)
     pairings = {side: pair_positions(here, there, side) for side in sides_of(config.architecture)}
     attentions = attentions_of(config)
     names = [name for name in attentions if kind not in OF_STACK or name != "cross"]
@@ -177,7 +177,7 @@ def compare_with_source(
     def activations(run: FixedText, kind: ComponentKind, name: Any) -> Float[np.ndarray, "layer ..."]:
         layers = range(attentions[name].n_layers(config))
         sites = [site_of(Component(kind=kind, attention=name, layer=layer)) for layer in layers]
-        kept = base.sources.activations(run, sites)
+        kept = base.sources.activations(model, run, sites)
         return np.stack([kept[each][0].float().cpu().numpy() for each in sites])
 
     differences = {}

@@ -99,7 +99,7 @@ def prepare(
         TextError: a source text that the model cannot read.
     """
     check_stack(model.config, stack)
-    sources = sources or SourceRuns(model, tokenizer)
+    sources = sources or SourceRuns(tokenizer)
     hooks: dict[str, list[Intervention]] = {}
     pairings: list[Mapping[int, int]] = []
     for entry in stack.enabled:
@@ -124,7 +124,7 @@ def _hooks_of(
         case Ablation() if entry.constant:
             return {name: replace(constant_value(model, component, torch.tensor(entry.constant)), **where)}
         case Ablation(method="mean"):
-            acts = [sources.activations(sources.run(text), [name])[name] for text in entry.texts]
+            acts = [sources.activations(model, sources.run(model, text), [name])[name] for text in entry.texts]
             return {name: average({name: torch.cat(acts, dim=-2)}, **where)}
     text, continuation = (entry.text, entry.continuation) if isinstance(entry, Patch) else (entry.texts[0], "own")
     if run is None:
@@ -132,10 +132,10 @@ def _hooks_of(
             "an intervention that takes values from another text needs the run that receives them, to pair "
             "the positions of both; give run"
         )
-    there = sources.run(text, continuation, here=run)
+    there = sources.run(model, text, continuation, here=run)
     pairing = pair_positions(run, there, side_of(component))
     pairings.append(pairing)
-    acts_there = sources.activations(there, [name])
+    acts_there = sources.activations(model, there, [name])
     if component.kind == "pattern":
         _check_shapes(acts_there[name], run, component.attention)
         return {name: patch(acts_there, **where)}
@@ -245,7 +245,7 @@ def with_interventions(
     """
     room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
     run = run_text(model, tokenizer, text, target=target, **room) if stack.texts else None
-    ready = prepare(model, tokenizer, stack, run=run, sources=SourceRuns(model, tokenizer, **room))
+    ready = prepare(model, tokenizer, stack, run=run, sources=SourceRuns(tokenizer, **room))
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     changed = deepcopy(model, shared)
     for name, chain in ready.hooks.items():

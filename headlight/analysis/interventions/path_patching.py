@@ -125,7 +125,7 @@ def path_patching(
     if isinstance(text, str) or isinstance(text[0], str):
         base = read_base(model, tokenizer, text)  # type: ignore[arg-type]
         metric = metric or base.metric()
-        text, other = base.run.inputs, SourceRuns(model, tokenizer).run(other, "same", here=base.run).inputs  # type: ignore[arg-type]
+        text, other = base.run.inputs, SourceRuns(tokenizer).run(model, other, "same", here=base.run).inputs  # type: ignore[arg-type]
     if metric is None:
         raise ConfigError("token ids alone have no default metric; give the metric to measure")
     device = next(model.parameters()).device

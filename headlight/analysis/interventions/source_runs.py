@@ -70,9 +70,11 @@ def _paired(a: Sequence[str], b: Sequence[str], cut_a: int, cut_b: int) -> dict[
 
 @dataclass(eq=False)
 class SourceRuns:
-    """The source runs of one model, with cached activations; threads may share it."""
+    """The source runs of one model, with cached activations; threads may share it.
 
-    model: Transformer  # in evaluation mode
+    It does not hold the model, so that the runs of a model may stay in memory without it.
+    """
+
     tokenizer: Tokenizer  # the model's own
     _: KW_ONLY
     max_tokens: int = 64  # of each side, as in `run_text`
@@ -95,10 +97,13 @@ class SourceRuns:
         with self._lock:
             return sum(acts.nbytes for acts in self._acts.values())
 
-    def run(self, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None) -> FixedText:
+    def run(
+        self, model: Transformer, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None
+    ) -> FixedText:
         """Return the run of a text.
 
         Args:
+            model: whose source runs these are, in evaluation mode.
             text: that the source run reads, or a pair.
             continuation: "own": the output that the model generates; "same": that of `here`.
             here: the run that values are put into; needed for "same".
@@ -118,12 +123,12 @@ class SourceRuns:
         key = (text, written if continuation == "same" else (-1,))
         with self._lock:
             if key not in self._runs:
-                self._runs[key] = self._own(text) if continuation == "own" else self._same(text, written)
+                self._runs[key] = self._own(model, text) if continuation == "own" else self._same(model, text, written)
                 while len(self._runs) > _MOST_RUNS:
                     del self._runs[next(iter(self._runs))]
             return self._runs[key]
 
-    def activations(self, run: FixedText, sites: Iterable[str]) -> Mapping[str, Tensor]:
+    def activations(self, model: Transformer, run: FixedText, sites: Iterable[str]) -> Mapping[str, Tensor]:
         """Return the activations at some sites in a run [1, ...]; those not cached yet in one forward pass.
 
         Raises:
@@ -133,8 +138,8 @@ class SourceRuns:
         with self._lock:
             missing = [site for site in sites if (run.inputs, site) not in self._acts]
             if missing:
-                with stepwise_attention(self.model):
-                    taken = captured(self.model, run.inputs, *missing)
+                with stepwise_attention(model):
+                    taken = captured(model, run.inputs, *missing)
                 for site in missing:
                     self._acts[run.inputs, site] = taken[site]
             wanted = {site: self._acts[run.inputs, site] for site in sites}
@@ -142,12 +147,12 @@ class SourceRuns:
                 del self._acts[next(iter(self._acts))]
         return wanted
 
-    def _own(self, text: Given) -> FixedText:
-        return fix_text(self.model, self.tokenizer, text, **self.room)
+    def _own(self, model: Transformer, text: Given) -> FixedText:
+        return fix_text(model, self.tokenizer, text, **self.room)
 
-    def _same(self, text: Given, written: Sequence[int]) -> FixedText:
+    def _same(self, model: Transformer, text: Given, written: Sequence[int]) -> FixedText:
         """Return the run of a text with the output of another run after it."""
-        config, tokenizer = self.model.config, self.tokenizer
+        config, tokenizer = model.config, self.tokenizer
         most = min(self.max_tokens, config.max_seq_len)
         room = most if config.has_encoder else max(1, most - len(written))
         given = EncodedInput.of(tokenizer, text, config.architecture, room)

@@ -182,7 +182,7 @@ class Sweep:
         """Return the replacement of each component, ready to act; each source run is captured in one forward pass."""
         sites = [site_of(component) for component in components]
         for source in self._sources():
-            self.base.sources.activations(source, sites)
+            self.base.sources.activations(self.model, source, sites)
         entries = [replace(self.template, component=component, enabled=True) for component in components]
         return [self.prepared(InterventionStack(entries=(entry,))) for entry in entries]
 
@@ -193,8 +193,8 @@ class Sweep:
     def _sources(self) -> list[FixedText]:
         runs, template = self.base.sources, self.template
         if isinstance(template, Patch):
-            return [runs.run(template.text, template.continuation, here=self.base.run)]
-        return [runs.run(text) for text in template.texts]
+            return [runs.run(self.model, template.text, template.continuation, here=self.base.run)]
+        return [runs.run(self.model, text) for text in template.texts]
 
     def _measured(self, always: Applied, *replacements: Applied) -> float:
         """Return the metric of the base run with `given`, and with a component replaced after it."""

@@ -232,7 +232,8 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     labels = (*prompt.labels, *tokenizer.labels([*tokens, following[-1]])[n_given:])
     if not traced.is_number[-1]:
         labels = (*labels[:-1], NOT_FINITE)
-    judged = range(n_given - 1, len(tokens) - (not is_complete and len(tokens) > n_given))
+    has_next = is_complete or len(tokens) == n_given  # the prediction after the last token is compared with a token
+    judged = range(n_given - 1, len(tokens) if has_next else len(tokens) - 1)
     return ModelRun(
         architecture="decoder_only",
         output=traced_forward.output_text(model, tokenizer, prompt.ids, written),

@@ -42,7 +42,7 @@ class Walkthrough:
     weights: Weights  # of its block
     inputs: WalkInputs
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # the model's own numbers, by quantity
-    float64: Recomputed  # the same numbers, computed in float64
+    reference: Recomputed  # the same numbers, computed in float64
     query_labels: tuple[str, ...]  # the tokens that look
     key_labels: tuple[str, ...]  # the selected tokens
     dtype: str  # that the model computes in, such as "float32"
@@ -62,12 +62,12 @@ class Walkthrough:
     @property
     def recomputed(self) -> Mapping[str, Float[np.ndarray, "_ _"]]:
         """Every quantity in float64, by name, as the model's own modules compute it from the same inputs."""
-        return self.float64.values
+        return self.reference.values
 
     @property
     def intervened(self) -> Mapping[str, Bool[np.ndarray, "_ _"]]:
         """By quantity, which numbers an intervention set; without quantities that none acts on."""
-        return self.float64.intervened
+        return self.reference.intervened
 
     def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
         """Return the product of a query with each key.
@@ -111,7 +111,7 @@ class Walkthrough:
             row_place=self._place(described.rows, row),
             column_place=self._place(described.columns, column),
             value=_at(self.values, name, row, column),
-            recomputed=_at(self.float64.values, name, row, column),
+            recomputed=_at(self.reference.values, name, row, column),
             mha=None if by_torch is None or np.isnan(by_torch[row, column]) else float(by_torch[row, column]),
         )
 
@@ -128,14 +128,14 @@ class Walkthrough:
 
     @cached_property
     def _torch(self) -> TorchNumbers:
-        again = self.float64
+        again = self.reference
         is_intervened = again.is_attention_intervened
         return torch_numbers(self.outline, self.weights, self.values, again.bias, is_intervened=is_intervened)
 
     @cached_property
     def _formulas(self) -> Formulas:
         keys = [_named(key, label) for key, label in enumerate(self.key_labels)]
-        return Formulas(self.outline, self.weights, self.inputs, self.float64, self.values, keys)
+        return Formulas(self.outline, self.weights, self.inputs, self.reference, self.values, keys)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return how many rows and columns there are.
@@ -219,7 +219,7 @@ def walk(
         weights=Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
         inputs=WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
         values=quantities_of(outline, walked, bias, arrays),
-        float64=recompute(model, outline, activations),
+        reference=recompute(model, outline, activations),
         query_labels=tuple(query_labels),
         key_labels=tuple(key_labels),
         dtype=str(x.dtype).removeprefix("torch."),
@@ -299,6 +299,6 @@ def attention_inputs(walk: Walkthrough) -> AttentionInputs:
         W_O=weights[f"{outline.module}.out.weight"].T,
         b_O=np.zeros(config.d_model) if b_O is None else b_O,
         mask=mask,
-        bias=walk.float64.bias,
+        bias=walk.reference.bias,
         rotate=rotate,
     )

@@ -156,7 +156,7 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
         form.format(place=place, token=escape(isolate(token)), length=localized(n, ".3g"))
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
     ]
-    look: dict[str, Any] = {"color": STRONG, "is_lying": True, "width": 0.7, "xaxis": "x2", "yaxis": "y"}
+    look: dict[str, Any] = {"color": STRONG, "is_horizontal": True, "width": 0.7, "xaxis": "x2", "yaxis": "y"}
     return elements.bar_trace("lengths", lengths.astype(np.float64), np.arange(len(lengths)), hover_texts, **look)
 
 

@@ -40,7 +40,7 @@ def in_words(stack: str, part: str) -> str:
 
 
 def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.Figure:
-    """Draw a bar for each part of each stack; `counts`: parameters by (stack, part), as `analysis.inventory` counts."""
+    """Draw a bar for each part of each stack; `counts`: parameters by (stack, part), as `inventory` counts."""
     total = sum(counts.values()) or 1
     names = [escape(in_words(*key)) for key in counts]
     values = [*counts.values()]
@@ -52,7 +52,7 @@ def parameter_bars(counts: Mapping[tuple[str, str], int], *, title: str) -> go.F
         [form.format(part=name, n=localized(value)) for name, value in zip(names, values, strict=True)],
         color=[PART_HUES[part] for _, part in counts],
         texts=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
-        is_lying=True,
+        is_horizontal=True,
     )
     layout = elements.figure_layout(title, height=60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
@@ -82,7 +82,7 @@ def parameter_shares(models: Mapping[str, Mapping[str, int]], *, title: str) -> 
             for name, n, total in zip(models, counts, totals, strict=True)
         ]
         shares = np.array(counts) / np.array(totals)
-        look: dict[str, Any] = {"color": hue, "is_lying": True}
+        look: dict[str, Any] = {"color": hue, "is_horizontal": True}
         traces.append(elements.bar_trace(say(PARTS[part]), shares, np.arange(len(models)), hover_texts, **look))
     labels = [
         f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"

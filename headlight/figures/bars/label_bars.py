@@ -163,7 +163,7 @@ def blank_bars(
             + (say("rank {rank}", rank=rank) if rank else say("most probable"))
             for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
         ]
-        look: dict[str, Any] = {"color": hue, "texts": [*map(_short, values.tolist())], "is_lying": True}
+        look: dict[str, Any] = {"color": hue, "texts": [*map(_short, values.tolist())], "is_horizontal": True}
         traces.append(bar_trace(escape(name), values, np.arange(len(values)), hover_texts, **look, **refs))
     return figure_of(traces, layout)
 

@@ -121,7 +121,8 @@ def part_shares(shares: Mapping[str, float], *, title: str) -> go.Figure:
         for name, share in shares.items()
     ]
     color = [STRONG if value >= 0 else WARM for value in values]
-    bars = elements.bar_trace("", values, [*range(len(values))], hover_texts, color=color, is_lying=True, width=0.62)
+    look: dict[str, Any] = {"color": color, "is_horizontal": True, "width": 0.62}
+    bars = elements.bar_trace("", values, [*range(len(values))], hover_texts, **look)
     layout = elements.figure_layout(title, height=_BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}

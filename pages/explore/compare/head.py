@@ -231,7 +231,11 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
         what = say("Both heads do the same here. {what}", what=what)
     if data.is_same and data.a.head == data.b.head:
         what = say("A and B are identical; give B a different text, model, head or ablation.")
-    elif data.a.head == data.b.head in ablated_heads(data.b.change) and method_of(data.b.change) == "zero":
+    elif (
+        data.a.head == data.b.head
+        and data.b.head in ablated_heads(data.b.change)
+        and method_of(data.b.change) == "zero"
+    ):
         what = say(
             "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
             "a later layer, or at the effect on the output."

@@ -123,7 +123,7 @@ class InterventionsData:
         ready = call(prepare, *self.source.recipe(), stack, run=base.run, sources=base.sources)
         (pairing,) = value_of(self.source.forward(ready)).pairings
         (text,) = stack.texts
-        is_same = self.base.sources.run(text).inputs == self.run.inputs
+        is_same = self.base.sources.run(self.source.load()[0], text).inputs == self.run.inputs
         cache.measure(STORE, base)
         return pairing, is_same
 

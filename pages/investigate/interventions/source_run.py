@@ -12,8 +12,8 @@ from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.language import say
 from pages.investigate.interventions import adding, edits, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, ConeStep, Drop, Half, sent_drop, source_run
-from pages.investigate.interventions.data import InterventionsData
-from pages.shared import prose
+from pages.investigate.interventions.data import STORE, InterventionsData
+from pages.shared import cache, prose
 from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
@@ -42,6 +42,7 @@ def show(data: InterventionsData) -> list[Print]:
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return []
+    cache.measure(STORE, data.base_recipe)  # its source runs have grown
     prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=in_one_line(adding.other_text(data))))
     source_run(
         [board for board, _ in _boards(data, compared)], _stacks(data), key=KEY, on_drop=lambda: _take(data, compared)

@@ -10,7 +10,7 @@ from headlight.analysis.interventions.records import Component, ComponentKind
 from headlight.figures.quantities import rounded
 from headlight.language import say
 from pages.investigate.interventions import adding, sweep_figures
-from pages.investigate.interventions.data import InterventionsData
+from pages.investigate.interventions.data import STORE, InterventionsData
 from pages.investigate.interventions.sweep_figures import (
     N_TOP,
     SITE,
@@ -22,7 +22,7 @@ from pages.investigate.interventions.sweep_figures import (
     site_of,
     sites_of,
 )
-from pages.shared import forwards, models, prose, ticking
+from pages.shared import cache, forwards, models, prose, ticking
 from pages.shared.recipe import Print, each, value_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import in_one_line
@@ -177,5 +177,6 @@ def _advance(data: InterventionsData, sweep: SweepProgress) -> None:
     except HeadlightError as error:
         sweep.rest = None
         sweep.note = prose.sentence(error)
+    cache.measure(STORE, data.base_recipe)  # its source runs have grown
     if sweep.rest is not None:
         ticking.look_again(after=0.1)

@@ -82,12 +82,11 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     )
     recipe = experiment_runs.reading_recipe(experiment)
     shares = literal({variant: recipe.by_length[variant] for variant in reading.by_length})
-    table = pd.DataFrame(reading.by_length, index=pd.Index(reading.lengths, name="length"))
     draw_figure(
         figure,
         name="experiment-lengths",
         key="positions-experiment-lengths",
-        csv=lambda: table.to_csv(float_format="%.4f", na_rep="nan"),
+        csv=lambda: _csv(reading),
         arrays=lambda: {"lengths": reading.lengths, **reading.by_length},
         code=lambda: script(Print(recipe.lengths, "[length]"), Print(shares, "by encoding: [length]")),
         model=None,
@@ -109,3 +108,8 @@ LABORATORY = Laboratory(
     look_for=lambda request: say(LOOK_FOR[request.task]),
     remarks=_remarks,
 )
+
+
+def _csv(reading: "ExperimentReading") -> str:
+    table = pd.DataFrame(reading.by_length, index=pd.Index(reading.lengths, name="length"))
+    return table.to_csv(float_format="%.4f", na_rep="nan")

@@ -122,7 +122,8 @@ def _rate(run: Run) -> None:
         )
         _FACTOR.segmented(say("Factor"), [*FACTORS], label_visibility="visible")
         args = (run, "learning-rate", FACTORS[_FACTOR.value])
-        st.button(say("Apply"), key="run-rate-change", on_click=_tell, args=args)
+        if st.button(say("Apply"), key="run-rate-change", on_click=_tell, args=args):
+            _FACTOR.pop()  # or it would be applied again to the changed rate, and offered to another training
 
 
 def _tell(run: Run, command: str, value: float = 1.0) -> None:

@@ -42,7 +42,7 @@ ORDINALS = (
 
 _LINES = Path(__file__).with_name("date_formats.txt").read_text(encoding="utf-8").splitlines()
 FORMATS = tuple(line for line in _LINES if line and not line.startswith("#"))
-_DAY_OVER_12 = FORMATS[-3:]  # day, month and year with slashes
+_DAY_OVER_12 = tuple(form for form in FORMATS if form.startswith(("{d}/", "{dd}/")))  # ambiguous up to 12
 
 TWO_DIGIT_YEARS = range(1969, 2069)
 

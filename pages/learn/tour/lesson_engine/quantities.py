@@ -61,8 +61,7 @@ def _of_config(name: str, meaning: str) -> None:
 
 _of_head("pattern", "hook_pattern", "query", "key", mark("attention weights [query, key]"))
 _of_head(
-    *("scores", "hook_attn_scores", "query", "key"),
-    mark("scaled scores before the softmax [query, key], −∞ where masked"),
+    "scores", "hook_attn_scores", "query", "key", mark("scaled scores before the softmax [query, key], −∞ where masked")
 )
 
 
@@ -78,8 +77,7 @@ _of_head("k", "hook_k", "key", "d_head", mark("keys [key, d_head]"))
 _of_head("v", "hook_v", "key", "d_head", mark("values [key, d_head]"))
 _of_head("z", "hook_z", "query", "d_head", mark("weighted sums of values [query, d_head]"))
 _of_head(
-    *("result", "hook_result", "query", "d_model"),
-    mark("output of a head, added to the residual stream [query, d_model]"),
+    "result", "hook_result", "query", "d_model", mark("output of a head, added to the residual stream [query, d_model]")
 )
 
 

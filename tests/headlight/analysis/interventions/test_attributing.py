@@ -80,7 +80,7 @@ def test_it_is_the_slope_towards_the_source(variation: str):
     double = tc.build(model.config).eval().double()
     double.load_state_dict(model.state_dict())
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
-    other = [torch.tensor([ids]) for ids in base.sources.run(OTHER, "same", here=base.run).inputs]
+    other = [torch.tensor([ids]) for ids in base.sources.run(model, OTHER, "same", here=base.run).inputs]
     with torch.no_grad(), tc.capture(double, "*.hook_z") as here:
         plain = double(*inputs)[0, metric.position]
     with torch.no_grad(), tc.capture(double, "*.hook_z") as there:

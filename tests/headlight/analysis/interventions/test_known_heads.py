@@ -29,7 +29,7 @@ def head(layer: int, index: int) -> Component:
 
 def sources_of(model: tc.Transformer) -> SourceRuns:
     """Source runs of texts alone, as long as the model allows."""
-    return SourceRuns(model, IdTokenizer.of(model.config), max_tokens=model.config.max_seq_len, max_new_tokens=0)
+    return SourceRuns(IdTokenizer.of(model.config), max_tokens=model.config.max_seq_len, max_new_tokens=0)
 
 
 def logits_with(model: tc.Transformer, text: Tensor, *entries: StackEntry, sources: SourceRuns | None = None) -> Tensor:

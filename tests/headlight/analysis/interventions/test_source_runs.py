@@ -1,14 +1,17 @@
 """Source runs: which position of another text stands for which, and that each text runs once."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from weakref import ref
 
 import pytest
 import torch
 
 import transformer_core as tc
+from headlight.analysis.interventions.base import compare_with_source, read_base
 from headlight.analysis.interventions.records import Ablation, Component
 from headlight.analysis.interventions.source_runs import (
     SourceRuns,
@@ -18,6 +21,7 @@ from headlight.analysis.interventions.source_runs import (
 )
 from headlight.analysis.trace.model_run import run_text
 from headlight.analysis.trace.traced_forward import FixedText
+from pages.shared.cache import size_of
 from tests.headlight.analysis.conftest import Made
 from tests.headlight.analysis.interventions.small_models import base_of, model_of, tensors_of, text_of
 from transformer_core.errors import InterventionError
@@ -56,36 +60,48 @@ def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callab
     for architecture in ("decoder_only", "encoder_decoder"):
         model, tokenizer = make(architecture)
         here = run_text(model, tokenizer, "The cat sees the dog.", max_new_tokens=4, max_tokens=16)
-        sources = SourceRuns(model, tokenizer, max_new_tokens=4, max_tokens=16)
+        sources = SourceRuns(tokenizer, max_new_tokens=4, max_tokens=16)
         text = "The dog sees the cat."
-        own = sources.run(text)
+        own = sources.run(model, text)
         assert own.inputs == run_text(model, tokenizer, text, max_new_tokens=4, max_tokens=16).inputs
-        same = sources.run(text, "same", here=here)
+        same = sources.run(model, text, "same", here=here)
         ids = tokenizer.encode_for(text, architecture)
         if architecture == "encoder_decoder":
             assert same.inputs == (tuple(ids), here.inputs[1]) and same.n_given == own.n_given == 1
         else:
             assert same.inputs == ((*ids, *here.inputs[0][here.n_given :]),) and same.n_given == len(ids)
         assert tuple(map(len, same.inputs)) == tuple(len(side) for side in (same.source, same.target) if side)
-        assert sources.run(text) is own and sources.run(text, "same", here=here) is same
+        assert sources.run(model, text) is own and sources.run(model, text, "same", here=here) is same
         other = replace(here, inputs=(*here.inputs[:-1], (*here.inputs[-1][:-1], 5)))
-        assert sources.run(text, "same", here=other).inputs[-1] == (*same.inputs[-1][:-1], 5) != same.inputs[-1]
+        assert sources.run(model, text, "same", here=other).inputs[-1] == (*same.inputs[-1][:-1], 5) != same.inputs[-1]
         with pytest.raises(InterventionError, match="needs the run that it is patched into"):
-            sources.run(text, "same")
+            sources.run(model, text, "same")
 
 
 def test_activations_are_those_of_a_forward_pass_and_are_kept():
     model, _ = model_of("decoder")
     sources = base_of("decoder").sources
-    run, site = sources.run(text_of(7)), "decoder.blocks.1.hook_resid_post"
+    run, site = sources.run(model, text_of(7)), "decoder.blocks.1.hook_resid_post"
     with torch.no_grad(), stepwise_attention(model), tc.capture(model, site) as acts:
         model(*tensors_of(base_of("decoder")))
     with tc.capture(model, site) as again:
-        taken = sources.activations(run, [site])[site]
+        taken = sources.activations(model, run, [site])[site]
         assert torch.equal(taken, acts[site])
         n_forwards = len(again)
-        assert sources.activations(run, [site])[site] is taken and len(again) == n_forwards
+        assert sources.activations(model, run, [site])[site] is taken and len(again) == n_forwards
         model(*tensors_of(base_of("decoder")))
+
+
+def test_a_base_and_its_source_runs_do_not_keep_the_model_in_memory(make: Callable[..., Made]):
+    model, tokenizer = make("decoder_only")
+    base = read_base(model, tokenizer, "The cat sees the dog.", max_new_tokens=4, max_tokens=16)
+    before = size_of(base)
+    compare_with_source(model, tokenizer, base, "The dog sees the cat.")
+    assert size_of(base) > before  # its source runs count
+    known = ref(model)
+    del model
+    gc.collect()
+    assert known() is None
 
 
 def test_the_usual_other_text_has_the_most_counterparts_or_is_the_text_reversed():

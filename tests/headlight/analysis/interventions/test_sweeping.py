@@ -122,7 +122,7 @@ def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, 
     components = components[:: 5 if by_position else 1]
     patch = Patch(component=components[0], text=OTHER, direction="noising", continuation="same")
     results = [*Sweep(model, tokenizer, base, patch, metric=metric).exact(components)]
-    other = [torch.tensor([ids]) for ids in base.sources.run(OTHER, "same", here=base.run).inputs]
+    other = [torch.tensor([ids]) for ids in base.sources.run(model, OTHER, "same", here=base.run).inputs]
     with torch.no_grad():
         before = model(*inputs)[0]
     for result in results:
@@ -164,7 +164,7 @@ def test_the_difference_is_that_of_plain_forwards_on_both_texts(variation: str, 
     patch = Patch(component=HEAD_OF[model.config.architecture], text=OTHER, direction="denoising")
     options: dict[str, Any] = {"template": replace(patch, continuation=continuation), "metric": metric}
     difference = Sweep(model, tokenizer, base, **options).difference()
-    there = base.sources.run(OTHER, continuation, here=base.run).inputs
+    there = base.sources.run(model, OTHER, continuation, here=base.run).inputs
     assert len(there[-1]) == len(base.run.inputs[-1])  # so the place is the same
     with torch.no_grad():
         of_source, of_base = (

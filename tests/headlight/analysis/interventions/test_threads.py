@@ -16,7 +16,7 @@ N_RUNS = 100  # of each of two
 def test_two_stacks_on_one_model_in_two_threads():
     variation = "the paper's"
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    sources = SourceRuns(model, tokenizer, max_tokens=16, max_new_tokens=4)
+    sources = SourceRuns(tokenizer, max_tokens=16, max_new_tokens=4)
     name = last_attention(model.config)
     head = Component(kind="head", attention=name, layer=1, heads=(1,))
     stacks = (

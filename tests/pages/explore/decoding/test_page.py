@@ -55,7 +55,7 @@ def test_the_shown_code_gives_what_is_written_what_comes_next_and_where_heads_lo
     assert defined["at"] is defined["branch"][header["at"]["value"] - 1]
     log_probs = [step.log_prob for step in defined["branch"]]
     np.testing.assert_allclose(rows[header["nGiven"] :, 2], log_probs, atol=1e-5)
-    candidates, scores = test_candidates.sent(app)
+    candidates, (scores, *_) = test_candidates.sent(app)
     of_rows = {row["token"]: row["log_prob"] for row in candidates["rows"]}
     expected = [defined["prediction"].candidate(token).log_prob for token in of_rows]
     np.testing.assert_allclose([*of_rows.values()], expected, atol=1e-5)

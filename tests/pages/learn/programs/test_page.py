@@ -1,6 +1,7 @@
 """The Programs page: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +88,9 @@ def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: Open
 def test_values_and_outputs_that_are_not_defined_are_named(open_app: OpenApp):
     words = words_of(opened(open_app, source="y = map(lambda i: 1 // i, indices)"))
     assert "Line 1: lambda i: 1 // i is not defined for 0, so its value is None." in words
-    words = words_of(
-        opened(open_app, source="n = selector_width(select(tokens, indices, lambda key, query: key < query))")
-    )
-    assert "lambda key, query: key < query is not defined for 'a', 0, so this key is not selected." in words
+    app = opened(open_app, source="n = selector_width(select(tokens, indices, lambda key, query: key < query))")
+    words = unescape(words_of(app))
+    assert "Line 1: lambda key, query: key < query is not defined for 'a', 0, so this key is not selected." in words
     mistake = 'shifted = aggregate(select(indices, indices, lambda key, query: key <= query), tokens, "_")'
     app = opened(open_app, program="shift", mistake=mistake)
     assert "The program has no output for this input: line 1: keys with different values" in words_of(app)

@@ -36,7 +36,7 @@ def test_the_distributions_before_and_after_this_step_are_sent_as_well():
     np.testing.assert_array_equal(scores[1:], [before_scores[0], after_scores[0]])
     header, scores = sent(opened(text=EXAMPLES[0], step="2", temperature="0.5"))
     assert header["sampling"]["value"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
-    assert len(scores) == 3 and (np.diff(scores) <= 0).all()
+    assert (np.diff(scores) <= 0).all()
 
 
 def test_numbers_without_a_slider_have_boxes():
