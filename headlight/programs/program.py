@@ -171,7 +171,7 @@ def _read(lines: Mapping[int, str]) -> Sequence:
                 raise ProgramError("write name = expression")
             if name in known or name in STEPS:
                 raise ProgramError("the name {name} is taken; choose another", name=name)
-            known[name] = step = _Reader(number, known).step(tree, name)
+            known[name] = step = _ProgramReader(number, known).step(tree, name)
         except ProgramError as error:
             raise ProgramError("line {number}: {why}", number=number, why=error) from None
     if step is None:
@@ -182,7 +182,7 @@ def _read(lines: Mapping[int, str]) -> Sequence:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _ProgramReader:
     """Reads one line."""
 
     line: int

@@ -110,11 +110,16 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     return name
 
 
-def keep_run(run: Path, wanted: str) -> tuple[str, str, int]:
-    """Save the last model of a training under a name that resembles the wanted one; its heads are measured later.
+class KeptModel(NamedTuple):
+    """The model of a training that was saved."""
 
-    Returns:
-        The name of its folder, its title, and the step after which it has its weights.
+    name: str  # of its folder
+    title: str
+    step: int  # after which it has its weights
+
+
+def keep_run(run: Path, wanted: str) -> KeptModel:
+    """Save the last model of a training under a name that resembles the wanted one; its heads are measured later.
 
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
@@ -125,7 +130,7 @@ def keep_run(run: Path, wanted: str) -> tuple[str, str, int]:
     with _free_name(wanted) as name:
         title = f"{wanted} ({name})" if wanted in titles else wanted
         step = keep_run_in(run, models.folder() / name, title=title)
-    return name, title, step
+    return KeptModel(name, title, step)
 
 
 def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, examples: Sequence[str]) -> str:

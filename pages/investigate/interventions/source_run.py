@@ -1,6 +1,6 @@
 """The source run beside the text: heads and cells are dragged from one to the other, and the causal cone is shaded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -105,8 +105,8 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
 def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
     """Return the components that can be dragged, in the order of computation within a stack."""
     kind, parts = _kind(data), []
-    name: Any
-    for name, values in compared.differences.items():
+    differences: Mapping[Any, np.ndarray] = compared.differences  # by names of attentions, or of stacks
+    for name, values in differences.items():
         n_layers, n_heads, _ = values.shape
         heads: Sequence[int | None] = [None] if kind != "head" else range(n_heads)
         if n_layers * n_heads > MOST_ROWS:

@@ -11,7 +11,7 @@ from headlight.analysis.programs.program_run import LineRun
 from headlight.language import say
 from headlight.programs.program import Program
 from pages.learn.programs import view_fields
-from pages.learn.programs.components.listing import Row, listing, sent_line
+from pages.learn.programs.components.listing import ListingRow, listing, sent_line
 from pages.learn.programs.data import ProgramsData, input_tokens
 from pages.learn.programs.view_fields import EXAMPLES
 from pages.models import model_store
@@ -190,11 +190,11 @@ def written(values: Sequence[object] | None, *, is_selector: bool) -> tuple[str,
     return tuple(f"({', '.join(map(str, of))})" if isinstance(of, tuple) else str(of) for of in values or ())
 
 
-def _row(data: ProgramsData, line: LineRun) -> Row:
+def _row(data: ProgramsData, line: LineRun) -> ListingRow:
     values = written(line.values, is_selector=line.is_selector)
     original = next((one for one in data.as_written.run.lines if one.number == line.number), line)
     before = written(original.values, is_selector=original.is_selector)
-    return Row(
+    return ListingRow(
         number=line.number,
         source=line.source,
         parts=tuple(parts_of(line)),

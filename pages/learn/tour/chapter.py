@@ -92,7 +92,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass
-class Row:
+class ChapterRow:
     """What is drawn beside each other: texts and questions on the left, figures on the right."""
 
     left: list[Prose | Question] = field(default_factory=list)
@@ -153,16 +153,16 @@ def _prose(lesson: Lesson, part: Prose, evidence: Evidence) -> None:
     prose.markdown(judging.prose(part, evidence))
 
 
-def _rows(parts: Sequence[Part]) -> list[Row]:
+def _rows(parts: Sequence[Part]) -> list[ChapterRow]:
     """Return the parts of a chapter row by row: after a question a new one begins, where there are figures for it."""
-    rows = [Row()]
+    rows = [ChapterRow()]
     request = False
     for part in parts:
         if isinstance(part, FigureSpec):
             rows[-1].figures.append(part)
         elif isinstance(part, Prose | Question):
             if request:
-                rows.append(Row())
+                rows.append(ChapterRow())
                 request = False
             rows[-1].left.append(part)
             request = isinstance(part, Question)

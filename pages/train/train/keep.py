@@ -21,7 +21,7 @@ class _Request:
 
     name: str
     next_step: Literal["save", "describe", "none"] = "save"
-    kept: tuple[str, str, int] | None = None  # its name, its title, and the step whose weights it has
+    kept: model_store.KeptModel | None = None
     trouble: str = ""
 
 
@@ -55,7 +55,7 @@ def _answer(request: _Request, run: Run) -> None:
             request.kept, request.next_step = model_store.keep_run(run.path, request.name), "describe"
         except HeadlightError as error:
             request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
-    if request.kept and request.kept[0] in models.available():
+    if request.kept and request.kept.name in models.available():
         name, title, step = request.kept
         prose.success(say("Saved as “{name}”, after step {step:,}.", name=title, step=step))
         if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):

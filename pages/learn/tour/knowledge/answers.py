@@ -9,12 +9,13 @@ from pages.components import browser_storage
 from pages.learn.tour import view_fields
 from pages.learn.tour.lesson_engine.knowledge.item import Item
 from pages.learn.tour.lesson_engine.knowledge.sheet import Answer, Answers, When, questions
+from pages.learn.tour.question import MOST_TYPED
 from pages.shared.view.fields import Kept
 
 NAMES: Mapping[When, str] = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
 STORE, SEED = "headlight-knowledge-test-1", "seed"  # ends with the version of the questions
 N_SEEDS = 1_000_000
-MOST_TESTS, MOST_LETTERS, MOST_SECONDS = 200, 40, 1e6  # that are taken from a browser
+MOST_TESTS, MOST_SECONDS = 200, 1e6  # that are taken from a browser
 _SEED: Kept = Kept("tour-test-seed")  # that was drawn
 _GIVEN = Kept("tour-test-answers")  # by seed and when: the answers by the questions' names
 _STARTED = Kept("tour-test-started", frozenset())  # tests whose first question is shown
@@ -117,7 +118,7 @@ def _answer(kept: object, item: Item) -> Answer | None:
     """Return a kept answer to a question; None where it is none."""
     match kept:
         case [None | str() as given, int() | float() as seconds] if 0 <= seconds <= MOST_SECONDS:
-            is_answer = given is None or (len(given) <= MOST_LETTERS and item.is_answer(given))
+            is_answer = given is None or (len(given) <= MOST_TYPED and item.is_answer(given))
             return Answer(given=given, seconds=float(seconds)) if is_answer else None
     return None
 

@@ -11,7 +11,7 @@ from pages.shared.view.shared_value import SharedValue
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ListingRow:
     """A line of a program."""
 
     number: int
@@ -26,7 +26,7 @@ class Row:
 def listing(
     *,
     tokens: Sequence[str],
-    rows: Sequence[Row],
+    rows: Sequence[ListingRow],
     outputs: Sequence[tuple[str, Sequence[str], Sequence[int]]],
     chosen: int,
     key: str,
