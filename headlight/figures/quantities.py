@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,10 +28,19 @@ DEEP_BOTH_WAYS = 0.9  # of a range around zero: from here on, numbers have the c
 
 def rounded(value: int | float, decimals: int) -> str:
     """Return a number with this many decimals, or NaN, ∞ or −∞; a rounded zero has no sign."""
+    return all_rounded([value], decimals)[0]
+
+
+def all_rounded(values: Iterable[int | float], decimals: int) -> list[str]:
+    """Return `rounded` of many numbers; the reader's language is looked up once."""
+    return separated([_rounded(value, decimals) for value in values])
+
+
+def _rounded(value: int | float, decimals: int) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:.{decimals}f}"
-    return separated([text.replace("-", MINUS if float(text) else "")])[0]
+    return text.replace("-", MINUS if float(text) else "")
 
 
 def without_zero(number: str) -> str:
@@ -107,7 +116,7 @@ class CellQuantity:
             texts = separated([_plain(f"{value:.2g}") for value in values])
             return [below if value <= FLOOR else text for value, text in zip(values, texts, strict=True)]
         if self.scale == "signed":
-            return [rounded(value, decimals) for value in values]
+            return all_rounded(values, decimals)
         return separated([f"{value:.{decimals}f}" for value in values])
 
     def in_cells(
@@ -117,7 +126,7 @@ class CellQuantity:
         low, high = limits
         listed = values.tolist()
         if self.scale == "signed":
-            return [rounded(value, 1 if high < 100 else 0) for value in listed], np.abs(values) >= DEEP_BOTH_WAYS * high
+            return all_rounded(listed, 1 if high < 100 else 0), np.abs(values) >= DEEP_BOTH_WAYS * high
         is_deep = (self.drawn(values) - low) / (high - low) >= DEEP
         if self.scale == "power":
             texts = [f"{value:.2f}" if value >= 0.095 else _plain(f"{value:.1g}") for value in listed]

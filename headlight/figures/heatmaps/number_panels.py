@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from headlight.figures import elements
 from headlight.figures.heatmaps.cells import number_traces
 from headlight.figures.labels import LINE, escape, isolate, shorten, text_width
-from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, rounded
+from headlight.figures.quantities import COLORBAR, DEEP_BOTH_WAYS, Limits, all_rounded, rounded
 from headlight.figures.theme import DEEP, WARM, diverging_scale
 from headlight.figures.token_grid import TokenGrid
 
@@ -174,7 +174,7 @@ class Scale:
             bar: other parts of the bar.
         """
         ticks = [self.low, (self.low + self.high) / 2, self.high]
-        texts = [rounded(tick, self.decimals if decimals is None else decimals) for tick in ticks]
+        texts = all_rounded(ticks, self.decimals if decimals is None else decimals)
         above = {"title": {"text": f"{unit}<br>&nbsp;", "side": "top", "font": {"size": 12}}} if unit else {}
         colors = {"colorscale": diverging_scale()} if self.diverging else {}
         shown = COLORBAR | {"tickvals": ticks, "ticktext": texts} | above | bar
@@ -243,5 +243,6 @@ def numbers_in_cells(
     """
     rows, columns = np.nonzero(np.isfinite(values))
     seen = values[rows, columns]
-    texts = [write(value) if write else rounded(value, scale.decimals) for value in seen.tolist()]
+    numbers = seen.tolist()
+    texts = [*map(write, numbers)] if write else all_rounded(numbers, scale.decimals)
     return number_traces(columns, rows, texts, scale.is_deep(seen), **(axes or {}))
