@@ -2,7 +2,7 @@
 
 A `Grammar` says what an expression may contain and how large it may be. An `Evaluator` computes the value of each node;
 the language that subclasses it says what a name, an operator or a call means. Nothing is looked up on a Python object
-by a name from the expression, so that an expression of a stranger can only compute.
+by a name from the expression, so that an untrusted expression can only compute.
 """
 
 import ast
@@ -32,11 +32,11 @@ class Grammar:
     Attributes:
         error: raised with one sentence where an expression breaks these rules.
         nodes: the kinds of nodes, operators and contexts included.
-        most_nodes: of the tree, operators and contexts included.
-        most_depth: of nodes within each other.
+        most_nodes: maximum nodes of the tree, operators and contexts included.
+        most_depth: maximum nesting depth of the nodes.
         most_characters: of the source.
         foreign: matches a character that the source may not contain; None: all are allowed.
-        refusal: the template of the sentence on another kind of node, with {code}.
+        refusal: template of the error message for other kinds of nodes, with {code}.
     """
 
     error: type[HeadlightError]

@@ -42,7 +42,7 @@ def say(text: str, /, **values: Any) -> str:
 
 
 def say_number(number: int, one: str, many: str, /, **values: Any) -> str:
-    """Return the form for a number of things in the reader's language: `one`, or `many`, with {n} for the number."""
+    """Return the singular or plural text in the reader's language: `one`, or `many`, with {n} for the number."""
     reader = language()
     return _put_in(_catalogue(reader).ngettext(one, many, number), {"n": number, **values}, reader)
 
@@ -80,7 +80,7 @@ def language() -> str:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Use a language within this context, whatever the reader's: for example English for files."""
+    """Use a language within this context regardless of the reader's, for example English for files."""
     before = _fixed.set(language)
     try:
         yield
@@ -155,7 +155,7 @@ _folders = [Path(transformer_core.__file__).with_name("languages"), Path(__file_
 
 @cache
 def _catalogue(language: str) -> NullTranslations:
-    """Return the translations of all folders; the first one counts. None for English."""
+    """Return the translations of all folders; the first of a text counts. None for English."""
     if language == ENGLISH:
         return NullTranslations()
     from babel.messages.catalog import Catalog

@@ -9,13 +9,13 @@ from pages.shared.view import locale, run_state, state, visits
 from pages.shared.view.address import Address
 
 SERVER = Address("server")
-HOME = "start"  # where the server's address leads to
+HOME = "start"  # the page at the server's root address
 
 
 def show(page: Page) -> None:
     """Draw the frame of a page, and the page."""
     visits.arrive(page.url)
-    if page.url != "train":  # the next visit there is a new one
+    if page.url != "train":  # the next visit of that page counts as a new one
         run_state.IS_HERE.pop()
         run_state.ENDED.pop()
     if page.subject == "server":

@@ -11,7 +11,7 @@ NUMBER, WHOLE = Message("a number"), Message("a whole number")
 
 
 def wrong_kind(name: str, value: object, wanted: Message) -> ArgumentError:
-    """Return the error of an argument; `wanted` completes "must be"."""
+    """Return the error for an invalid argument; `wanted` completes the phrase "must be"."""
     return ArgumentError("{name} must be {wanted}; got {got}", name=name, wanted=wanted, got=_in_words(value))
 
 
@@ -26,7 +26,7 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], wanted: 
 
 
 def check_whole(name: str, value: Any) -> None:
-    """Check that an argument is a whole number, of Python, NumPy or torch.
+    """Check that an argument is a Python, NumPy or torch integer.
 
     Raises:
         ArgumentError: it is not.
@@ -38,7 +38,7 @@ def check_whole(name: str, value: Any) -> None:
 
 
 def check_choice(name: str, value: object, choices: Collection[str], error: type[HeadlightError] = ConfigError) -> None:
-    """Check that an argument is one of some names, or raise `error`."""
+    """Check that an argument is one of `choices`; raise `error` otherwise."""
     if not isinstance(value, str) or value not in choices:
         raise error(
             "{name} must be one of {choices}; got {value!r}", name=name, choices=", ".join(choices), value=value
@@ -46,7 +46,7 @@ def check_choice(name: str, value: object, choices: Collection[str], error: type
 
 
 def _in_words(value: object) -> str:
-    """Return a number or None as text, of anything else its type, and the shape of an array."""
+    """Return numbers and None as text; for other values, return the type name and, for arrays, the shape."""
     if value is None or isinstance(value, Real):
         return str(value)
     name = value.__name__ if isinstance(value, type) else type(value).__name__

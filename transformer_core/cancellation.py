@@ -1,7 +1,7 @@
 """Cancellation: long computations check regularly whether anyone still waits for their result.
 
 A server adds a check once; it is called before each block of a model and each value of a program. The exception that
-it raises should not be an `Exception`, which callers may mistake for a bad input.
+it raises should not derive from `Exception`, which callers may mistake for a bad input.
 """
 
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def is_share(value: Any) -> bool:
 
 
 def at_least(least: int) -> Rule:
-    """Return the rule of whole numbers from `least` on."""
+    """Return a rule that allows whole numbers of at least `least`."""
     return Rule(
         lambda value: type(value) is int and value >= least,
         Message("{name} must be a whole number of at least {least}, got {value!r}", least=least),
@@ -43,7 +43,7 @@ def at_least(least: int) -> Rule:
 
 
 def between(least: int, most: int) -> Rule:
-    """Return the rule of whole numbers from `least` to `most`."""
+    """Return a rule that allows whole numbers from `least` to `most`, inclusive."""
     return Rule(
         lambda value: type(value) is int and least <= value <= most,
         Message("{name} must be a whole number from {least} to {most:,}, got {value!r}", least=least, most=most),
@@ -54,19 +54,19 @@ def between(least: int, most: int) -> Rule:
 class Refusal:
     """An invalid combination of fields."""
 
-    applies: Callable[[Any], Any]  # whether a record has it
+    applies: Callable[[Any], Any]  # whether a record contains the combination
     message: Message  # why, and what to do; {names} in it are attributes of the record, or `computed`
-    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # further values, from the record
+    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # further values for the message
 
 
 def needs(name: str, is_used: Callable[[Any], Any], where: str | Message, *, idle: Any = None) -> Refusal:
-    """Return the refusal of a field that was set but has no effect.
+    """Return the `Refusal` of a field that is set but has no effect.
 
     Args:
-        name: of the field.
-        is_used: whether it has an effect.
+        name: the field's name.
+        is_used: whether the field has an effect.
         where: the condition for that, in words.
-        idle: the allowed value without effect; None: the default.
+        idle: the only value allowed while the field has no effect; None: the field's default.
     """
 
     def applies(record: Any) -> bool:
@@ -85,7 +85,7 @@ _SWITCH = Rule(lambda value: isinstance(value, bool), Message("{name} must be tr
 
 
 def check_fields(record: object) -> None:
-    """Check each field of a dataclass by its type: rules in `Annotated`, choices of a `Literal`, and booleans.
+    """Check each field of a dataclass against its type: rules in `Annotated`, choices of a `Literal`, and booleans.
 
     Raises:
         ConfigError: a value that is not allowed; the message names the field and says what is allowed.

@@ -29,16 +29,16 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
 
-MOST_LAYERS = 512  # of a stack; the deepest published models have about 150
+MOST_LAYERS = 512  # per stack; the deepest published models have about 150
 _Layers = Annotated[int, between(0, MOST_LAYERS)]
-_Width = Annotated[int, between(1, 2**20)]  # so that the bytes of a matrix fit into 64 bits
+_Width = Annotated[int, between(1, 2**20)]  # so that a matrix's size in bytes fits into 64 bits
 _WidthOrZero = Annotated[int, between(0, 2**20)]
 _Hidden = Annotated[int, between(0, 2**40)]
 _Buckets = Annotated[int, between(4, 2**20)]
 _Length = Annotated[int, between(1, 2**31)]
 
 SPECIAL_TOKEN_FIELDS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # set by the tokenizer
-_ONCE_NULL = ("d_head", "n_kv_heads")  # null in older files, for the default
+_ONCE_NULL = ("d_head", "n_kv_heads")  # older files store the default as null
 
 _IN_WORDS: dict[Architecture, Message] = {
     "encoder_decoder": Message("an encoder-decoder model"),
@@ -169,11 +169,11 @@ class ModelConfig:
 
     @property
     def n_rotated(self) -> int:
-        """Number of dimensions of each head that rotary positions rotate."""
+        """Number of dimensions per head that rotary position embeddings rotate."""
         return int(self.d_head * self.rotary_fraction)
 
     def changed(self, **changes: Any) -> Self:
-        """Return the configuration with other values; defaults of `d_head` and `n_kv_heads` are computed again."""
+        """Return a copy with changed values; `d_head` and `n_kv_heads` are recomputed if they have their defaults."""
         if self.d_head * self.n_heads == self.d_model:
             changes = {"d_head": 0, **changes}
         if self.n_kv_heads == self.n_heads:

@@ -5,7 +5,7 @@ from typing import Any
 from transformer_core.checked_fields import Refusal, needs
 from transformer_core.errors import Message
 
-MOST_IN_TABLE = 2**25  # numbers in a table of positions, which a configuration alone would allocate
+MOST_IN_TABLE = 2**25  # values in a position table, whose memory a configuration alone could demand
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:
@@ -13,7 +13,7 @@ def _nearest_divisor(number: int, wanted: int) -> int:
 
 
 def _token(name: str) -> Refusal:
-    """Return the rule of a special token, or of several: those that exist are in the vocabulary."""
+    """Return the rule that a special token, or each of several, must be in the vocabulary if it exists."""
 
     def value(config: Any) -> Any:
         return getattr(config, name)
@@ -31,7 +31,7 @@ def _token(name: str) -> Refusal:
 
 
 def _layers(stack: Message) -> tuple[Refusal, Refusal]:
-    """Return the rules of a stack: it has layers if and only if the architecture has it."""
+    """Return the rules of a stack: it has layers if and only if the architecture has that stack."""
     name = f"n_{stack}_layers"
 
     def n_layers(config: Any) -> Any:
@@ -167,5 +167,5 @@ RULES: tuple[Refusal, ...] = (
     ),
     needs("gated", lambda c: c.d_ff, _FEED_FORWARD),
     needs("feed_forward_bias", lambda c: c.d_ff, _FEED_FORWARD),
-    needs("activation", lambda c: c.d_ff or c.unembed_transform, _FEED_FORWARD),  # either has one
+    needs("activation", lambda c: c.d_ff or c.unembed_transform, _FEED_FORWARD),  # both have an activation
 )

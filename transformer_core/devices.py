@@ -22,7 +22,7 @@ def available_devices() -> list[str]:
 
 
 def choose_device(device: str | torch.device) -> torch.device:
-    """Return the device of a name: "cpu", "cuda" (the first), "cuda:1", "mps", or "auto" (the preferred one).
+    """Return the named device: "cpu", "cuda" (the first), "cuda:1", "mps", or "auto" (the preferred one).
 
     Raises:
         ConfigError: there is no such device on this machine.
@@ -41,7 +41,7 @@ def choose_device(device: str | torch.device) -> torch.device:
 
 
 def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
-    """Return the precision of a name: "float32" or "fp32", "bfloat16" or "bf16", "float16" or "fp16", "float64".
+    """Return the named precision: "float32" or "fp32", "bfloat16" or "bf16", "float16" or "fp16", "float64".
 
     Raises:
         ConfigError: an unknown name.

@@ -66,7 +66,7 @@ class Message:
         return {"template": self.template, **({"plural": self.plural} if self.plural else {}), "values": values}
 
     def replaced(self, old: str, new: "str | Message") -> Self:
-        """Return the message with a text replaced in template and values, such as a path by a name."""
+        """Return the message with a text, such as a path, replaced in template and values."""
 
         def with_new(value: "Value") -> "Value":
             if isinstance(value, Message):
@@ -105,11 +105,11 @@ class Message:
 
 
 Value = Message | str | float | None
-NO_MESSAGE = Message("")  # false, like an empty text
+NO_MESSAGE = Message("")  # falsy, like an empty string
 
 
 def mark(text: str) -> str:
-    """Return a text unchanged; it marks the text for translation elsewhere."""
+    """Return a text unchanged, marking it for translation elsewhere."""
     return text
 
 
@@ -126,7 +126,7 @@ class HeadlightError(ValueError):
         super().__init__(self.message)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let it be pickled, whatever arguments a subclass takes."""
+        """Make the error picklable, whatever arguments a subclass takes."""
         return type(self).__new__, (type(self), self.message), self.__dict__
 
 

@@ -28,7 +28,7 @@ HookValue = TypeVar("HookValue")
 
 
 class HookPoint(nn.Module):
-    """The identity, or the active handlers of this site in the order of their registration."""
+    """The identity function, or the active handlers of this site in order of registration."""
 
     def forward(self, value: HookValue) -> HookValue:
         """Return `value` itself, or the output of the active handlers."""
@@ -97,7 +97,7 @@ class _EagerExecution:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run compiled models eagerly in the whole process; free if nothing has been compiled yet."""
+        """Run compiled models eagerly in the whole process; this costs nothing if none has been compiled yet."""
         if "torch._dynamo" not in sys.modules:
             yield
             return

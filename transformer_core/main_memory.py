@@ -6,14 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_GROUP_FILES = {  # control groups of version 2 and 1: folder, limit, usage, and the reclaimable part of it
+_GROUP_FILES = {  # control groups of version 2 and 1: folder, limit, usage, and its reclaimable part
     "": ("", "memory.max", "memory.current", "inactive_file"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
 
 
 def main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
-    """Return the main memory in bytes, on Linux at most the limit of the process's control groups (containers).
+    """Return the main memory in bytes, limited on Linux by the process's control groups (containers).
 
     None if unknown.
     """
@@ -25,9 +25,9 @@ def main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
 
 
 def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None:
-    """Return the free main memory in bytes, on Linux at most what the control groups (containers) leave.
+    """Return the free main memory in bytes, limited on Linux by what the control groups (containers) leave.
 
-    On other systems the total main memory; None if unknown.
+    On other systems, this is the total main memory; None if unknown.
     """
     try:
         lines = (proc / "meminfo").read_text().splitlines()
@@ -38,7 +38,7 @@ def free_main_memory(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int | None
 
 
 def _control_groups(proc: Path, cgroups: Path) -> Iterator[tuple[int, int]]:
-    """Yield the limit of each control group of this process that has one, and the bytes that it leaves."""
+    """Yield the limit and the free memory, in bytes, of each control group of this process that has a limit."""
     try:
         lines = (proc / "self/cgroup").read_text().splitlines()
     except OSError:

@@ -1,6 +1,6 @@
-"""Errors of the system and of other libraries as messages: English text, with a translation if it is a common one.
+"""Messages for errors of the system and of other libraries: English text, with a translation if it is common.
 
-The translated ones without values are the entries of languages/de/reasons.po; those with values are here.
+Translated texts without values are the entries of languages/de/reasons.po; those with values are listed here.
 """
 
 import re
@@ -26,7 +26,7 @@ _PATTERNS = [
 
 
 def reason(cause: BaseException | str) -> Message:
-    """Return an error's own words as a message; of a system error without the file, which the sentence names."""
+    """Return an error's own text as a message; for a system error, omit the file, which the caller's message names."""
     if isinstance(cause, BaseException) and cause.args and isinstance(cause.args[0], Message):
         return cause.args[0]
     return _known((cause.strerror if isinstance(cause, OSError) else "") or str(cause) or type(cause).__name__)

@@ -1,4 +1,4 @@
-"""`compile`, which makes a model from a program; and `first-view`, which keeps what the app shows first of a model."""
+"""`compile`, which makes a model from a program, and `first-view`, which saves the app's first view of a model."""
 
 import argparse
 import random
@@ -52,7 +52,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def compile_program(options: argparse.Namespace) -> int:
-    """Write the checkpoint, and say which head is which line; return 0."""
+    """Write the checkpoint, and print which heads each line became; return 0."""
     from headlight.programs import EXAMPLES, INPUTS, Program, compile, roles
     from headlight.programs.checkpoint import save_compiled
     from headlight.programs.compiler import compiled
@@ -83,7 +83,7 @@ def compile_program(options: argparse.Namespace) -> int:
 
 
 def write_first_view(options: argparse.Namespace) -> int:
-    """Write the first view, and say where it is; return 0."""
+    """Write the first view, and print its path; return 0."""
     from headlight.analysis.stage import first_view
     from transformer_core.checkpoints.checkpoint import read_card
     from transformer_core.checkpoints.load import load

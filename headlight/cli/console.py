@@ -17,14 +17,14 @@ NO_STREAMLIT = (
 
 
 def headlight() -> int:
-    """Run the command that the arguments are, and return its exit status; options alone are those of the app."""
+    """Run the given command and return its exit status; options without a command start the app."""
     arguments = sys.argv[1:]
     is_of_app = all(argument.startswith("--") for argument in arguments[:1]) and arguments[:1] not in NOT_OF_APP
     return start_app(arguments) if is_of_app else run_process(arguments, program="headlight")
 
 
 def start_app(options: Sequence[str] = ()) -> int:
-    """Become the app's server; return 2 where Streamlit is missing.
+    """Replace this process with the app's server; return 2 if Streamlit is missing.
 
     Args:
         options: Streamlit's, such as `--server.port 9000`; and `--shared`, for a server that several people use.
@@ -32,7 +32,7 @@ def start_app(options: Sequence[str] = ()) -> int:
     if find_spec("streamlit") is None:
         print(NO_STREAMLIT, file=sys.stderr)
         return 2
-    # -P: a folder `pages` or `streamlit` where the command is called is not taken for ours.
+    # -P: ignore folders called `pages` or `streamlit` in the working directory.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(APP / "app.py")]
     if SHARED in options:
         os.environ["HEADLIGHT_SHARED"] = "1"

@@ -1,4 +1,4 @@
-"""What the card of a trained model says: what its heads do, whether a guided one matters, which outputs are usual."""
+"""Facts for the card of a trained model: the habits of its heads, the effect of a guided one, the usual outputs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -28,7 +28,7 @@ from transformer_core.training.run.begin import corpus_of
 from transformer_core.training.run.directory import RunDirectory
 
 N_SCORED = 64  # held-out items on which the heads are measured
-N_USUAL = 500  # held-out pairs that say what output is usual
+N_USUAL = 500  # held-out pairs that the usual output is measured on
 UNUSUAL = 0.01  # share of them whose output is less probable than the limit in the card
 
 
@@ -42,7 +42,7 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual
         n_usual: held-out pairs on which it is measured how probable the model finds what it writes.
 
     Raises:
-        RunError: the heads could not be measured, and why. The model is as it was kept.
+        RunError: the heads could not be measured; the message says why. The model is unchanged.
     """
     try:
         card = read_card(folder)
@@ -54,9 +54,9 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED, n_usual
         usual = usual_output(model, tokenizer, corpus.held_out[:n_usual]) if corpus.is_pairs else None
         results = {"heads": heads, "guidance": guidance, "usual": usual}
         described = {name: value for name, value in results.items() if value}
-        if described and read_card(folder) == card:  # else another model has taken its place meanwhile
+        if described and read_card(folder) == card:  # otherwise another model has replaced it meanwhile
             write_json(folder / CARD, card | described)
-    except Exception as error:  # a model is never lost, nor called lost, because its description failed
+    except Exception as error:  # a failed description must not lose the model, nor report it as lost
         why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
         raise RunError("head scores could not be measured ({error})", error=why) from error
 
@@ -71,8 +71,8 @@ def usual_output(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
 
     Returns:
         `pairs`, how many were read, and `least_probability`: the mean token probability (geometric, in [0, 1]) that
-        one in a hundred of their outputs does not reach. Of a text whose output does not, the model has probably not
-        seen the like. Nothing where an output is NaN or infinite.
+        one in a hundred of their outputs does not reach. A text whose output stays below it is probably unlike
+        those of training. Empty where an output is NaN or infinite.
     """
     results = [
         run_text(model, tokenizer, pair.source, max_tokens=model.config.max_seq_len).mean_probability for pair in pairs
@@ -90,11 +90,11 @@ def guidance_facts(
     Args:
         model: in evaluation mode.
         tokenizer: the model's own.
-        corpus: that it was trained on; measured is on its held-out pairs, by all its measures.
+        corpus: that it was trained on; all its measures are applied to its held-out pairs.
         training: how it was trained.
 
     Returns:
-        {} where no head was guided, or no measure judges. Else `pairs`, how many of the held-out ones are judged, and
+        {} where no head was guided, or no measure applies. Else `pairs`, how many of the held-out ones are judged, and
         of these the shares in [0, 1] that are wrong: by the whole model (`wrong`), with the guided head switched off
         (`wrong_without_it`), and the mean over all other heads of the encoder (`wrong_without_another`).
     """

@@ -80,13 +80,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _train(directory: ExperimentDirectory, signals: StopSignals) -> None:
-    """Train all variants, and say how far they are."""
+    """Train all variants, and print their progress."""
     print("Preparing the data and the models ...", flush=True)
 
     import torch
 
-    torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
-    torch.set_num_threads(1)  # a second one gains nothing with matrices so small, and others need it
+    torch.set_flush_denormal(True)  # otherwise denormal numbers take a slow path of the processor
+    torch.set_num_threads(1)  # a second thread does not speed up such small matrices, and other processes need it
     from headlight.experiments.work import ExperimentStep, work
 
     last, next_line = 0, monotonic()

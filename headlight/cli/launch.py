@@ -1,6 +1,6 @@
 """Trainings as separate processes that start immediately: one process with all imports done is kept ready.
 
-A training begins 0.2 s after the click with it, and 2.4 s after the click without it (two cores). The process is
+With it, a training begins 0.2 s after the click; without it, after 2.4 s (two cores). The process is
 `python -m transformer_core ready`: it imports everything for a training, and waits for its command line.
 """
 
@@ -211,7 +211,7 @@ def wait_and_run(run_command: Callable[[Sequence[str]], int], options: argparse.
 
 
 def import_all() -> None:
-    """Import everything for a training, and let torch start its threads and load its libraries by a first step."""
+    """Import everything for a training, and run one step so that torch starts its threads and loads its libraries."""
     import torch
 
     import headlight.analysis.heads.measures
@@ -223,7 +223,7 @@ def import_all() -> None:
 
 
 def _turn_to(log: str) -> None:
-    """Redirect output to a file, and input from nothing, so that the parent process may end."""
+    """Redirect output to a file and input from the null device, so that the parent process may end."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for stream, descriptor in ((nothing, 0), (out, 1), (out, 2)):

@@ -1,4 +1,4 @@
-"""Computing the statistics of a corpus, and with them everything that training needs before its first step."""
+"""Compute the statistics of a corpus, and cache everything that training needs before its first step."""
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class Targets:
 
     store: TokenStore  # the texts
     is_target: NDArray[np.bool_]  # [text], True for texts that a model has to predict; of pairs, the targets
-    n_given: int  # tokens at the end of each text that it need not predict: 1 where <eos> is given, else 0
+    n_given: int  # tokens at the end of each text that are not predicted: 1 where <eos> is given, else 0
 
     def blocks(self, *, at_most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield the previous tokens and the targets, about a million at a time; of very many, only some blocks."""

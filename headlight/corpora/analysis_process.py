@@ -58,7 +58,7 @@ class WatchedFolder:
         self._progress = path / "progress.json"
 
     def want(self) -> None:
-        """Note that a client waits.
+        """Record that a client is waiting.
 
         Raises:
             OSError: the folder cannot be written.
@@ -67,7 +67,7 @@ class WatchedFolder:
         self.wanted_file.touch()
 
     def give_up(self) -> None:
-        """Stop waiting; other clients note again that they wait."""
+        """Stop waiting; other clients will record again that they are waiting."""
         with suppress(OSError):
             self.wanted_file.unlink()
 

@@ -1,4 +1,4 @@
-"""Statistics of a corpus, cached: what one wants to know before training; and the problems that they show."""
+"""Cached statistics of a corpus that help to judge it before training, and the problems that they reveal."""
 
 import json
 import platform
@@ -137,14 +137,14 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
         known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
     except CorpusError:
         raise
-    except (OSError, ValueError) as error:  # of characters that no path has, a ValueError
+    except (OSError, ValueError) as error:  # ValueError: the name has characters that no path can have
         raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
     return [*versions, *choices, json.dumps(known)]
 
 
 @dataclass(frozen=True)
 class CorpusProblem:
-    """Something that one should know before training."""
+    """A problem of a corpus that the user should know before training."""
 
     sentence: Message  # what, why it matters, and what to do
     is_fatal: bool = False  # training cannot begin

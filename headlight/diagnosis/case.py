@@ -12,7 +12,7 @@ from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 
 LossLevel = Literal["guessing", "frequency", "one_back", "beyond"]
-"""What is enough to reach a loss: nothing, token frequencies, the previous token, or more than that."""
+"""The knowledge that suffices to reach a loss: none, token frequencies, the previous token, or more."""
 
 Trend = Literal["falling", "rising", "flat"]
 Severity = Literal["fine", "note", "problem"]
@@ -22,13 +22,13 @@ Severity = Literal["fine", "note", "problem"]
 # table 2.1); the trainings of our own tiny models, of width 128: 0.39 to 0.47.
 USUAL_RATE_TIMES_WIDTH = 0.4
 
-_SURELY = 0.02  # of an entropy: a smaller distance does not count as below it
+_SURELY = 0.02  # share of an entropy by which a loss must be lower to count as below it
 _SURELY_NATS = 0.05  # at least, as some hundred held-out texts are no more precise; half of small entropies
-_GOOD_OUTPUTS = 0.8  # share of outputs that are correct from which on a model has learnt its task
+_GOOD_OUTPUTS = 0.8  # share of correct outputs from which on a model counts as having learnt its task
 _GOOD_LOSS = 0.8  # of the bigram entropy: below it a text model uses much more than the previous token
 _GOOD_LOSS_OF_UNIGRAM = 0.6  # of the unigram entropy, if the bigram entropy is unknown or meaningless
 _FEWEST_STEPS = 8  # logged steps; fewer show no trend
-_EARLY = 1 / 4  # of all steps: the longest beginning, if the warm-up is even longer
+_EARLY = 1 / 4  # share of all steps that the beginning lasts at most, however long the warm-up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,7 @@ class Case:
 
     @cached_property
     def level(self) -> LossLevel | None:
-        """What is enough to reach the loss; None if the loss or the entropies are unknown."""
+        """The knowledge that suffices to reach the loss; None if the loss or the entropies are unknown."""
         loss, unigram, bigram = self.loss, self.unigram, self.bigram
         if loss is None:
             return None
@@ -193,7 +193,7 @@ class Case:
 
     @cached_property
     def judged(self) -> tuple[str, float] | None:
-        """The name of the measure that tells most of the model's success, and the share that is correct."""
+        """The name of the most informative measure of the model's outputs, and the share that is correct."""
         if self.last is None:
             return None
         if self.last.judged is None and self.last.determined_accuracy is not None:

@@ -8,10 +8,10 @@ from headlight.diagnosis.finding import Finding, lower_rate, nats, number, perce
 from transformer_core.errors import NO_MESSAGE, Message
 
 _N_WINDOWS = 8  # pieces of the curve, the best of which is compared with the last
-_RISE_NATS, _RISE_SHARE = 0.3, 0.1  # of a training loss over its best: far more than batches differ by
-_TOO_HIGH_RATIO = 4.0  # times the usual rate; at 5 times, a tiny model of ours came to 1.9 nats, at half to 0.1
-_FAR_TOO_HIGH_RATIO = 10.0  # times the usual rate: a loss that falls all the same would fall faster at a lower one
-_LITTLE = 0.5  # of the bigram entropy: a loss above it is little to show for such steps
+_RISE_NATS, _RISE_SHARE = 0.3, 0.1  # rise of a training loss above its best: far more than batches differ by
+_TOO_HIGH_RATIO = 4.0  # times the usual rate; at 5 times, a tiny model of ours reached 1.9 nats, at half 0.1
+_FAR_TOO_HIGH_RATIO = 10.0  # times the usual rate: even a loss that falls would fall faster at a lower rate
+_LITTLE = 0.5  # of the bigram entropy: a loss above it is poor for such large steps
 _TOO_LOW_RATIO = 0.1  # of the usual learning rate: a tenth learns about ten times as slowly
 _LATE_WARMUP = 1 / 2  # of all steps: a warm-up that takes more leaves hardly any at the full rate
 # A held-out loss over its best: more than one set of texts differs from another.
@@ -19,16 +19,16 @@ _HELD_OUT_RISE_NATS, _HELD_OUT_RISE_SHARE = 0.1, 0.05
 _ENOUGH_BEHIND = 2  # measurements after the best while the training continues: a single one may be an outlier
 _FEWEST_AROUND = 4  # logged losses that make a mean, around the best measurement and at the end
 _GAP_NATS, _GAP_SHARE = 0.5, 0.5  # training loss below the held-out loss by so much, and below this share of it
-_GAP_EPOCHS = 3.0  # nothing is learnt by heart at first sight
+_GAP_EPOCHS = 3.0  # passes over the training data; with fewer, little can be memorized
 _HIGHEST_DROPOUT = 0.3  # that is proposed; the paper's big model has it (Vaswani et al. 2017, table 3)
 _SOME_OUTPUTS = 1 / 2  # share of correct outputs below which "as good as before" is no comfort
 
 
 def too_high(case: Case) -> Finding | None:
-    """Say that the learning rate is too high, and by which sign.
+    """Report that the learning rate is too high, and what shows it.
 
     Innocent: harder batches late in the data, or single ones that are unlike the others; a hard task that is still
-    being learnt. Ruled out: a rise must last, and the held-out loss must not have just been the lowest; jumps count for
+    being learnt. Ruled out: a rise must last, and the held-out loss must not have just improved; jumps count for
     nothing; and a high rate alone is no sign while the loss falls or the task is solved.
     """
     sign = None if case.has_held_out_fallen else _sign_of_runaway(case)
@@ -41,7 +41,7 @@ def too_high(case: Case) -> Finding | None:
 
 
 def too_low(case: Case) -> Finding | None:
-    """Say that the learning rate is too low, or that the warm-up takes most of the training.
+    """Report that the learning rate is too low, or that the warm-up takes most of the training.
 
     Innocent: a low rate at which the task is learnt all the same, or one that is still rising. Ruled out: the loss is
     no better than a table of counts, and the warm-up is over.
@@ -116,10 +116,10 @@ def _stuck_at_high_rate(case: Case) -> Message | None:
 
 
 def overfitting(case: Case) -> Finding | None:
-    """Say that the held-out loss has risen, or is far above the training loss.
+    """Report that the held-out loss has risen, or is far above the training loss.
 
     Innocent: dropout and label smoothing, which change the training loss alone; noise between two measurements; or a
-    model that is only too sure of its few errors. Ruled out: losses are compared without smoothing and dropout, a rise
+    model that is overconfident in its few errors. Ruled out: losses are compared without smoothing and dropout, a rise
     must be large and come with a falling training loss, and a model that solves its task gets a note.
     """
     sign = _risen(case) or _far_above(case)
@@ -190,7 +190,7 @@ def _far_above(case: Case) -> Message | None:
 
 
 def _writes_as_well_as_at_best(case: Case) -> bool:
-    """Whether what it writes is judged as right as when the held-out loss was lowest: then it is only too sure."""
+    """Whether the outputs are as correct as when the held-out loss was lowest: it is only overconfident."""
     best, last = case.best, case.last
     if best is None or last is None or best is last or best.judged is None or last.judged is None:
         return False

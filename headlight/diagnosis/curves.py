@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-_LARGEST = 1e30  # sums of numbers up to this stay finite, and no real loss is that large
+_LARGEST = 1e30  # sums of numbers up to this size stay finite, and no real loss is that large
 _MOST_LINES = 2000  # of steps; more take seconds and show no more
 _FEWEST_TO_COMPARE = 4  # records in each of two intervals whose means are compared
 _OF_NO_OUTPUT = ("loss", "perplexity", "pairs", "texts", "accuracy", "determined_accuracy", "antecedent")
@@ -28,15 +28,15 @@ class HeldOut:
     """An evaluation on held-out data."""
 
     step: int
-    loss: float  # nats a target, not smoothed, the correct tokens before each
-    accuracy: float | None  # targets that are the most probable token, the correct tokens before each
+    loss: float  # nats per target, without label smoothing, with teacher forcing
+    accuracy: float | None  # share of targets that are the most probable token, with teacher forcing
     determined_accuracy: float | None  # likewise, of the targets that other tokens determine
-    outputs: Mapping[str, float]  # what it writes when left alone, by measure: the share that is correct
+    outputs: Mapping[str, float]  # free-running outputs: the share that is correct, by measure
     probes: Mapping[str, float]  # direct tests, by name; see training/probes.py
 
     @property
     def judged(self) -> tuple[str, float] | None:
-        """The measure that says most of what the model writes, with the share that is correct; None: none was taken."""
+        """The most informative measure of the model's outputs, with the share that is correct; None: not measured."""
         if "exact_match" in self.outputs:
             return "exact_match", self.outputs["exact_match"]
         return min(self.outputs.items(), key=lambda item: item[1], default=None)
@@ -44,7 +44,7 @@ class HeldOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Curves:
-    """All that was logged, ascending by step."""
+    """All logged records, ascending by step."""
 
     steps: tuple[LoggedStep, ...]
     held_out: tuple[HeldOut, ...]
@@ -56,7 +56,7 @@ class Curves:
         return max([record.step for record in self.steps] + [record.step for record in self.held_out], default=0)
 
     def losses(self, after: int | float, until: int | float) -> list[float]:
-        """Return the losses of the steps that lie after `after`, up to and with `until`."""
+        """Return the losses of the steps after `after`, up to and including `until`."""
         return [record.loss for record in self.steps if after < record.step <= until]
 
 
@@ -70,17 +70,17 @@ class LossChange:
 
     @property
     def is_fall(self) -> bool:
-        """Whether the loss fell, clearly and for sure."""
+        """Whether the loss fell by a relevant and significant amount."""
         return self.before - self.now > max(self.doubt, _CLEARLY * self.before)
 
     @property
     def is_rise(self) -> bool:
-        """Whether the loss rose, clearly and for sure."""
+        """Whether the loss rose by a relevant and significant amount."""
         return self.now - self.before > max(self.doubt, _CLEARLY * self.before)
 
 
 def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
-    """Sort the lines of metrics.jsonl; a line without a step, or with nothing known in it, is passed over.
+    """Sort the lines of metrics.jsonl; lines without a step or without known fields are skipped.
 
     Of two lines for one step the later counts: a run that was resumed logs steps again. Of very many lines some are
     read, evenly, and the last.
@@ -109,7 +109,7 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
 
 
 def change(before: Sequence[float], now: Sequence[float]) -> LossChange | None:
-    """Compare the means of two stretches of a curve; None where one of them is too short to have its own mean."""
+    """Compare the means of two stretches of a curve; None where one of them is too short for a mean."""
     if min(len(before), len(now)) < _FEWEST_TO_COMPARE:
         return None
     doubt = 2 * math.sqrt(_noise(before) ** 2 / len(before) + _noise(now) ** 2 / len(now))
@@ -117,7 +117,7 @@ def change(before: Sequence[float], now: Sequence[float]) -> LossChange | None:
 
 
 def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return all measurements, and of the lines of steps as many as a curve needs."""
+    """Return all measurements, and as many of the logged steps as a curve needs."""
     of_steps = [i for i, record in enumerate(records) if "held_out_loss" not in record]
     stride = -(-len(of_steps) // _MOST_LINES)
     left_out = {*of_steps}.difference(of_steps[::-1][::stride]) if stride > 1 else set()
@@ -125,7 +125,7 @@ def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _noise(losses: Sequence[float]) -> float:
-    """Return the standard deviation from record to record; a slope is no noise, so it goes by neighbours."""
+    """Return the standard deviation of the noise, from differences of neighbouring records: a slope does not count."""
     differences = [(b - a) ** 2 for a, b in pairwise(losses)]
     return math.sqrt(fmean(differences) / 2)
 
@@ -143,13 +143,13 @@ def _held_out(step: int, loss: float, record: Mapping[str, Any]) -> HeldOut:
 
 
 def _numbers(record: Mapping[str, Any], prefix: str) -> dict[str, float]:
-    """Return the finite numbers of a record whose names begin so, by the rest of the name."""
+    """Return the finite numbers of a record whose names begin with a prefix, by the rest of the name."""
     numbers = {name.removeprefix(prefix): _finite(record[name]) for name in record if name.startswith(prefix)}
     return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _finite(value: object) -> float | None:
-    """Return a number as one that can be reckoned with; None for what is none, or is not finite."""
+    """Return a value as a float; None if it is not a number, or not finite."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""What the direct tests of a model show (training/probes.py): of its data, of its answers, of its outputs."""
+"""The rules for the direct tests of a model (training/probes.py): its data, leaks of the answers, its outputs."""
 
 from headlight.diagnosis.case import Case
 from headlight.diagnosis.finding import Finding, more_steps, nats, percent
@@ -10,11 +10,11 @@ _NOTHING_OPEN = 0.02  # nats a token: the text is one token repeated, or nearly
 _DROP = 0.05  # of the accuracy of a decoder: a causal one loses nothing at all
 _DROP_OF_MASKED = 0.3  # of an encoder: 10 % of the chosen tokens are kept, which helps a little
 _GAP = 0.3  # between the accuracy with teacher forcing and exact match, where that is measured
-_NO_GAIN = 0.02  # of the held-out loss, or nats where that is more: a source that changes less is not used
+_NO_GAIN = 0.02  # of the held-out loss, or in nats if that is more: a source with a smaller effect is not used
 
 
 def nothing_to_learn(case: Case) -> Finding | None:
-    """Say what is wrong with the data, the first of what is, however good the scores are."""
+    """Report the first fault of the data, however good the scores are."""
     return _unknown(case) or _empty(case) or _constant(case)
 
 
@@ -76,13 +76,13 @@ def _constant(case: Case) -> Finding | None:
 
 
 def _is_beaten(case: Case, share: float) -> bool:
-    """Whether exact match shows less than half of the errors of giving the same target always."""
+    """Whether exact match shows less than half of the errors of always giving the same target."""
     exact_match = case.last.outputs.get("exact_match", 0.0) if case.last else 0.0
     return 1 - exact_match < (1 - share) / 2
 
 
 def leaks(case: Case) -> Finding | None:
-    """Say that predictions rest on the tokens that they predict.
+    """Report that predictions rest on the tokens that they predict.
 
     Innocent: an easy task has a low loss, and a good model may still make one error in most outputs; words may be
     compared in another spelling. Ruled out: accuracy must fall when the answers are hidden, which changes nothing in
@@ -120,7 +120,7 @@ def leaks(case: Case) -> Finding | None:
 
 
 def wrong_outputs(case: Case) -> list[Finding]:
-    """Say what is wrong with the outputs of a model that has not learnt its task."""
+    """Report what is wrong with the outputs of a model that has not learnt its task."""
     if case.is_good:
         return []
     return [*filter(None, (_ends_at_once(case) or _never_ends(case), _ignores_source(case)))]

@@ -28,14 +28,14 @@ FindingKind = Literal[
     "nothing_unusual",
     "well",
 ]
-"""In the order in which findings of equal severity are listed: causes before symptoms, symptoms before remarks."""
+"""The order in which findings of equal severity are listed: causes, then symptoms, then remarks."""
 
-_LEGIBLE = 1e6  # from here on digits are counted, not read
+_LEGIBLE = 1e6  # longer numbers are hard to read digit by digit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that stands out."""
+    """One observation about a training."""
 
     kind: FindingKind
     title: Message  # a few words
@@ -68,7 +68,7 @@ def count(value: int | float) -> Message:
 
 
 def percent(share: int | float) -> Message:
-    """Write a share in [0, 1]; all and nothing only where it is exactly that."""
+    """Write a share in [0, 1] as a percentage; 0 % and 100 % only for exactly 0 and 1."""
     is_nearly = 0.99 < share < 1 or 0 < share < 0.01
     return Message("{share:.1%}" if is_nearly else "{share:.0%}", share=share)
 

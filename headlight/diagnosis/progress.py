@@ -1,4 +1,4 @@
-"""How far a training has come: broken off, too early to judge, still learning, or standing still."""
+"""The rules for the progress of a training: failed, too early to judge, still learning, or on a plateau."""
 
 from headlight.diagnosis.case import Case
 from headlight.diagnosis.curves import LossChange
@@ -6,14 +6,14 @@ from headlight.diagnosis.finding import Finding, lower_rate, more_steps, nats, p
 from transformer_core.errors import NO_MESSAGE, Message
 
 _HIGH_DROPOUT = 0.3  # the paper's big model has 0.3 (Vaswani et al. 2017, table 3), small ones rarely gain by so much
-_SHORT = 100  # steps; a training with fewer is over before anything can be seen
-_DIVERGED = ("the loss became", "the gradient norm became", "the loss exploded")  # as the training loop says it
-_EXPOSED_ACCURACY = 0.85  # of single tokens, from which on one expects whole outputs to be correct too
+_SHORT = 100  # steps; a shorter training is over before its curve shows anything
+_DIVERGED = ("the loss became", "the gradient norm became", "the loss exploded")  # the training loop's wording
+_EXPOSED_ACCURACY = 0.85  # token accuracy from which on whole outputs should be correct too
 _EXPOSED_GAP = 0.3  # between the share of correct tokens and that of correct outputs
 
 
 def failed(case: Case) -> Finding | None:
-    """Say that the run failed, or that its numbers are no longer finite.
+    """Report that the run failed, or that its numbers are no longer finite.
 
     Innocent: a full disk or too little memory. Ruled out: a divergence shows in the loop's message or in the log.
     """
@@ -34,7 +34,7 @@ def failed(case: Case) -> Finding | None:
 
 
 def too_early(case: Case) -> Finding | None:
-    """Say that it is too early for a diagnosis."""
+    """Report that it is too early for a diagnosis."""
     if not case.is_early:
         return None
     steps, warmup_steps = case.steps, case.warmup_steps
@@ -59,7 +59,7 @@ def too_early(case: Case) -> Finding | None:
 
 
 def undertrained(case: Case) -> Finding | None:
-    """Say that the loss was still falling when the training ended, or is falling while it continues.
+    """Report that the loss was still falling when the training ended, or is falling while it continues.
 
     Innocent: a training that ends a little before the best that it could reach. Ruled out: a model that is better
     than the unigram baseline gets a note.
@@ -88,7 +88,7 @@ def undertrained(case: Case) -> Finding | None:
 
 
 def plateau(case: Case) -> Finding | None:
-    """Say that the loss no longer falls.
+    """Report that the loss no longer falls.
 
     Innocent: nothing more can be learnt, which only a task that is solved, or a better training, can show. Not ruled
     out, so it is a problem only where token frequencies alone would do as well.
@@ -120,7 +120,7 @@ def plateau(case: Case) -> Finding | None:
 
 
 def exposure_gap(case: Case) -> Finding | None:
-    """Say that most tokens are correct and most outputs are not.
+    """Report that most tokens are correct and most outputs are not.
 
     This is itself the innocent explanation of a gap that could point to leakage, which is checked first.
     """

@@ -1,4 +1,4 @@
-"""The verdict: what a loss amounts to, and which findings exclude others."""
+"""The verdict: how good a loss is, and which findings exclude others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,20 +10,20 @@ from headlight.diagnosis.direct_tests import leaks, nothing_to_learn, wrong_outp
 from headlight.diagnosis.finding import Finding, FindingKind, more_steps, nats, percent, usual_rate
 from transformer_core.errors import Message
 
-_BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level of a loss that is not a better
+_BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level that the loss does not beat
     "guessing": ("no_better_than_guessing", Message("No better than random guessing")),
     "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
     "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),
 }
 _NEAR = 3.0  # times the usual learning rate, or a third of it: values in between are not worth another try
-_MOST_FINDINGS = 4  # a person reads this many
+_MOST_FINDINGS = 4  # findings that a person will read
 _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
 
 
 def too_little_learnt(case: Case) -> Finding | None:
-    """Say so where a table of counts would do as well as the model.
+    """Report that a table of counts would do as well as the model.
 
-    Innocent: data in which nothing more is to be known, such as random texts; a training that has only begun. Not ruled
+    Innocent: data with nothing more to learn, such as random texts; a training that has only begun. Not ruled
     out, so the finding names the baseline and the model is only said to be no better; while the loss still falls, and
     where only the bigram baseline is reached, which is the best possible for some data, it is a note.
     """
@@ -36,7 +36,7 @@ def too_little_learnt(case: Case) -> Finding | None:
 
 
 def well(case: Case) -> Finding | None:
-    """Say so where the model has learnt its task, with the number."""
+    """Report that the model has learnt its task, with the number that shows it."""
     if not case.is_good:
         return None
     loss = _loss_in_words(case)
@@ -53,7 +53,7 @@ def well(case: Case) -> Finding | None:
 
 
 def nothing_unusual(case: Case) -> Finding:
-    """Say that nothing stands out, where there is no more to say."""
+    """Report that nothing stands out, if there are no other findings."""
     loss = _loss_in_words(case) if case.loss is not None else Message("No loss was measured")
     return Finding(
         kind="nothing_unusual",
@@ -127,7 +127,7 @@ def diagnose(case: Case) -> list[Finding]:
 
     Returns:
         One to four findings: problems first, then notes, then what is fine; in each, causes before symptoms. No two
-        contradict each other, and "well" is never told beside a problem.
+        contradict each other, and "well" is never reported together with a problem.
     """
     kinds: tuple[FindingKind, ...] = get_args(FindingKind)
     findings = _findings(case)
@@ -136,7 +136,7 @@ def diagnose(case: Case) -> list[Finding]:
 
 
 def _findings(case: Case) -> list[Finding]:
-    """Return all findings, contradictions left out; of a model that has learnt its task, most rules have none."""
+    """Return all findings without contradictions; most rules do not apply once the model has learnt its task."""
     if broken := progress.failed(case) or nothing_to_learn(case):
         return [broken]
     high = curve_rules.too_high(case)
@@ -159,6 +159,6 @@ def _findings(case: Case) -> list[Finding]:
 
 
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
-    """Return findings as what comes of a problem that is reported before them; their own advice would lead astray."""
+    """Return findings as consequences of a problem reported before them, as their own advice would mislead."""
     advice = Message("Fix the problem above first: it may be the cause.")
     return [replace(finding, advice=advice, severity="note") for finding in findings if finding is not None]

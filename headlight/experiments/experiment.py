@@ -44,7 +44,7 @@ TASKS: Mapping[ExperimentKind, tuple[str, ...]] = {
 }
 USUAL_STEPS: Mapping[ExperimentKind, int] = {"positions": 240, "masks": 300}
 REQUEST = "experiment.json"
-LINE = "experiments"  # their own queue: they are short, and need not wait for runs that take hours
+LINE = "experiments"  # a separate queue: experiments are short, and need not wait for runs that take hours
 AT_ONCE = 1
 MOST_VARIANTS = 6
 FEWEST_STEPS, MOST_STEPS = 20, 1000

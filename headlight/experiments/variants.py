@@ -47,7 +47,7 @@ class ExperimentData:
     batches: PairBatches  # of the training pairs, from the first one on
     held_out: Sequence[Pair]
     by_length: Mapping[int, Sequence[Pair]]  # by letters, from the shortest to far beyond the trained length; or empty
-    samples: Sequence[Pair]  # whose outputs are shown
+    samples: Sequence[Pair]  # pairs whose outputs are shown
 
     @classmethod
     def of(cls, request: ExperimentRequest) -> "ExperimentData":
@@ -84,7 +84,7 @@ class Variant:
         self.name = name
         config = model_of(name, request, data.tokenizer)
         self.model = build(config, seed=request.seed)
-        # a table of positions draws random numbers, too, which would change the weights after it
+        # a position table also draws random numbers, which would change the weights initialized after it
         without_positions = build(replace(config, positions="none"), seed=request.seed)
         self.model.load_state_dict(without_positions.state_dict(), strict=False)
         batches: Iterator[Batch] = copy(data.batches)  # with its own position

@@ -23,7 +23,7 @@ from transformer_core.training.evaluate import evaluate
 from transformer_core.training.run.job import is_short_of_memory, reported
 
 _MOST_WRITTEN = 24  # tokens of a sample
-_N_MEASUREMENTS = 5  # of a whole experiment, evenly spread, the last at its end
+_N_MEASUREMENTS = 5  # in a whole experiment, evenly spaced, the last at its end
 
 
 class Measured(NamedTuple):

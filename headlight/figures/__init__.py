@@ -1,6 +1,6 @@
 """Figures: pure functions from numpy arrays to plotly figures.
 
-Data first, the rest by keyword; the input is never changed and nothing is shown. Every color comes from `theme`.
+Data are positional, options keyword-only; inputs are never modified, nothing is shown. Every color comes from `theme`.
 Figures have the light theme; `figure.update_layout(template=template(DARK))` gives one the dark theme.
 """
 

@@ -19,10 +19,10 @@ _ROW = 19  # px from one token to the next
 _LABEL_LENGTH = 24  # characters of a token
 _TOP, _LEGEND, _BOTTOM = 54, 24, 12  # px: the title and the names of the two sides, the names of the heads, below
 _NUMBER = 34  # px: the width of a written weight
-_MOST_NUMBERS = 3  # heads whose weights are written beside a token; of more, the largest
-_MOST_CURVES = 4000  # of more, the strongest are drawn
-_STEPS = 24  # of opacity
-_EXPONENT = 1 / 1.3  # as colors: weights of 0.05 are common, and must be seen beside one of 0.9
+_MOST_NUMBERS = 3  # maximum weights beside a token; with more heads, only the largest is written
+_MOST_CURVES = 4000  # beyond this, only the strongest are drawn
+_STEPS = 24  # levels of opacity
+_EXPONENT = 1 / 1.3  # as in the color scale: weights of 0.05 are common, and must be seen beside one of 0.9
 _THIN, _THICK = 1.1, 3.0  # px: the width of the faintest curve, and of one of weight 1
 
 
@@ -35,7 +35,7 @@ def bipartite_lines(
 ) -> go.Figure:
     """Draw a curve from each query on the left to each key that it attends to: the stronger, the more attention.
 
-    A static picture, for paper and slides, of what `curves.js` draws on the page: it has no hover texts, and its height
+    A static picture for papers and slides of what `curves.js` draws on the page: it has no hover texts, and its height
     is that of the longer text.
 
     Args:
@@ -46,7 +46,7 @@ def bipartite_lines(
         title: names the quantity, and the head.
 
     Returns:
-        A figure of at most 24 shapes per head, as curves of nearly the same weight share one.
+        A figure of at most 24 shapes per head, since curves of nearly equal weight share one.
 
     Raises:
         ValueError: the labels or the names do not fit the patterns.
@@ -81,7 +81,7 @@ def bipartite_lines(
         legend_entry(escape(name), mode="lines", line={"color": hue, "width": 3})
         for name, hue in zip(names, hues, strict=False)
     ]
-    nothing = {"x": [None], "y": [None]}  # without traces, there would be no axes
+    nothing = {"x": [None], "y": [None]}  # plotly draws no axes without a trace
     traces += [go.Scatter(yaxis=axis, showlegend=False, **nothing) for axis in ("y", "y2")]
     bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
@@ -125,7 +125,7 @@ def _curves(patterns: Float[np.ndarray, "head query key"], hues: Sequence[str]) 
 
 
 def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> list[str]:
-    """Return the text beside each token: the weight of each head, or of many heads the largest."""
+    """Return the text beside each token: the weight of each head, or only the largest if there are many."""
     written = []
     for column in weights.T:
         heads = range(len(column)) if len(column) <= _MOST_NUMBERS else [int(column.argmax())]

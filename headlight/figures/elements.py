@@ -44,7 +44,7 @@ def figure_layout(
 def figure_of(traces: Iterable[Any], layout: dict[str, Any]) -> go.Figure:
     """Return an unvalidated figure in the light theme.
 
-    Validation would copy every part, the template too, and take two thirds of the time; the tests validate instead.
+    Validation would copy every part, including the template, and take two thirds of the time; the tests validate.
     """
     return go.Figure(data=[*traces], layout={"template": template(LIGHT)} | layout, _validate=False)
 
@@ -60,7 +60,7 @@ def bold_title(name: str, hue: str | None = None) -> dict[str, Any]:
 
 
 def cell_axis(n: int, *, is_down: bool = False, **rest: Any) -> dict[str, Any]:
-    """Return the range of an axis of n cells, from left to right with labels at the top, or down; and `rest`."""
+    """Return an axis of n cells, left to right with labels at the top, or top to bottom; `rest`: its other parts."""
     return rest | ({"range": [n - 0.5, -0.5]} if is_down else {"side": "top", "range": [-0.5, n - 0.5]})
 
 
@@ -109,7 +109,7 @@ def add_panel(
         number: of the panel, from 0.
         x: the horizontal axis.
         y: the vertical axis.
-        across: where the panel begins and ends, as fractions of the plot; rounding may lead beyond it.
+        across: where the panel begins and ends, as fractions of the plot; rounding may overshoot.
         down: likewise, from the bottom.
     """
     names = axis_names(number)
@@ -141,7 +141,7 @@ def bar_trace(
     Args:
         name: of the trace.
         values: lengths of the bars.
-        places: on the other axis.
+        places: positions on the other axis.
         hover_texts: one per bar.
         color: of all bars, or of each; or a dict with other parts of their marker.
         texts: at the ends of the bars; None: none.
@@ -175,7 +175,7 @@ def line_at(
 def border_lines(
     rows: Sequence[str], columns: Sequence[str], *, xaxis: str = "x", yaxis: str = "y"
 ) -> list[dict[str, Any]]:
-    """Return the lines between two texts as shapes, before the label where the second one begins.
+    """Return the lines that separate two texts as shapes, each before the first label of the second text.
 
     Args:
         rows: labels from top to bottom.
@@ -199,7 +199,7 @@ def segment(x: tuple[float, float], y: tuple[float, float], **look: Any) -> dict
 
 
 def legend_entry(name: str, **look: Any) -> go.Scatter:
-    """Return an entry of the legend without points; `look`: other parts of the trace."""
+    """Return a legend entry without data points; `look`: other parts of the trace."""
     return go.Scatter(name=name, x=[None], y=[None], showlegend=True, **look)
 
 
@@ -230,11 +230,11 @@ def frame_around(
     axes: Mapping[str, str] | None = None,
     **rest: Any,
 ) -> dict[str, Any]:
-    """Return a rectangle from one x to another and from one y to another.
+    """Return a rectangle between two x values and two y values.
 
     Args:
         across: left and right.
-        down: the other two ends.
+        down: the two y values.
         color: of the line.
         width: px of the line.
         axes: `xaxis` and `yaxis`, where they are not the figure's first.

@@ -19,11 +19,11 @@ Limits = tuple[int | float, int | float]
 """The two ends of a range of colors."""
 
 MINUS = "\u2212"
-FLOOR = 1e-6  # of a weight on the scale of powers of ten
+FLOOR = 1e-6  # smallest weight on the logarithmic scale
 BELOW = mark("below 0.000001")  # the text of a smaller weight
 _LOWEST = -4  # the power of ten at the pale end of the colors
-_FAINT = 0.05  # of the range: smaller numbers are not written into cells
-DEEP_BOTH_WAYS = 0.9  # of a range around zero: from here on, numbers have the color of the background
+_FAINT = 0.05  # fraction of the range; smaller numbers are not written into cells
+DEEP_BOTH_WAYS = 0.9  # fraction of a symmetric range from which numbers take the background color
 
 
 def rounded(value: int | float, decimals: int) -> str:

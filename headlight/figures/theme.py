@@ -1,4 +1,4 @@
-"""The one palette: every color of the app, for light and for dark.
+"""The palette: every color of the app, for the light and the dark theme.
 
 The accent is indigo, and so is the sequential scale: it starts at the background, so that zeros vanish, and its steps
 are even in OKLab lightness, so that it is read in the same order with and without color vision. The diverging scale
@@ -35,7 +35,7 @@ class Theme:
 
     name: str  # "light" or "dark"
     background: str  # of the page, and of zero
-    surface: str  # of boxes that lie on the page
+    surface: str  # of boxes on the page
     text: str
     muted: str  # captions, axis labels
     accent: str  # the one accent: what is chosen, what can be pressed
@@ -78,8 +78,8 @@ def scale(colors: tuple[str, ...], *, exponent: float = 1.0) -> list[tuple[float
     """A plotly color scale.
 
     Args:
-        colors: evenly spaced in what the eye sees.
-        exponent: the color at fraction t stands for the value t^exponent; above 1, small values are told apart better.
+        colors: perceptually evenly spaced.
+        exponent: the color at fraction t stands for the value t^exponent; above 1, small values differ more.
     """
     return [((index / (len(colors) - 1)) ** exponent, color) for index, color in enumerate(colors)]
 
@@ -139,10 +139,10 @@ def _template(theme: Theme, separators: str) -> go.layout.Template:
 
 
 # Hues of lines and marks, the same in light and in dark, made of the themes' colors: 3:1 against both backgrounds.
-STRONG = DARK.sequential[4]  # what is meant: the accent's indigo
+STRONG = DARK.sequential[4]  # the data in focus: the accent's indigo
 DIVIDER = "#7a7f87"  # between two texts, or a text and what the model wrote after it
-NOT_FINITE = "#b5179e"  # a cell that is NaN or infinite: a color of no scale
-WARM = LIGHT.diverging[2]  # what is set against it: the orange of the diverging scale
+NOT_FINITE = "#b5179e"  # a cell that is NaN or infinite: a color outside all scales
+WARM = LIGHT.diverging[2]  # the data to contrast with it: the orange of the diverging scale
 
 _TO_CONES = np.array(
     [
@@ -161,13 +161,13 @@ _TO_LAB = np.array(
 
 
 def mixed(one: str, other: str, fraction: float, *, around: bool = False) -> str:
-    """Return a color on the way from one to another, in OKLab.
+    """Interpolate between two colors in OKLab.
 
     Args:
         one: "#RRGGBB".
         other: "#RRGGBB".
         fraction: of the way, in [0, 1].
-        around: go round the circle of hues, through magenta, and not straight through grey.
+        around: interpolate along the hue circle, through magenta, instead of straight through grey.
 
     Source: Ottosson 2020, "A perceptual color space for image processing" (OKLab).
     """
@@ -188,13 +188,13 @@ def layer_hues(n_layers: int) -> list[str]:
 
 
 def translucent(color: str, opacity: float) -> str:
-    """Return "#RRGGBB" as a color through which the background is seen."""
+    """Return "#RRGGBB" as a translucent color."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity:g})"
 
 
 def diverging_scale() -> list[tuple[float, str]]:
-    """Return a plotly color scale from orange through nothing to indigo: zero is the background, whichever it is."""
+    """Return a plotly color scale from orange through transparent to indigo: zero shows either background."""
     return [(step / 10, translucent(WARM if step < 5 else STRONG, round(abs(step - 5) / 5, 2))) for step in range(11)]
 
 
@@ -210,7 +210,7 @@ def _color(lab: Float[np.ndarray, " 3"]) -> str:
     return "#" + "".join(f"{round(channel * 255):02X}" for channel in encoded.tolist())
 
 
-FAINT = mixed(LIGHT.muted, DARK.muted, 0.5)  # what stays in the back: a grey between the two themes' greys
+FAINT = mixed(LIGHT.muted, DARK.muted, 0.5)  # the data in the background: a grey between the two themes' greys
 
 _BROWN, _PEACH, _NAVY = LIGHT.diverging[1], LIGHT.diverging[3], LIGHT.sequential[7]
 
@@ -231,7 +231,7 @@ CHOSEN = HUES[3]
 
 
 def category_hues(n: int) -> list[str]:
-    """Return a hue for each of some categories; from the ninth on, all are grey."""
+    """Return a hue for each of n categories; from the ninth on, all are grey."""
     return [*HUES[:n], *[FAINT] * (n - len(HUES))]
 
 

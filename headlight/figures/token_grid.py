@@ -1,4 +1,4 @@
-"""Grids of tokens: integer positions with tokens as tick text, so that repeated tokens have a place each."""
+"""Grids of tokens: integer positions with tokens as tick text, so that each repeated token has its own place."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from transformer_core.text.labels import border_in
 
 HEIGHT = 540  # px
 _TITLE = 24  # px: the height of a title
-_SIZES = ((13, 20), (11, 14), (10, 12.5), (9, 11.5), (8, 10), (7, 9))  # px: of labels, and from one to the next
-_SLANTED = 1.65  # sizes from one slanted label to the next
+_SIZES = ((13, 20), (11, 14), (10, 12.5), (9, 11.5), (8, 10), (7, 9))  # px: font size of labels, and their spacing
+_SLANTED = 1.65  # spacing of slanted labels, in font sizes
 _BLOCK_LABEL = 64  # px from one number to the next on the axis of an overview
 _HUES = {"query": QUERY, "key": KEY}
 _FORMS = {  # names of one position and of several
@@ -60,7 +60,7 @@ class TokenAxis:
     @cached_property
     def words(self) -> list[str]:
         """A name for each cell: ``query 3 'sat'``, or ``queries 128 to 143`` in an overview; escaped for plotly."""
-        one, many = (say(form) for form in _FORMS[self.kind])  # once: there are thousands
+        one, many = (say(form) for form in _FORMS[self.kind])  # translated once for thousands of cells
         return [
             one.format(place=start, token=escape(isolate(self.tokens[start - self.first])))
             if end - start == 1
@@ -184,7 +184,7 @@ class TokenGrid:
         low, high = queries.ends
         rows = queries.axis(self.query_name, room=height * 0.75, chosen=self.marked[0])
         return figure_layout(say(title), height=height, margin=(8, 8, top, 8)) | {
-            "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for drawing in a narrow place
+            "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, from which width on numbers are drawn
             | token_legends(xaxis=(keys, columns), yaxis=(queries, rows))
             | ({} if self.marked == (None, None) else {"chosen": {"xaxis": self.marked[1], "yaxis": self.marked[0]}}),
             "xaxis": columns | {"side": "top", "range": list(keys.ends), "tickangle": angle},

@@ -25,15 +25,15 @@ def save_compiled(
     """Write a compiled model as a checkpoint folder, which the app opens like any other.
 
     Args:
-        folder: where.
-        model: that was compiled from a program.
+        folder: the folder to write.
+        model: a model compiled from a program.
         tokenizer: of the model.
-        title: what the app calls it.
+        title: displayed title of the model.
         examples: texts to start from.
 
     Raises:
         ProgramError: the model was not compiled.
-        CheckpointError: the place holds something that is not a checkpoint.
+        CheckpointError: the folder holds something other than a checkpoint.
         OSError: the folder cannot be written.
     """
     origin = compiled(model)
@@ -69,7 +69,7 @@ def load_compiled(folder: str | os.PathLike[str]) -> tuple[Transformer, Tokenize
 
 
 def read_program(folder: str | os.PathLike[str]) -> Program:
-    """Return the program that the card of a folder holds; the folder may hold nothing else.
+    """Return the program in the card of a folder; the folder needs no other file.
 
     Raises:
         CheckpointError: there is no card, or it holds no program.
@@ -84,7 +84,7 @@ def read_program(folder: str | os.PathLike[str]) -> Program:
 
 
 def write_program(folder: str | os.PathLike[str], program: Program) -> None:
-    """Write a card that holds a program alone, so that its task can be named as a corpus; `read_program` reads it.
+    """Write a card with only a program, so that its task can be used as a corpus; `read_program` reads it.
 
     Raises:
         OSError: the folder cannot be written.

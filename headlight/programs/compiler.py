@@ -1,9 +1,9 @@
-"""From a program to a Transformer: every line becomes weights that can be written down.
+"""Compile a program into a Transformer: every line becomes explicit weights.
 
 Categorical values are one-hot in the residual stream, so W_Q W_K^T of a head is the table of its predicate, times
-`COLDNESS`, which makes the softmax pick. The first token, <bos>, gets half of that: it takes the attention of queries
-that select nothing, and its value is the default. Of `selector_width` it gets all of it and is the only one with a
-value: 1 / (1 + n) arrives, and the feed-forward network turns that into n (`layout.units_of`).
+`COLDNESS`, which makes the softmax select. The first token, <bos>, scores half of it: it takes the attention of queries
+that select nothing, and its value is the default. For `selector_width` it scores all of it and alone has a
+value: the head outputs 1 / (1 + n), which the feed-forward network turns into n (`layout.units_of`).
 
 Source: Weiss et al. 2021 and Lindner et al. 2023 (Tracr) for the idea; the construction is written here.
 """
@@ -28,9 +28,9 @@ from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.text.tokenizer import OwnTokenizer, word_tokenizer
 
-COLDNESS = 100.0  # score of a selected key; of others 0
+COLDNESS = 100.0  # score of a selected key; other keys score 0
 MOST_PARAMETERS = 30_000_000
-CERTAINTY = 30.0  # by how much the logit of the output exceeds all others
+CERTAINTY = 30.0  # margin of the output's logit over all others
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,7 +43,7 @@ class Compiled:
     max_len: int
 
     def __deepcopy__(self, memo: object) -> "Compiled":
-        """Return itself: nothing in it changes, and steps are told apart by identity."""
+        """Return itself: it is immutable, and steps are compared by identity."""
         return self
 
 
@@ -77,10 +77,10 @@ def compile(
 
 
 def words_of(program: Program) -> tuple[str, ...]:
-    """Return the vocabulary of a compiled program after the special tokens: what it reads, and what it gives.
+    """Return the vocabulary of a compiled program after the special tokens: its inputs and its outputs.
 
     Raises:
-        ProgramError: a token that cannot be one, or sequences with too many values.
+        ProgramError: an invalid token, or sequences with too many values.
     """
     return _words(program.vocab, value_sets(program, program.vocab, program.max_len)[program.output])
 
@@ -100,7 +100,7 @@ def recompiled(model: Transformer, program: Program) -> Transformer:
     """Return a model that was compiled from a program and saved, with the roles of its heads.
 
     Raises:
-        ProgramError: the program gives a model of other sizes.
+        ProgramError: the program compiles to a model of other sizes.
     """
     again, _ = compile(program)
     if again.config != model.config:
@@ -113,7 +113,7 @@ def compiled(model: Transformer) -> Compiled:
     """Return the program from which a model was compiled.
 
     Raises:
-        ProgramError: it was trained.
+        ProgramError: the model was trained, not compiled.
     """
     origin = model.__dict__.get("program")
     if not isinstance(origin, Compiled):
@@ -263,7 +263,7 @@ class _Weights:
     def _unembed(self, unembed: nn.Linear) -> None:
         """Write the last layer: the logit of the output is the highest by `CERTAINTY`.
 
-        Of a number x, that of a value v is 2 v x - v^2, up to a factor: highest for the nearest value.
+        For a number x, the logit of a value v is 2 v x - v^2, up to a factor: highest for the nearest value.
         """
         space = self._layout.subspaces[self._origin.program.output]
         ids = [self._ids[str(value)] for value in space.values]

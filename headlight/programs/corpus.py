@@ -17,12 +17,12 @@ from transformer_core.training.run.request import Settings
 
 PREFIX = "program:"  # of the names of these corpora
 N_TRAIN, N_HELD_OUT = 12_000, 500  # inputs
-_DRAWS = 3  # at most, for each input that is wanted: of a short vocabulary there are few different ones
+_DRAWS = 3  # maximum draws per wanted input: a short vocabulary has few distinct inputs
 _HELD_OUT_SHARE = 0.2  # at most, of all inputs
 _N_EXAMPLES = 4
 _CODE = fingerprint_of_code(Path(__file__).parent)
 STEPS = 1_200
-FEWEST_HEADS = 4  # of a layer; with one, two of four seeds did not learn to reverse in as many steps
+FEWEST_HEADS = 4  # per layer; with one, two of four seeds did not learn to reverse in this many steps
 
 
 def program_named(name: str) -> Program:
@@ -49,7 +49,7 @@ def program_named(name: str) -> Program:
 
 
 def made_from(name: str) -> list[str]:
-    """Return all that the corpus of a program depends on.
+    """Return everything that the corpus of a program depends on.
 
     Raises:
         CorpusError: there is no such program.
@@ -59,7 +59,7 @@ def made_from(name: str) -> list[str]:
 
 
 def program_corpus(name: str, *, seed: int = 0) -> Corpus:
-    """Return the task of a program: different inputs on which it is defined, with its output at each token as labels.
+    """Return the task of a program: distinct inputs on which it is defined, labelled with its output at each token.
 
     The tokens are those of the compiled model.
 
@@ -80,7 +80,7 @@ def program_corpus(name: str, *, seed: int = 0) -> Corpus:
             break
     items = [labelled(program, tokens) for tokens in rng.sample([*drawn], len(drawn))]
     n_held_out = min(N_HELD_OUT, int(_HELD_OUT_SHARE * len(items)))
-    longest = max(1, 2 * program.max_len // 3)  # so that a page has room for what a model says after it
+    longest = max(1, 2 * program.max_len // 3)  # leaves room on a page for the model's continuation
     short = [item for item in items[:n_held_out] if len(item.labels) <= longest]
     short.sort(key=lambda item: -len(item.labels))
     title = name.removeprefix(PREFIX).rstrip("/").rpartition("/")[2]
@@ -106,9 +106,9 @@ def labelled(program: Program, tokens: tuple[str, ...]) -> Labelled:
 
 
 def program_training(program: Program, *, steps: int = STEPS, seed: int = 0) -> tuple[str, Settings]:
-    """Return the preset, and what differs from it: sizes of the compiled model, and numbers that learn fast there.
+    """Return the preset and its overrides: the sizes of the compiled model, and hyperparameters that learn fast there.
 
-    A layer has `FEWEST_HEADS` heads at least. Positions are rotary, of a decoder too: with learned ones, counting takes
+    A layer has `FEWEST_HEADS` heads at least. Positions are rotary, in a decoder too: with learned ones, counting takes
     several times as many steps.
 
     Args:
@@ -141,7 +141,7 @@ def program_training(program: Program, *, steps: int = STEPS, seed: int = 0) -> 
 
 
 def train_arguments(corpus: str, program: Program, *, steps: int = STEPS, seed: int = 0) -> list[str]:
-    """Return the arguments of `python -m transformer_core train` for such a training, but for the run's folder.
+    """Return the arguments of `python -m transformer_core train` for such a training, except the run's folder.
 
     Args:
         corpus: of the program's task, as `load_corpus` takes it.

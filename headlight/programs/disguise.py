@@ -1,4 +1,4 @@
-"""Disguises: other weights for the same function, so that a method cannot go by how a model's weights are laid out.
+"""Disguises: other weights for the same function, so that a method cannot rely on the layout of a model's weights.
 
 Each of them returns a new model and leaves the given one unchanged.
 """
@@ -39,7 +39,7 @@ def rotated(model: Transformer, seed: int = 0) -> Transformer:
     """Return the model with its whole residual stream rotated, x R for x: no subspace is a set of columns any more.
 
     Args:
-        model: without normalization, or with RMS normalization of gain 1; all else that reads or writes the stream is a
+        model: without normalization, or with RMS normalization of gain 1; everything else that reads or writes it is a
             matrix.
         seed: of `random_rotation`.
 
@@ -65,7 +65,7 @@ def rotated(model: Transformer, seed: int = 0) -> Transformer:
         )
     model = copy.deepcopy(model)
     rotation = random_rotation(config.d_model, seed)
-    done: set[Tensor] = set()  # tied matrices are there more than once
+    done: set[Tensor] = set()  # tied matrices are listed more than once
 
     def rotate(parameter: Tensor | None, *, is_column: bool = False) -> None:
         if parameter is not None and parameter not in done:
@@ -122,8 +122,8 @@ def with_decoys(model: Transformer, n: int, seed: int = 0) -> Transformer:
 def with_duplicate(model: Transformer, layer: int, head: int) -> Transformer:
     """Return the model with a head split in two: the second has the highest number, and each writes half.
 
-    The other layers get a head without weights, for all layers have the same number of heads; it attends evenly where
-    no positions act inside attention, and writes nothing.
+    Other layers get a head with zero weights, since all layers need the same number of heads; it attends uniformly
+    unless positions act inside attention, and writes nothing.
 
     Args:
         model: as for `with_decoys`.
@@ -147,12 +147,12 @@ def with_duplicate(model: Transformer, layer: int, head: int) -> Transformer:
 def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Transformer:
     """Return the model with the heads of a layer in another order.
 
-    It no longer knows the program that it was compiled from, whose lines go by the old numbers of the heads.
+    It loses the program that it was compiled from, whose lines refer to the old numbers of the heads.
 
     Args:
         model: as for `with_decoys`.
         layer: from 0.
-        order: at place i the number that head i had before.
+        order: at index i, the previous number of the new head i.
 
     Raises:
         ConfigError: the model's heads cannot be told apart by their numbers alone, it has no such layer, or the order
@@ -178,12 +178,12 @@ def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Tran
 def noisy(model: Transformer, scale: float, seed: int = 0) -> Transformer:
     """Return the model with Gaussian noise on every matrix; biases and the gains of norms are left unchanged.
 
-    Alone among the disguises it changes the function, the more, the larger the noise is. A compiled program, whose
-    thresholds are steep, may give other outputs from a scale of 1e-4 on; a head that copies bears 1e-2.
+    Unlike the other disguises, it changes the function, more so the larger the noise. A compiled program, whose
+    thresholds are steep, may give other outputs from a scale of 1e-4 on; a copying head tolerates 1e-2.
 
     Args:
         model: any.
-        scale: standard deviation of the noise, as a multiple of that of the matrix' own numbers; at least 0.
+        scale: standard deviation of the noise, as a multiple of that of the matrix's own entries; at least 0.
         seed: of the noise.
     """
     model = copy.deepcopy(model)
@@ -201,7 +201,7 @@ def _attentions(model: Transformer) -> list[MultiHeadAttention]:
 
 
 def _check_can_renumber(config: ModelConfig) -> None:
-    """Check that a head is nothing but its own rows and columns of the four projections."""
+    """Check that no head shares its rows and columns of the four projections with another."""
     if (
         config.architecture == "encoder_decoder"
         or config.n_kv_heads != config.n_heads
@@ -253,7 +253,7 @@ def _by_head(attention: MultiHeadAttention) -> list[Tensor]:
 
 
 def _score_spread(model: Transformer) -> float:
-    """Return about the standard deviation of x W_Q W_K^T y for matrices of variance 1 / d_model, in nats.
+    """Return the approximate standard deviation of x W_Q W_K^T y for matrices of variance 1 / d_model, in nats.
 
     It is |x| |y| sqrt(d_head) / d_model, with the length of the embedding of a token and a position, which later layers
     can only add to; where there is a norm, of what is normalized.

@@ -14,7 +14,7 @@ Inputs = Callable[[random.Random], list[str]]
 
 
 def _of(vocab: tuple[str, ...], longest: int) -> Inputs:
-    """Return random inputs of any length up to the longest."""
+    """Return a function that draws random inputs of any length up to the longest."""
     return lambda rng: rng.choices(vocab, k=rng.randint(1, longest))
 
 
@@ -23,7 +23,7 @@ def _without_repetition(vocab: tuple[str, ...], longest: int) -> Inputs:
 
 
 def _repeated(vocab: tuple[str, ...], longest: int) -> Inputs:
-    """Return a block without repetition, again and again: what follows a token is always the same."""
+    """Return a function that draws a repeated block of distinct tokens: each has one successor."""
 
     def inputs(rng: random.Random) -> list[str]:
         block = rng.sample(vocab, k=rng.randint(1, len(vocab)))
@@ -44,7 +44,7 @@ def _half_palindromes(vocab: tuple[str, ...], longest: int) -> Inputs:
 
 
 def _sums(vocab: tuple[str, ...], longest: int) -> Inputs:
-    """Return two numbers of as many digits each, the ones first."""
+    """Return a function that draws two numbers with equally many digits, the least significant digit first."""
 
     def inputs(rng: random.Random) -> list[str]:
         *digits, plus = vocab
@@ -78,15 +78,15 @@ _N_TRIED, _FEWEST_DEFINED = 200, 0.5  # inputs of a kind that are tried, and the
 
 
 def example_of(program: Program) -> str:
-    """Return the name of the example that a program is, with the same lines, tokens and longest input; "": of none."""
+    """Return the name of the example with the lines, tokens and longest input of a program; "" if there is none."""
     return next((name for name, example in EXAMPLES.items() if _identity(program) == _identity(example)), "")
 
 
 def inputs_of(program: Program) -> Inputs:
     """Return a function that draws random valid inputs of any program.
 
-    Those of an example are its own; of another program any tokens, or, if it is defined on more of those, a block again
-    and again, or tokens without repetition.
+    An example has its own inputs; another program gets arbitrary tokens, or, if it is defined on more of those, a
+    repeated block or tokens without repetition.
 
     Raises:
         ProgramError: it is undefined on most inputs of all these kinds.

@@ -1,7 +1,7 @@
 """The functions of a program, `lambda key, query: key == query`: read as a tree, and evaluated node by node.
 
 Values are whole numbers, exact fractions, truth values, texts, None, and tuples of them. Nothing is looked up by a name
-that the program gives, so a stranger's program can only compute.
+that the program gives, so an untrusted program can only compute.
 """
 
 import ast
@@ -18,9 +18,9 @@ from transformer_core.errors import ProgramError, mark
 Value = Any
 """A whole number, a fraction, a truth value, a text, None, or a tuple of them."""
 
-LARGEST = 10**6  # whole number, and denominator of a fraction
+LARGEST = 10**6  # largest whole number, and largest denominator of a fraction
 MOST_PARTS = 100  # of one value: the numbers and characters in it, and its tuples
-MOST_REMEMBERED = 10_000  # values of one function
+MOST_REMEMBERED = 10_000  # cached values per function
 GRAMMAR = Grammar(
     error=ProgramError,
     nodes=(
@@ -59,7 +59,7 @@ class Function:
         """Read a lambda expression.
 
         Raises:
-            ProgramError: it is none, or holds what a function may not hold.
+            ProgramError: it is not a lambda expression, or contains something that is not allowed.
         """
         if not isinstance(node, ast.Lambda):
             raise ProgramError("“{code}” is not a function; write lambda x: …", code=excerpt(node))
@@ -73,7 +73,7 @@ class Function:
         return function
 
     def __post_init__(self) -> None:
-        """Remember values: a predicate is applied to the same keys and queries again and again."""
+        """Cache values: a predicate is applied to the same keys and queries again and again."""
         object.__setattr__(self, "_remembered", lru_cache(maxsize=MOST_REMEMBERED, typed=True)(self._evaluate))
 
     def __call__(self, *values: Value) -> Value:
@@ -86,14 +86,14 @@ class Function:
         return None if value is _UNDEFINED else value
 
     def is_defined(self, *values: Value) -> bool:
-        """Return whether the function has a value; where it has none, it is called None."""
+        """Return whether the function has a value; where it has none, a call returns None."""
         return self._remembered(*values) is not _UNDEFINED
 
     def work(self, sizes: Sequence[int]) -> int:
-        """Return how many steps a call takes at most, before it is made: the nodes, and the parts that they handle.
+        """Return an upper bound on the steps of a call, without making it: its nodes, and the parts that they handle.
 
         Args:
-            sizes: of each argument, its parts at most.
+            sizes: maximum number of parts of each argument.
         """
         steps, _ = _work(self.body, dict(zip(self.parameters, sizes, strict=True)))
         return steps + sum(sizes)
@@ -147,7 +147,7 @@ class _Call(Evaluator[Value]):
         return _small(values)
 
     def unary(self, sign: str, value: Value) -> Value:
-        """Return the negative number, or the opposite truth value."""
+        """Return the negated number or truth value."""
         return not value if sign == "not" else -_number(value)
 
     def binary(self, sign: str, left: Value, right: Value) -> Value:
@@ -157,7 +157,7 @@ class _Call(Evaluator[Value]):
         return _COMPARISONS[sign](left, right)
 
     def boolean(self, sign: str, values: Iterator[Value]) -> Value:
-        """Return a truth value; what follows the deciding one is not computed."""
+        """Return a truth value; values after the deciding one are not computed."""
         return all(values) if sign == "and" else any(values)
 
     def other(self, node: ast.expr) -> Value:
@@ -171,7 +171,7 @@ class _Call(Evaluator[Value]):
 
 
 def _work(node: ast.expr, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """Return how many steps a node takes at most, and how many parts its value has at most."""
+    """Return the maximum number of steps that a node takes, and of parts that its value has."""
     within = [_work(part, sizes) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
     within = [] if isinstance(node, ast.Name | ast.Constant) else within
     handled = sum(parts for _, parts in within)
@@ -193,10 +193,10 @@ def _work(node: ast.expr, sizes: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _number(value: Value) -> int | Fraction:
-    """Return a number, which may be calculated with.
+    """Return a value if it is a number that arithmetic may use.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a number.
         ProgramError: it is too large.
     """
     if not isinstance(value, int | Fraction):
@@ -211,7 +211,7 @@ def _number(value: Value) -> int | Fraction:
 
 
 def _small(value: Value) -> Value:
-    """Return a value that may be kept. What it was made of has passed here, so that it is small enough to be counted.
+    """Return a value if it is small enough. Its parts have passed this check before, so counting them is cheap.
 
     Raises:
         ProgramError: it has too many parts, or is too large a number.
@@ -226,7 +226,7 @@ def _small(value: Value) -> Value:
 
 
 def n_parts(value: Value) -> int:
-    """Return how many parts a value has: of a text its characters, of a tuple itself and all that is in it."""
+    """Return the number of parts of a value: the characters of a text; a tuple itself and everything in it."""
     if isinstance(value, tuple):
         return 1 + sum(map(n_parts, value))
     return max(1, len(value)) if isinstance(value, str) else 1

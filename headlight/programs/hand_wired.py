@@ -38,7 +38,7 @@ def induction_model(
     """Return a two-layer induction circuit, with a head that copies everything and a decoy beside it.
 
     For texts <bos> s s, where s is `n_random` random tokens: from the second copy's first token on, the model predicts
-    the next token. What is known of the heads:
+    the next token. Known facts about the heads:
 
     - L0.H0 attends to the previous token, e^beta / (e^beta + q) of its attention from position q, and writes it into a
       separate subspace, which only the keys of L1.H0 read.
@@ -110,7 +110,7 @@ def or_model(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, b
 def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, beta: float = 40.0) -> HandWired:
     """Return a head that copies, and a backup head that copies only where the first one wrote nothing.
 
-    For texts <bos> t t ..., the correct token is t at every position from 2 on. Two truths about redundancy:
+    For texts <bos> t t ..., the correct token is t at every position from 2 on. Two facts about redundancy:
 
     - Between keys: L0.H0 attends to positions 1 and 2 with one half each, and both hold t. If either is knocked out
       before the softmax, the other takes its share and nothing changes; after the softmax, half of the output is lost;
@@ -126,7 +126,7 @@ def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.
         vocab_size: tokens, <bos> (0) included.
         n_positions: tokens of the longest text.
         gain: that a head adds to the logit of the correct token, in nats.
-        beta: score of <bos> above all that is not looked for, and of what is looked for above <bos>, in nats; at 40
+        beta: margin of <bos> over irrelevant tokens, and of relevant tokens over <bos>, in the scores, in nats; at 40
             all else is lost in float32's rounding.
 
     Source: Wang et al. 2022, "Interpretability in the Wild", for backup heads.
@@ -203,7 +203,7 @@ def _attention_only(spaces: Mapping[str, slice], *, n_layers: int, d_head: int) 
 def _wire(
     model: Transformer, spaces: Mapping[str, slice], layer: int, head: int, maps: Maps, *, first: int = 0
 ) -> None:
-    """Set some matrices of a head; what they do not set is left unchanged.
+    """Set some matrices of a head; all other entries are left unchanged.
 
     Args:
         model: of `_attention_only`.
@@ -211,22 +211,22 @@ def _wire(
         layer: from 0.
         head: from 0.
         maps: for q, k and v [width of the subspace, columns of the head]; for out [columns of the head, width].
-        first: column of the head, from 0, at which they begin.
+        first: first column of the head that they fill, from 0.
     """
     for name, (space, matrix) in maps.items():
-        weight = model.get_parameter(f"decoder.blocks.{layer}.self_attn.{name}.weight")  # [out, in], as torch keeps it
+        weight = model.get_parameter(f"decoder.blocks.{layer}.self_attn.{name}.weight")  # [out, in], as torch stores it
         column = head * model.config.d_head + first
         of_head = slice(column, column + matrix.shape[0 if name == "out" else 1])
         weight[(spaces[space], of_head) if name == "out" else (of_head, spaces[space])] = matrix.T
 
 
 def _marked(n_positions: int, scores: Mapping[int, float]) -> Float[Tensor, "pos 1"]:
-    """Return one column that is 0 but at some positions, as far as the model has them."""
+    """Return a column that is 0 except at the given positions, as far as the model has them."""
     return torch.tensor([[scores.get(position, 0.0)] for position in range(n_positions)])
 
 
 def _every_token_but_bos(vocab_size: int) -> Float[Tensor, "vocab vocab"]:
-    """Return the map that copies a token, and makes nothing of <bos>."""
+    """Return the map that copies every token but maps <bos> to 0."""
     copied = torch.eye(vocab_size)
     copied[BOS] = 0
     return copied

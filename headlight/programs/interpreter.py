@@ -26,8 +26,8 @@ from transformer_core.errors import ProgramError
 
 MOST_VALUES = 400  # of one sequence
 MOST_CASES = 100_000  # of all maps and predicates: combinations of their inputs' values
-MOST_WORK = 1_500_000  # steps of all that, nodes of functions and parts of values, and of keys times queries
-MOST_APART = MOST_VALUES  # between the sums of whole numbers that are averaged: this many means there are at least
+MOST_WORK = 1_500_000  # steps of all those: nodes of functions, parts of values, and pairs of key and query
+MOST_APART = MOST_VALUES  # maximum gap between sums of averaged whole numbers: there are at least this many means
 
 
 def run(program: Program, tokens: Tokens[str]) -> list[Value]:
@@ -41,7 +41,7 @@ def trace(program: Program, tokens: Tokens[str]) -> dict[Step, list[Value]]:
 
 
 def traced(program: Program, tokens: Tokens[str]) -> Iterator[tuple[Step, list[Value]]]:
-    """Yield every step, in the order of computation, with a value for each position; a selector's: each query's keys.
+    """Yield every step, in the order of computation, with a value for each position; for a selector, the keys of each.
 
     Raises:
         ProgramError: keys with different values are selected where one value is needed.
@@ -90,7 +90,7 @@ def _aggregated(step: Aggregate, selected: list[Value]) -> Value:
 
 
 def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Sequence, tuple[Value, ...]]:
-    """Return the possible values of each sequence, without repetition; of a numerical one in rising order.
+    """Return the possible values of each sequence, without repetition; in ascending order for a numerical one.
 
     Args:
         program: what is computed.
@@ -98,7 +98,7 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
         max_len: tokens of the longest input.
 
     Raises:
-        ProgramError: a sequence with too many possible values, or numbers that are none.
+        ProgramError: a sequence with too many possible values, or a numerical one whose values are not numbers.
     """
     sets: dict[Sequence, tuple[Value, ...]] = {}
     n_cases = 0

@@ -1,4 +1,4 @@
-"""Where everything of a program is in a Transformer: layers of steps, directions of values, and hidden units."""
+"""The layout of a program in a Transformer: layers of steps, directions of values, and hidden units."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FLAGS = BOS, EOS, ONE = range(3)
 class Subspace:
     """Neighbouring directions of the residual stream, and what they stand for.
 
-    Of a categorical sequence one direction for each value, 1 where it has that value; of a numerical one a single
+    A categorical sequence has one direction per value, 1 where it has that value; a numerical one has a single
     direction, which holds the number.
     """
 
@@ -36,7 +36,7 @@ class Subspace:
 
     @property
     def size(self) -> int:
-        """How many directions there are."""
+        """Number of directions."""
         return 1 if self.is_numerical else len(self.values)
 
     def of(self, value: Value) -> int:
@@ -46,7 +46,7 @@ class Subspace:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Layout:
-    """The layers of a program's heads and feed-forward steps, and the subspaces of all that they read and write."""
+    """The layers of a program's heads and feed-forward steps, and the subspaces that they read and write."""
 
     heads: tuple[tuple[Aggregate | SelectorWidth, ...], ...]  # by layer
     feed_forward: tuple[tuple[Map | SelectorWidth, ...], ...]  # by layer
@@ -55,17 +55,17 @@ class Layout:
 
     @property
     def d_model(self) -> int:
-        """Directions of the residual stream."""
+        """Number of directions of the residual stream."""
         return len(FLAGS) + sum(space.size for space in (*self.subspaces.values(), *self.widths.values()))
 
     @property
     def n_layers(self) -> int:
-        """Layers of the model."""
+        """Number of layers of the model."""
         return len(self.heads)
 
 
 def layout_of(program: Program, sets: Mapping[Sequence, tuple[Value, ...]]) -> Layout:
-    """Return where everything lies: each step in the first layer whose input holds what it needs.
+    """Return the layout, with each step in the first layer whose input holds what it needs.
 
     Args:
         program: what is computed.
@@ -113,7 +113,7 @@ def _subspaces(
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenUnits:
-    """Hidden units of one layer: what they read and write, a unit each."""
+    """Hidden units of one layer: for each unit, what it reads and writes."""
 
     reads: list[Mapping[int, float]]  # weights by direction
     biases: list[float]
@@ -123,8 +123,8 @@ class HiddenUnits:
 def units_of(steps: Iterable[Map | SelectorWidth], layout: Layout) -> HiddenUnits:
     """Return the hidden units of one layer's steps, in a feed-forward network with ReLU.
 
-    Units come in pairs, relu(x) - relu(x - 1): 0 up to x = 0, 1 from x = 1 on. Of one-hot inputs, x is above 1 only
-    where all of them are the case, with room for rounding on both sides. Of a number, x passes from below 0 to above 1
+    Units come in pairs, relu(x) - relu(x - 1): 0 up to x = 0, 1 from x = 1 on. For one-hot inputs, x exceeds 1 only
+    where all of them are 1, with room for rounding on both sides. For a number, x passes from below 0 to above 1
     between two of its possible values; such steps add up to any function of it.
     """
     units = HiddenUnits(reads=[], biases=[], writes=[])
@@ -151,7 +151,7 @@ def _add(
 
     Args:
         units: of the layer.
-        spaces: that are read; a numerical one, of which there is at most one, at the end.
+        spaces: the subspaces that are read; at most one is numerical, and it comes last.
         outputs: by the values of `spaces`.
         written: where the output goes.
     """

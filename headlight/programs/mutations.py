@@ -1,4 +1,4 @@
-"""A line of a program with one small mistake: what a head does is seen when it does something else."""
+"""Program lines with one small mistake each: the function of a head shows when it does something else."""
 
 import ast
 from collections.abc import Iterator
@@ -31,13 +31,13 @@ def mutations(line: str) -> list[str]:
 
 
 def _mistakes(node: ast.AST, code: bytes) -> Iterator[Replacement]:
-    """Yield the mistakes that can be made in a node of a line, without its parts."""
+    """Yield the possible mistakes in a node of a line, without those in its children."""
     match node:
         case (
             ast.Compare(left=left, ops=[operator, *_], comparators=[right, *_])
             | ast.BinOp(left=left, op=operator, right=right)
         ) if (sign := SIGNS.get(type(operator), "")) in _INSTEAD:
-            start, end = _span(left)[1], _span(right)[0]  # beside the sign, brackets may stand
+            start, end = _span(left)[1], _span(right)[0]  # there may be brackets beside the sign
             yield start, end, code[start:end].decode().replace(sign, _INSTEAD[sign], 1)
         case ast.Constant(value=bool(truth)):
             yield *_span(node), str(not truth)

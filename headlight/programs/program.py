@@ -4,7 +4,7 @@ Each line says what a head selects, averages or counts, or what a feed-forward n
 
     shifted = aggregate(select(indices, indices, lambda key, query: key == query - 1), tokens, "_")
 
-`tokens` and `indices` are there from the start. `select(keys, queries, predicate)` says which keys each query attends
+`tokens` and `indices` are predefined. `select(keys, queries, predicate)` says which keys each query attends
 to. `aggregate(selector, values, default)` is a head: the value at the selected key, or `default` where none is
 selected. `selector_width(selector)` counts the selected keys. `map(function, ...)` acts on each position alone.
 `numerical(sequence)` makes numbers that `aggregate` averages. The last line is the program's output.
@@ -31,10 +31,10 @@ _IDENTITY = Function(("x",), ast.Name("x", ast.Load()), "lambda x: x")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Step:
-    """Something that a line computes."""
+    """A computation in a line."""
 
-    line: int = 0  # from 1 on; 0: there from the start
-    name: str = ""  # that the line gives it; "" within a line
+    line: int = 0  # from 1 on; 0: predefined
+    name: str = ""  # assigned by the line; "" within a line
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ class Aggregate(Sequence):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SelectorWidth(Sequence):
-    """How many keys are selected."""
+    """The number of selected keys."""
 
     selector: Selector
 
@@ -92,7 +92,7 @@ TOKENS, INDICES = Given(name="tokens"), Given(name="indices")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
-    """Lines of source, read.
+    """A program, parsed from its source.
 
     Attributes:
         source: as it was written.
@@ -120,7 +120,7 @@ class Program:
 
 
 def steps_of(output: Step) -> list[Step]:
-    """Return all that a step is computed from, in the order of computation, with the step itself at the end."""
+    """Return all steps that a step depends on, in the order of computation, ending with the step itself."""
     order: dict[Step, None] = {}
 
     def visit(step: Step) -> None:
@@ -134,7 +134,7 @@ def steps_of(output: Step) -> list[Step]:
 
 
 def inputs_of(step: Step) -> tuple[Step, ...]:
-    """Return the steps that a step is computed from."""
+    """Return the direct inputs of a step."""
     parts = (getattr(step, one.name) for one in fields(step))
     return tuple(of for part in parts for of in (part if isinstance(part, tuple) else (part,)) if isinstance(of, Step))
 

@@ -1,4 +1,4 @@
-"""What each head of a compiled model does: its line of the program, and the name that this kind of head has."""
+"""The role of each head of a compiled model: its line of the program, and its kind."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +19,7 @@ class Role:
         source: the line.
         name: what the line calls its result.
         kind: "offset": attends `offset` positions back; "same_token": to equal tokens; "induction": to the token after
-            an earlier equal one; "uniform": to all alike; "fixed": to the same keys whatever the query; "none": to
+            an earlier equal one; "uniform": to all equally; "fixed": to the same keys whatever the query; "none": to
             no key, and so to <bos> alone; "other".
         offset: 1 for the previous token; negative for later ones; None where the kind is another.
         counts: whether it counts the selected keys, and so attends to <bos>, too.
@@ -34,7 +34,7 @@ class Role:
 
 
 def roles(model: Transformer) -> dict[tuple[int, int], Role]:
-    """Return the roles of a compiled model's heads, by layer and head; heads that do nothing have none.
+    """Return the roles of a compiled model's heads, by layer and head; idle heads have none.
 
     Raises:
         ProgramError: the model was not compiled from a program.
@@ -80,7 +80,7 @@ def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
 
 
 def offset_of(selector: Selector, origin: Compiled) -> int | None:
-    """Return how many positions before the query the only selected key lies; None where that is not so."""
+    """Return the fixed offset from each query back to its only selected key; None if there is none."""
     if selector.keys is not INDICES or selector.queries is not INDICES:
         return None
     places = range(origin.max_len)

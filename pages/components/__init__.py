@@ -1,4 +1,4 @@
-"""Our own components, a folder each: ES modules, styles, and the Python that sends their data; kit/ is what all share.
+"""Custom components, one folder each: ES modules, styles, and the Python that sends their data; kit/ is shared by all.
 
 They write what a person typed with `textContent` only, or onto a canvas, and take their colors from the theme. Most
 are as high as the style sheet's `--hl-stage`, so that nothing jumps while they load.

@@ -1,4 +1,4 @@
-"""The components' modules and styles, each at an address that browsers keep: whatever changes has another one.
+"""The components' modules and styles, each at an address that browsers may cache: a changed file gets a new one.
 
 `/modules/<version>/<language>/<path>` mirrors the tree, so that modules import each other by relative paths. One of
 them, `LANGUAGE`, holds the reader's language and its words; the file in the tree is the English one.
@@ -21,12 +21,12 @@ PAGES = Path(__file__).parents[1]
 LANGUAGE = "pages/components/kit/language.js"
 KINDS = {".js": "text/javascript", ".css": "text/css"}
 _FOR_GOOD = {"cache-control": "public, max-age=31536000, immutable"}
-_ONCE = {"cache-control": "no-store"}  # a page that was opened before the server was renewed
+_ONCE = {"cache-control": "no-store"}  # a page that was opened before the server was updated
 
 
 @cache
 def files() -> dict[str, Path]:
-    """Return all files that have an address, by their paths in it; no other file of the machine has one."""
+    """Return all files that are served, by their paths in the address; no other file of the machine is served."""
     rooms = {"pages": PAGES, "headlight": Path(headlight.__file__).parent}
     return {
         f"{room}/{file.relative_to(folder).as_posix()}": file

@@ -1,4 +1,4 @@
-"""How Streamlit comes to know a component, and how arrays reach it."""
+"""Register components with Streamlit, and pack the arrays that they receive."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ import streamlit as st
 from headlight.language import ENGLISH, language
 from pages.components import modules
 
-# Streamlit takes a text of several lines for a module, and of one line for a path.
+# Streamlit treats a text of several lines as a module, and one of a single line as a path.
 _LOADER = """\
 const address = location.origin + "{address}";
 export default (await import(address)).default;
@@ -24,7 +24,7 @@ def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
     Args:
         file: the Python module that asks for it, `__file__`; the component's own module, `{name}.js`, is beside it.
         name: also the class of the component's root.
-        isolated: it keeps its styles to itself, and the page's away.
+        isolated: whether its styles and those of the page do not affect each other.
     """
     address = modules.address(Path(file).with_name(f"{name}.js"), language())
     return st.components.v2.component(
@@ -38,11 +38,11 @@ def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
 def packed(header: Mapping[str, Any], values: bytes) -> bytes:
     """Return a header and the values that it describes as one block, which packing.js takes apart.
 
-    It is the header's length (uint32, little endian), the header as JSON, then the values. Streamlit hands bytes over
-    as they are only where they are the whole of a component's data.
+    It is the header's length (uint32, little endian), the header as JSON, then the values. Streamlit passes bytes
+    on unchanged only if they are all of a component's data.
 
     Args:
-        header: what JSON can say; no NaN, which a browser refuses.
+        header: serializable as JSON, without NaN, which a browser rejects.
         values: as the component reads them.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the overview of all heads shows of a model run, and the measures of each head; shared by all sessions."""
+"""The data of the overview of all heads for a model run, and the measures of each head; cached for all sessions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.attention_maps import PooledHeads
     from headlight.analysis.trace.model_run import ModelRun
 
-LABEL_LENGTH = 30  # characters of a token in a tip
+LABEL_LENGTH = 30  # characters of a token in a tooltip
 
 Overview = tuple[list[dict[str, Any]], bytes]
 Measures = dict[str, dict[str, np.ndarray]]
@@ -33,7 +33,7 @@ def read(source: Source, text: Given, target: str | None) -> Overview:
 
 
 def of(model_run: "ModelRun") -> Overview:
-    """Return the groups of the overview, one an attention, and one byte a cell of every pattern."""
+    """Return the groups of the overview, one per attention, and one byte per cell of every pattern."""
     side = readings.picture_side(model_run)
     groups, thumbnails = [], b""
     for name, attention_maps in model_run.attention_maps.items():
@@ -60,7 +60,7 @@ def of(model_run: "ModelRun") -> Overview:
 def _strongest(
     model_run: "ModelRun", attention: str, pooled: "PooledHeads", layer: int, head: int
 ) -> tuple[str, str, float]:
-    """Return where a head's largest weight lies, query and key, and the weight."""
+    """Return the query, the key and the value of a head's largest weight."""
     queries, keys = model_run.labels(attention)
     query, key = queries[int(pooled.queries[layer, head])], keys[int(pooled.keys[layer, head])]
     weight = float(pooled.weights[layer, head])

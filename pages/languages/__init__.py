@@ -1,6 +1,6 @@
-"""The catalogues of the app's texts, a folder a language, and what they lack.
+"""The catalogues of the app's texts, one folder per language, and the texts that they lack.
 
-`python -m pages.languages de` prints what German lacks, as entries to be filled in; name files to ask for theirs alone.
+`python -m pages.languages de` prints what German lacks, as entries to be filled in; name files to check only those.
 """
 
 import ast
@@ -22,7 +22,7 @@ _THEIR_MODULES = ("headlight.language", "transformer_core.errors")
 
 
 def said(files: Sequence[Path] = ()) -> Catalog:
-    """Return every text that is shown in the app, or in some of its files, with the places where it is."""
+    """Return every text that is shown in the app, or in some of its files, with its locations."""
     result = Catalog()
     for file in files or sources():
         for line, text in _of_script(file) if file.suffix == ".js" else _of_module(file):
@@ -33,7 +33,7 @@ def said(files: Sequence[Path] = ()) -> Catalog:
 
 
 def known(language: str) -> Catalog:
-    """Return all catalogues of a language as one."""
+    """Return all catalogues of a language, merged into one."""
     whole = Catalog(locale=language)
     for folder in CATALOGUES:
         for place in sorted((folder / language).glob("*.po")):
@@ -54,7 +54,7 @@ def missing(language: str, files: Sequence[Path] = ()) -> Catalog:
 
 
 def _of_script(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
-    """Yield the lines and texts of a JavaScript file; pairs where a number decides."""
+    """Yield the lines and texts of a JavaScript file; pairs of singular and plural where a number decides."""
     code = file.read_bytes()
     functions = {"say": None, "sayNumber": None}
     for line, name, given, _ in extract_javascript(BytesIO(code), functions, (), {"parse_template_string": True}):
@@ -66,7 +66,7 @@ def _of_script(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
 
 
 def _of_module(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
-    """Yield the lines and texts of a Python file; pairs where a number decides."""
+    """Yield the lines and texts of a Python file; pairs of singular and plural where a number decides."""
     for call in calls_for_people(ast.parse(file.read_text(encoding="utf-8"))):
         match [text.value for text in templates(call) if isinstance(text, ast.Constant) and text.value]:
             case [str(text)]:
@@ -86,14 +86,14 @@ def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 def called(call: ast.Call) -> str:
-    """Return the name of what is called, without the module that it may stand after; "" for a method."""
+    """Return the name of the called function, without the name of its module; "" for a method."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr if call.func.attr in error_classes() else ""
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def templates(call: ast.Call) -> list[ast.expr]:
-    """Return the text of such a call, or its two texts where a number decides."""
+    """Return the text of such a call, or its singular and plural where a number decides."""
     name = called(call)
     first = _FIRST_TEXT.get(name, 0)
     plural = [keyword.value for keyword in call.keywords if keyword.arg == "plural"]
@@ -102,7 +102,7 @@ def templates(call: ast.Call) -> list[ast.expr]:
 
 @cache
 def error_classes() -> frozenset[str]:
-    """Return the names of the errors whose sentences people read."""
+    """Return the names of the errors whose messages are shown to people."""
     result, n_before = {"HeadlightError"}, 0
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sources() if file.suffix == ".py"]
     classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
@@ -113,7 +113,7 @@ def error_classes() -> frozenset[str]:
 
 
 def _of_data() -> Iterator[tuple[str, str]]:
-    """Yield the texts in the data that come with Headlight, which no `say` contains, and where they are."""
+    """Yield the texts in the data that come with Headlight, which no `say` contains, and their locations."""
     from headlight.figures.architecture.inventory import field_notes
 
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
@@ -125,7 +125,7 @@ def _of_data() -> Iterator[tuple[str, str]]:
 
 
 def sources() -> Iterator[Path]:
-    """Yield the files that may speak the reader's language."""
+    """Yield the files that may contain texts to translate."""
     for room in ROOMS:
         yield from sorted((ROOT / room).rglob("*.js"))
         yield from sorted((ROOT / room).rglob("*.py"))

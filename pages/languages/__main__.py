@@ -1,4 +1,4 @@
-"""Prints what a language lacks: `python -m pages.languages de [file ...]`."""
+"""Print the texts that a language lacks: `python -m pages.languages de [file ...]`."""
 
 import sys
 from pathlib import Path

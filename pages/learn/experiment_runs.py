@@ -30,10 +30,10 @@ from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.training.run.queue import n_free
 
-MOST_KEPT = 24  # experiments that have ended; the oldest go
+MOST_KEPT = 24  # experiments that have ended; the oldest are deleted
 MOST_WAITING = 4
-_USUAL_PACE = 0.018  # seconds a step of a variant, measurements included
-_PACE_OF = 6  # experiments, the newest, among which one is looked for that tells the pace
+_USUAL_PACE = 0.018  # seconds per step and variant, including measurements
+_PACE_OF = 6  # number of newest experiments searched for a measured pace
 _NAME = re.compile(r"(positions|masks)-\d{8}-\d{6}(-\d{1,3})?")
 
 
@@ -41,7 +41,7 @@ def _name(kind: ExperimentKind, text: str) -> str:
     """Read an experiment's name.
 
     Raises:
-        ValueError: no experiment of this kind is named so.
+        ValueError: it is not the name of an experiment of this kind.
     """
     match = _NAME.fullmatch(text)
     if not match or match[1] != kind:
@@ -55,23 +55,23 @@ FIELDS: Mapping[ExperimentKind, Field] = {"positions": POSITIONS, "masks": MASKS
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One experiment, as far as its folder, or the process that is about to make it, tells."""
+    """The state of an experiment, from its folder or from the process that is about to create it."""
 
     name: str
     path: Path
-    state: str  # "starting", or one of a run's
+    state: str  # "starting", or the state of a run
     step: int = 0
     reason: Message = NO_MESSAGE
-    request: ExperimentRequest | None = None  # None until its folder is there
+    request: ExperimentRequest | None = None  # None until its folder exists
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a process works on it, or is about to."""
+        """Whether it is running, queued or starting."""
         return self.state in ("starting", "queued", "running")
 
 
 def folder() -> Path:
-    """Return where the experiments are: a hidden folder among the runs."""
+    """Return the folder of the experiments, a hidden folder among the runs."""
     return runs.folder() / ".experiments"
 
 
@@ -92,24 +92,24 @@ def find(name: str) -> Experiment | None:
 
 
 def shown(kind: ExperimentKind) -> Experiment | None:
-    """Return the experiment that a page shows: the one of its address, or else the last one that is here."""
+    """Return the experiment that a page shows: the one in its address, or else the newest."""
     if name := FIELDS[kind].value:
         return find(name)
     return next((experiment for name in _names(kind) if (experiment := find(name)) is not None), None)
 
 
 def at_work() -> list[Experiment]:
-    """Return the experiments that are at work, or wait for it, the oldest first."""
+    """Return the experiments that are running, queued or starting, oldest first."""
     starting = [started.run.name for started in runs.launcher().started() if started.run.parent == folder()]
     result = (find(name) for name in sorted({*_names("positions"), *_names("masks"), *starting}, key=_when))
     return [experiment for experiment in result if experiment is not None and experiment.is_at_work]
 
 
 def start(request: ExperimentRequest) -> None:
-    """Start an experiment, and show it; the oldest of those that have ended go.
+    """Start an experiment and show it; delete the oldest of those that have ended.
 
     Raises:
-        RunError: too many wait already, or it cannot be started.
+        RunError: too many are already queued, or it cannot be started.
     """
     if len(at_work()) > MOST_WAITING:
         raise RunError(
@@ -155,12 +155,12 @@ def reading_recipe(experiment: Experiment) -> Expression:
 
 
 def in_words(experiment: Experiment) -> dict[str, str]:
-    """Return which experiment it is, and the command that gives the same numbers."""
+    """Return the name of the experiment, and the command that reproduces its numbers."""
     return {"experiment": experiment.name} | ({"command": experiment.request.command} if experiment.request else {})
 
 
 def seconds_for(request: ExperimentRequest) -> float:
-    """Return how long an experiment will take, by the pace of the last one of its kind and task, or a usual pace."""
+    """Estimate the duration in seconds from the last finished experiment of this kind and task, or a default pace."""
     pace = _USUAL_PACE
     for name in _names(request.kind)[:_PACE_OF]:
         experiment = find(name)
@@ -186,7 +186,7 @@ def _when(name: str) -> tuple[str, int]:
 
 
 def _starting(place: Path) -> Experiment | None:
-    """Return an experiment that was started and has no folder yet, or that ended before it could make one."""
+    """Return an experiment whose folder does not exist yet, or that failed before creating it; None otherwise."""
     for started in runs.launcher().started():
         if started.run == place:
             trouble = started.trouble()
@@ -195,7 +195,7 @@ def _starting(place: Path) -> Experiment | None:
 
 
 def _forget_oldest() -> None:
-    """Delete the oldest experiments that have ended, so that the new one is one of as many as are kept."""
+    """Delete the oldest experiments that have ended, so that at most `MOST_KEPT` remain with the new one."""
     names = sorted([*_names("positions"), *_names("masks")], key=_when)
     ended = [experiment for name in names if (experiment := find(name)) is not None and not experiment.is_at_work]
     for experiment in ended[: max(0, len(ended) - MOST_KEPT + 1)]:

@@ -1,4 +1,4 @@
-"""What the pages with an experiment share: it is chosen and started, then watched while its curves grow."""
+"""The shared part of the pages with an experiment: choose it, start it, and watch its curves grow."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve, ExperimentReading
 
 _STEPS_OF_A_CLICK = 20
-TICK = 1.0  # seconds between two looks at an experiment that is at work
-NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be shown at the next run
+TICK = 1.0  # seconds between updates while an experiment runs
+NOTE = Kept("experiment-note", "")  # the error of a click, shown at the next rerun
 TASK_NAMES = {
     "reverse": mark("Reverse letters"),
     "copy": mark("Copy letters"),
@@ -43,14 +43,14 @@ TASK_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Laboratory:
-    """What one page tries."""
+    """The experiment of one page: its variants, and how to draw the results."""
 
     kind: ExperimentKind
-    variants: Mapping[str, str]  # all that may be tried, as they are called
+    variants: Mapping[str, str]  # all possible variants, with their titles
     variants_title: str
     draw: Callable[[Experiment, "ExperimentReading"], None]  # drawn beside the curves
     look_for: Callable[[ExperimentRequest], str]
-    remarks: Callable[[ExperimentRequest], str]  # what must be known to read the numbers right
+    remarks: Callable[[ExperimentRequest], str]  # what a reader must know to interpret the numbers
     has_held_out_losses: bool = False
 
     def names(self, request: ExperimentRequest) -> dict[str, str]:
@@ -59,7 +59,7 @@ class Laboratory:
 
 
 def _watch(laboratory: Laboratory, experiment: Experiment) -> None:
-    """Draw how an experiment stands now; while it is at work, each second again."""
+    """Draw the current state of an experiment; while it is at work, redraw every `TICK` seconds."""
     from headlight.analysis.training.curves import read_experiment
 
     if experiment.is_at_work:
@@ -78,7 +78,7 @@ def _watch(laboratory: Laboratory, experiment: Experiment) -> None:
 
 
 def _head(laboratory: Laboratory, experiment: Experiment) -> None:
-    """Say which experiment it is, how it stands and how far it is."""
+    """Draw the title, the state and the progress of an experiment."""
     words, color = runs.STATES[experiment.state]
     request, is_chosen = experiment.request, experiment_runs.FIELDS[laboratory.kind].value == experiment.name
     with st.container(
@@ -103,7 +103,7 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
 
 
 def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
-    """Return the title of an experiment, and its progress; of one that was not chosen, that it is the last one."""
+    """Return an experiment's title and progress; one that was not chosen is marked as the latest."""
     far = mark("{task}, seed {seed}: step {step:,} of {steps:,} each")
     if not is_chosen:
         far = mark("Latest on this machine: {task}, seed {seed}, step {step:,} of {steps:,} each")
@@ -193,9 +193,9 @@ def _curves(
 
 
 def show(laboratory: Laboratory) -> None:
-    """Draw what is to be tried, and the experiment of the address, or the last one that is here."""
+    """Draw the controls, and the experiment in the address or else the newest."""
     runs.launcher().warm_up()
-    with st.container():  # each of these keeps to its own place: whatever comes and goes there, figures stay
+    with st.container():  # one container each: the figures stay in place when content appears or disappears
         request = _choose(laboratory)
         _start(laboratory, request)
     wanted, experiment = experiment_runs.FIELDS[laboratory.kind].value, experiment_runs.shown(laboratory.kind)

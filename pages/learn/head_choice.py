@@ -1,4 +1,4 @@
-"""Where a page chooses the head that it shows, in as little room as that takes: what is chosen says what it is."""
+"""Compact controls to choose the head that a page shows; the options are self-explanatory, without labels."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from pages.shared.view import state
 
 
 def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> None:
-    """Draw the choice of the attention, where the model has several; `take`: as a `Control` has it."""
+    """Draw the choice of the attention if the model has several; `take`: as for a `Control`."""
     if len(card.attentions) > 1:
         state.ATTENTION.selectbox(
             say("Attention"),

@@ -1,4 +1,4 @@
-"""The folders of models: which are none, how they come and go, and what is written in them."""
+"""The folders of models: which are unusable, how models are imported, kept and deleted, and their cards."""
 
 import re
 import threading
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 60  # characters
 
-_taken: set[str] = set()  # names under which somebody is bringing a model in now
+_taken: set[str] = set()  # names that imports in progress have reserved
 _lock = threading.Lock()
 
 
 class Unusable(NamedTuple):
-    """A folder among the models that is none."""
+    """A folder among the models that holds no usable model."""
 
     name: str
     reason: str
-    is_foreign: bool  # a Hugging Face folder, which can be brought in
+    is_foreign: bool  # a Hugging Face folder, which can be imported
     can_be_deleted: bool
 
 
 def whole_card(path: str) -> dict[str, Any]:
-    """Return the model's card as it is written; its heads may be described later than its weights.
+    """Return the complete card of a model; its heads may be described later than its weights.
 
     Raises:
         CheckpointError: it cannot be read.
@@ -64,7 +64,7 @@ def n_bytes(card: ModelCard) -> int:
 
 
 def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
-    """Return the folders among the models that are none, each with a sentence that says why."""
+    """Return the folders among the models without a usable model, each with a sentence that says why."""
     from transformer_core.checkpoints.checkpoint import CONFIG
 
     return [
@@ -83,7 +83,7 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
     """Import a model's folder from a zip file, and return its name here, which resembles the wanted one.
 
     Raises:
-        CheckpointError: it is not one, or too large.
+        CheckpointError: it is not a zip file of a model, or is too large.
     """
     from transformer_core.checkpoints.archive import unpack as unpack_folder
 
@@ -96,7 +96,7 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     """Import a model from an id of the Hugging Face Hub, a folder or a file of weights, and return its name here.
 
     Raises:
-        HeadlightError: it cannot be loaded, or not be written.
+        HeadlightError: it cannot be loaded or written.
     """
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.load import find
@@ -111,11 +111,11 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
 
 
 class KeptModel(NamedTuple):
-    """The model of a training that was saved."""
+    """A model that was saved from a training."""
 
     name: str  # of its folder
     title: str
-    step: int  # after which it has its weights
+    step: int  # training step of its weights
 
 
 def keep_run(run: Path, wanted: str) -> KeptModel:
@@ -134,7 +134,7 @@ def keep_run(run: Path, wanted: str) -> KeptModel:
 
 
 def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, examples: Sequence[str]) -> str:
-    """Keep a model that was compiled from a program, and return the name that it has here.
+    """Save a model that was compiled from a program, and return the name of its folder.
 
     Raises:
         CheckpointError: it cannot be written.
@@ -150,10 +150,10 @@ def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, 
 
 
 def delete(name: str) -> None:
-    """Delete a model of the users' own.
+    """Delete a model that a user added.
 
     Raises:
-        CheckpointError: it belongs to Headlight or to another visitor, is not there any more, or cannot be deleted.
+        CheckpointError: it belongs to Headlight or to another visitor, no longer exists, or cannot be deleted.
     """
     from transformer_core.checkpoints.checkpoint import remove
 
@@ -194,7 +194,7 @@ def _free_name(wanted: str) -> Iterator[str]:
 
 
 def _is_foreign(place: Path) -> bool:
-    """Return whether a folder is a model of another program; not where it may not be read."""
+    """Return whether a folder is a model of another program; False if it cannot be read."""
     from transformer_core.checkpoints.checkpoint import is_foreign
 
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The model's output beside the text, which a large model writes in a second run of the page."""
+"""The model's output, shown beside the text; a large model generates it in a second run of the page."""
 
 import math
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ LABELS = {
     "decoder_only": mark("Continuation"),
     "encoder_only": mark("The model fills in"),
 }
-MAX_BLANKS = 8  # whose candidates are shown
-SEEN_WHOLE = 64  # characters, about, of a text that its box shows whole
+MAX_BLANKS = 8  # blanks whose candidates are shown, at most
+SEEN_WHOLE = 64  # approximate number of characters that fit into the text's box
 NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
 NO_MASK = mark("Without a tokenizer the mask token is unknown, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 NOT_AVAILABLE = mark("not available (NaN or infinite values)")
-LARGE = 20_000_000  # parameters, from which writing takes seconds
-TICK = 0.3  # s between two looks whether it is there
+LARGE = 20_000_000  # number of parameters from which generation takes seconds
+TICK = 0.3  # seconds between two checks for the output
 _AWAITED = Kept("awaited-output")
 
 
 def show(card: ModelCard, model_run: "ModelRun | None") -> None:
-    """Draw the answer, if there is one yet, in a line that opens; where there is a target, it can be typed there."""
+    """Draw the answer, if there is one yet, in an expandable line; a target can be typed there."""
     architecture = card.config.architecture
     if architecture == "decoder_only":
         _continuation(card, model_run)
@@ -86,15 +86,15 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
 
 
 def _take_target(card: ModelCard, typed: str) -> None:
-    """A target was typed; one that has no tokens means the model's own."""
-    with suppress(HeadlightError):  # which the next run tells
+    """Set the typed target; one without tokens restores the model's own output."""
+    with suppress(HeadlightError):  # the next run reports it
         _, tokenizer = state.current().source(card).load()
         typed = typed if tokenizer.target.encode(typed) else ""
     state.set_target(typed)
 
 
 def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
-    """Draw how a model continues the text, or, where it is not asked to, the token that it finds most probable."""
+    """Draw the model's continuation of the text or, if none is requested, the most probable next token."""
     is_wanted = state.wants_continuation(card)
     label = LABELS["decoder_only"] if is_wanted else mark("Most probable next token")
     if model_run is None:
@@ -115,7 +115,7 @@ def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
 
 
 def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) -> None:
-    """Draw what a model wrote; where a large one is still writing, that it does."""
+    """Draw the model's output, or a notice while a large model is still generating it."""
     if is_awaited():
         wait(label)
     elif not is_known(model_run):
@@ -125,7 +125,7 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
 
 
 def is_known(model_run: "ModelRun") -> bool:
-    """Return whether any token that a model predicts comes from values that are finite."""
+    """Return whether at least one predicted token was computed from finite values."""
     if not model_run.not_finite:
         return True
     blanks = [blank.candidates[0].probability for blank in model_run.blanks]
@@ -137,27 +137,27 @@ def _small(words: str, links: Sequence[prose.TermLink] = ()) -> prose.Markup:
 
 
 def _probability_line(model_run: "ModelRun") -> prose.Markup | str:
-    """Return a line that says how probable the output is, and what that means."""
+    """Return a line with the mean token probability of the output and a link to its definition; "" if it is NaN."""
     words = _mean_probability(model_run)
     return _small(words, definitions("mean-token-probability")) if words else ""
 
 
 def _mean_probability(model_run: "ModelRun") -> str:
-    """Return how probable the model finds the tokens of its target; nothing where it has none."""
+    """Return the geometric mean of the target's token probabilities in words; "" if it is NaN."""
     if math.isnan(model_run.mean_probability):
         return ""
     return say("mean token probability {p} (geometric)", p=probability(model_run.mean_probability))
 
 
 def probability(value: float) -> str:
-    """Return a probability for reading: none looks like zero that is not, and NaN is none."""
+    """Format a probability with two decimals; values below 0.005 read "below 0.01", NaN reads "not finite"."""
     if math.isnan(value):
         return say("not finite")
     return localized(value, ".2f") if value >= 0.005 else say("below 0.01")
 
 
 def line(label: str, words: str = "", look: str = "", *, beside: str = "", more: prose.Markup | str = "") -> None:
-    """Draw the answer in one line, which opens to all of it and of the text.
+    """Draw the answer in one line that expands to the full answer and the full text.
 
     Args:
         label: marked; what the answer is.
@@ -197,25 +197,25 @@ class _Awaited:
 
     source: Source
     text: Given
-    is_drawn: bool = False  # the page without it; only then is it begun, so that it does not hold the heads up
+    is_drawn: bool = False  # the page without the output; generation starts afterwards, so as not to delay the heads
     future: "Future[None] | None" = None
 
 
 def settle(card: ModelCard, source: Source) -> None:
-    """Decide whether this run shows the output, or for now the text alone; once per run, before `source` reads it."""
+    """Decide whether this run shows the output or only the text so far; call once per run, before `source` reads it."""
     view, awaited = state.current(), _AWAITED.value
     is_given = not view.continues or view.target is not None  # nothing is to be written
     is_slow = card.config.architecture != "encoder_only" and card.n_parameters >= LARGE
     is_ready = is_given or not is_slow or readings.read.holds(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
         if awaited.future is not None:
-            awaited.future.cancel()  # where nobody has begun with it
+            awaited.future.cancel()  # has no effect once it has started
         awaited = None
         _AWAITED.set(None)
     if is_ready or not view.text:
         return
     if awaited is not None and awaited.future is not None and awaited.future.done():
-        return  # it failed, or gave way to others in memory: this run writes it, and says what is wrong
+        return  # it failed or was evicted from the cache: this run generates it and reports any error
     if awaited is None:
         _AWAITED.set(_Awaited(source, view.text))
     state.CONTINUES.set(False)
@@ -244,12 +244,12 @@ def wait(label: str) -> None:
 
 
 def _write(session: str, source: Source, text: Given) -> None:
-    """Read a text with its output while the session is there; what goes wrong is found again, and said, where shown."""
+    """Run the model on a text while its session exists; the run that shows it raises any error again."""
     with working_for(session), speaking(ENGLISH), suppress(Exception):
         readings.read(source, text)
 
 
 @st.cache_resource(show_spinner=False)
 def _writer() -> ThreadPoolExecutor:
-    """Return the generator: one text at a time for all sessions, so that pages stay responsive."""
+    """Return the executor that generates one text at a time for all sessions, so that pages stay responsive."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="output")

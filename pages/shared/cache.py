@@ -1,8 +1,8 @@
-"""What is kept in memory for all who look: bounded together, each thing made once.
+"""The in-memory cache of all sessions: one size limit for everything, and each value computed once.
 
-What was not asked for longest is left out first, whatever it is. What the bound is, and how much of it each kind takes,
-stands on the page Server. A key names all that a thing was made from, with the version of every file: `kept` makes it
-from the lines of code that compute a thing, `by_arguments` from what a function is called with.
+The least recently used value is evicted first, whatever its kind. The page Server shows the limit and how much of it
+each kind takes. A key names everything that a value depends on, with the version of every file: `kept` derives it
+from the lines of code that compute the value, `by_arguments` from the arguments of a function.
 """
 
 import os
@@ -30,8 +30,8 @@ from transformer_core.main_memory import main_memory
 
 MIB = 1 << 20
 VARIABLE = "HEADLIGHT_MEMORY"
-SHARE = 0.5  # the rest is for trainings, for what is computed just now, and for other programs
-_UNTOLD = 8 << 30  # bytes that a machine has which does not say
+SHARE = 0.5  # the rest is for trainings, current computations and other programs
+_UNTOLD = 8 << 30  # bytes assumed for a machine that does not report its memory
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?)B?", re.IGNORECASE)
 _PART = re.compile(r"(\d+(?:\.\d+)?) ?(%?)")
 P = ParamSpec("P")
@@ -42,7 +42,7 @@ Place = tuple[str, Hashable]
 
 @dataclass(frozen=True)
 class Use:
-    """What things of one kind take."""
+    """The memory that values of one kind take."""
 
     n_entries: int
     n_bytes: int
@@ -50,29 +50,29 @@ class Use:
 
 
 class Cache:
-    """Things by kind and key, of a number of bytes at most together; a larger one is kept alone."""
+    """Values by kind and key, up to a total number of bytes; a value larger than that is kept alone."""
 
     def __init__(self, most_bytes: int) -> None:
         """Start empty."""
         self.most_bytes = most_bytes
-        self._things: OrderedDict[Place, tuple[Any, int]] = OrderedDict()  # with their bytes; the latest used is last
+        self._things: OrderedDict[Place, tuple[Any, int]] = OrderedDict()  # with sizes in bytes; the latest used last
         self._n_bytes = 0
         self._making: dict[Place, Future[Any]] = {}
         self._evicted: Counter[str] = Counter()
         self._lock = Lock()
 
     def __contains__(self, place: Place) -> bool:
-        """Return whether the thing of a kind and key is kept."""
+        """Return whether the value of a kind and key is kept."""
         with self._lock:
             return place in self._things
 
     def get(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the thing of a key; callers wait while another one makes it.
+        """Return the value of a key; while one caller computes it, all others wait for it.
 
         Args:
             kind: what the page Server calls it; marked.
             key: what it was made from.
-            make: makes it; it may ask for other things.
+            make: computes it; it may request other values.
 
         Raises:
             Exception: whatever `make` raises, in every waiting caller. Nothing is kept; the next call tries again.
@@ -89,25 +89,25 @@ class Cache:
                     self._making[place] = own
                     break
             try:
-                with forwards.let_others_go_first():  # the maker may be waiting for our place
+                with forwards.let_others_go_first():  # the maker may be waiting for this thread's place
                     return being_made.result()
             except CancelledError:
-                continue  # who made it was called off, as when a page is left
+                continue  # its maker was cancelled, as when a page is left
         return self._make(place, make, own)
 
     def put(self, kind: str, key: Hashable, thing: Any) -> None:
-        """Keep a thing that was made with others, and not by `get`."""
+        """Keep a value that was computed together with others rather than by `get`."""
         self._keep((kind, key), thing)
 
     def measure(self, kind: str, key: Hashable) -> None:
-        """Take notice of how much a thing takes now, one that grows as it is used; others may have to go for it."""
+        """Update the size of a value that grows as it is used, evicting others if necessary."""
         with self._lock:
             thing, _ = self._things.get((kind, key), (None, 0))
         if thing is not None:
             self._keep((kind, key), thing)
 
     def use(self) -> dict[str, Use]:
-        """Return the memory of each kind of which something was cached."""
+        """Return the memory use of each kind that has been cached."""
         with self._lock:
             things, evicted = {place: n for place, (_, n) in self._things.items()}, Counter(self._evicted)
         kinds = dict.fromkeys((*(kind for kind, _ in things), *evicted))
@@ -115,7 +115,7 @@ class Cache:
         return {kind: Use(len(sizes[kind]), sum(sizes[kind]), evicted[kind]) for kind in kinds}
 
     def _make(self, place: Place, make: Callable[[], T], promised: Future[T]) -> T:
-        """Make a thing, and give it to all who wait for it."""
+        """Make a value and pass it to all waiting callers."""
         try:
             thing = make()
             self._keep(place, thing)
@@ -131,7 +131,7 @@ class Cache:
         return thing
 
     def _keep(self, place: Place, thing: Any) -> None:
-        """Keep a thing, and leave out what has to go for it."""
+        """Keep a value, evicting others to make room for it."""
         n_bytes = size_of(thing)
         with self._lock:
             self._n_bytes += n_bytes - self._things.pop(place, (None, 0))[1]
@@ -143,8 +143,8 @@ class Cache:
 
 
 def size_of(thing: Any) -> int:
-    """Return about how many bytes a thing takes: each part once, however often it is used."""
-    n_bytes, seen, waiting = 0, dict[int, Any](), [thing]  # what is seen is kept, so that no other thing takes its id
+    """Return the approximate size of a value in bytes, counting shared parts once."""
+    n_bytes, seen, waiting = 0, dict[int, Any](), [thing]  # seen parts are held, so that no id is reused
     while waiting:
         part = waiting.pop()
         if id(part) in seen:
@@ -176,10 +176,10 @@ def version(*paths: Path) -> str:
 
 
 def budget() -> int:
-    """Return how many bytes all that is kept may take together.
+    """Return the size limit of the cache in bytes.
 
     Raises:
-        ConfigError: HEADLIGHT_MEMORY is no share and no size.
+        ConfigError: HEADLIGHT_MEMORY is neither a share nor a size.
     """
     wanted = os.environ.get(VARIABLE, "").strip() or str(SHARE)
     n_bytes = 0.0
@@ -204,22 +204,22 @@ def shared() -> Cache:
 
 
 def get(kind: str, key: Hashable, make: Callable[[], T]) -> T:
-    """Return a thing that is kept for all sessions, as `Cache.get` does."""
+    """Return a value that is kept for all sessions, as `Cache.get` does."""
     return shared().get(kind, key, make)
 
 
 def kept(kind: str, value: Expression) -> Expression:
-    """Return the same, made once for all sessions: its key is all that its code depends on."""
+    """Return the same expression with its value cached for all sessions, keyed by all that its code depends on."""
     return through(value, lambda make: get(kind, identity(value), make))
 
 
 def measure(kind: str, value: Expression) -> None:
-    """Take notice of how much a thing takes now that is `kept`, as `Cache.measure` does."""
+    """Update the size of a value that is `kept`, as `Cache.measure` does."""
     shared().measure(kind, identity(value))
 
 
 class ByArguments(Generic[P, T]):
-    """A function whose values are kept for all sessions, each under what the function was called with."""
+    """A function whose values are cached for all sessions by its arguments."""
 
     def __init__(self, kind: str, function: Callable[P, T]) -> None:
         """Keep what a function returns, which depends on its arguments alone."""
@@ -233,11 +233,11 @@ class ByArguments(Generic[P, T]):
         return get(*self._place(*arguments, **named_arguments), make)
 
     def holds(self, *arguments: P.args, **named_arguments: P.kwargs) -> bool:
-        """Return whether it was called so before, and need not compute."""
+        """Return whether the value for these arguments is cached."""
         return self._place(*arguments, **named_arguments) in shared()
 
     def put(self, thing: T, *arguments: P.args, **named_arguments: P.kwargs) -> None:
-        """Keep what it would return, and was made with others."""
+        """Keep a value that was computed together with others, as if the function had returned it."""
         shared().put(*self._place(*arguments, **named_arguments), thing)
 
     def _place(self, *arguments: P.args, **named_arguments: P.kwargs) -> Place:
@@ -247,7 +247,7 @@ class ByArguments(Generic[P, T]):
 
 
 def by_arguments(kind: str) -> Callable[[Callable[P, T]], ByArguments[P, T]]:
-    """Keep the values of a function for all sessions, as things of a kind; every argument is part of the key.
+    """Cache the values of a function for all sessions as one kind; every argument is part of the key.
 
     Args:
         kind: what the page Server calls them; marked.

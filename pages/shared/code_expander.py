@@ -1,8 +1,8 @@
 """Lines of code that give what a page shows, folded until a person asks for them.
 
-What draws code in colours is larger than the rest of a page's frame, and a browser reads it when the first code comes.
-No figure has to wait for that. It is not a separate fragment, since pages are: where the outer of two fragments begins
-again, Streamlit forgets what it has yet to send of that, and sends the rest, which a browser may be unable to place.
+The syntax highlighter is larger than the rest of a page's frame, and a browser loads it with the first code it shows.
+No figure has to wait for that. The code is not a separate fragment, since a page is one: when the outer of two
+fragments reruns, Streamlit drops its unsent messages but sends the inner one's, which a browser may fail to place.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How lines of Python are written: what is imported and from where, and a long line as several."""
+"""Formatting of the Python lines that pages show: import statements and the wrapping of long lines."""
 
 import sys
 import textwrap
@@ -17,12 +17,12 @@ SHORT = {
 
 
 def home(value: Any) -> tuple[str, str]:
-    """Return the line that imports a function, a class or a module, and what it is called then.
+    """Return the line that imports a function, a class or a module, and the name that it binds.
 
-    It is imported from the package nearest to the top that has it.
+    The import is from the outermost package that exports it.
 
     Raises:
-        ValueError: it is not where it says that it is.
+        ValueError: its module has no such attribute.
     """
     if ismodule(value):
         return f"import {value.__name__}", value.__name__

@@ -1,8 +1,8 @@
-"""What to train on: a corpus that is made here, or a custom text; and what is known of it before the start.
+"""What to train on: a generated corpus or a custom text, and its statistics before the training starts.
 
-That is found by a separate process, which all who look share. The page starts the process, notes each second that
-somebody waits, and reads how far it is. Where nobody does so any more, because it was cancelled or all tabs are closed,
-the process ends.
+A separate process, shared by all sessions, computes the statistics. The page starts the process, signals each second
+that somebody is waiting, and reads its progress. Without that signal, because the user cancelled or all tabs are
+closed, the process ends.
 """
 
 import json
@@ -60,9 +60,9 @@ _WATCHED = Kept("corpus-analysis")  # the folder of the analysis that was select
 _CANCELLED = Kept("corpus-cancelled")  # what is not to be analysed
 _TICK = 1.0  # seconds between two looks at an analysis
 _STATUS_CANCELLED = 130  # the exit status of a process that ended because nobody waited
-_STATUS_SORRY = 2  # of one that says in a sentence why it could not continue
-_OLD_SECONDS = 24 * 3600.0  # after so long, what was left behind is deleted
-_STARTING = threading.Lock()  # two sessions start no two processes for one corpus
+_STATUS_SORRY = 2  # the exit status of one that explains its failure in a sentence
+_OLD_SECONDS = 24 * 3600.0  # age at which abandoned files are deleted
+_STARTING = threading.Lock()  # keeps two sessions from starting two processes for one corpus
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class CorpusChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """How the analysis of a corpus stands; without statistics and a problem, a process is at work."""
+    """The state of a corpus analysis; with neither statistics nor a problem, its process is still running."""
 
     folder: WatchedFolder
     stats: "CorpusStats | None" = None
@@ -92,7 +92,7 @@ class Analysis:
 
 
 def show(choice: CorpusChoice, architecture: Architecture) -> "CorpusStats | None":
-    """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
+    """Draw and return the statistics of a corpus; None during the analysis, or with a message if it failed."""
     arguments = (choice.corpus, dict(choice.reading), architecture)
     if _CANCELLED.value == arguments:
         prose.info(say("The analysis was cancelled; a text is analysed before it is trained on."))
@@ -163,7 +163,7 @@ def tokens_per_item(stats: "CorpusStats") -> float:
 
 
 def _watch(request: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
-    """Draw how far an analysis is, each second again; when it has ended, the page continues."""
+    """Draw the progress of an analysis each second; rerun the page when it has ended."""
     if _CANCELLED.value == request:
         st.rerun()
     try:
@@ -207,7 +207,7 @@ def reading_here(reading: Mapping[str, str | int | bool]) -> Mapping[str, str | 
 
 
 def analysis_of(corpus: str, reading: Mapping[str, str | int | bool], architecture: Architecture) -> Analysis:
-    """Return how the analysis of a corpus stands, and say that somebody waits; where there is none, it is started.
+    """Return the state of a corpus analysis and signal that somebody is waiting; start the analysis if there is none.
 
     Args:
         corpus: as `--corpus` takes it.

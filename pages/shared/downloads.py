@@ -1,6 +1,6 @@
 """Models as files to download: packed into a temporary file, and sent from there piece by piece.
 
-Streamlit's own button holds the whole file in memory, for as long as the session lasts, so it has small files alone.
+Streamlit's own button holds the whole file in memory, for as long as the session lasts, so it serves small files only.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from transformer_core.errors import HeadlightError
 if TYPE_CHECKING:
     from pages.shared.models import ModelCard
 
-PIECE = 1 << 18  # bytes that are in memory at a time
+PIECE = 1 << 18  # bytes held in memory at a time
 
 
 def address(card: "ModelCard") -> str:

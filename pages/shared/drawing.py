@@ -1,4 +1,4 @@
-"""Figures that are saved with their numbers, the lines that give them, and the view."""
+"""Figures with their downloads: the numbers, the code that computes them, and the view."""
 
 import hashlib
 import io
@@ -25,7 +25,7 @@ LIBRARIES = ("torch", "numpy", "streamlit", "plotly")
 
 
 def looks(width: int, height: int) -> dict[str, Unwritten]:
-    """Return the size of a figure on the page, in px, which its code leaves out."""
+    """Return the size of a figure on the page, in px, as arguments that its code omits."""
     return {"width": Unwritten(width), "height": Unwritten(height)}
 
 
@@ -36,7 +36,7 @@ def draw(
     name: str,
     **more: Any,
 ) -> None:
-    """Draw the figure of a recipe, which the code that is saved with it draws again.
+    """Draw the figure of a recipe; the code saved with it reproduces the figure.
 
     Args:
         drawn: the call that draws it.
@@ -63,7 +63,7 @@ def draw_figure(
     state_of: Callable[[], Mapping[str, Any]] = dict,
     **more: Any,
 ) -> None:
-    """Draw a figure as high as it is laid out, unless another height is given.
+    """Draw a figure at the height of its layout, unless another height is given.
 
     Args:
         figure: is drawn.
@@ -74,7 +74,7 @@ def draw_figure(
         code: gives the lines that compute the same numbers.
         model: the folder of its model, as one writes it at the project's root; None: it is of none.
         view: gives the words of the URL that define it.
-        state_of: gives what else it depends on, beside the words of the URL.
+        state_of: gives what it depends on besides the words of the URL.
         more: as for `live_figure`.
     """
 
@@ -85,11 +85,11 @@ def draw_figure(
 
 
 def script(figure: Expression, *last: Print | Lines, title: str, name: str) -> str:
-    """Return the lines that draw a figure again, and write it into a page that opens without a network.
+    """Return the code that redraws a figure and writes it to an HTML page that opens offline.
 
     Args:
         figure: as `named` gives it.
-        last: lines that come after it, as those that print its numbers.
+        last: lines to append, such as those that print its numbers.
         title: of the page.
         name: of its file, without the ending.
     """
@@ -120,7 +120,7 @@ def files(
         model: the folder of its model or of a snapshot of a training, as one writes it at the project's root.
 
     Returns:
-        `{name}.csv`, `{name}.npz`, `redraw.py` and `state.json`, which tells the view, the model with the SHA-256 of
+        `{name}.csv`, `{name}.npz`, `redraw.py` and `state.json`, which records the view, the model with the SHA-256 of
         its weights and the seed of its training, and the versions of what computed it.
     """
     packed = io.BytesIO()
@@ -140,7 +140,7 @@ def files(
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Return the versions of Python and of the libraries that a figure's numbers and looks depend on."""
+    """Return the versions of Python and of the libraries that a figure's numbers and appearance depend on."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES}
 
 
@@ -151,7 +151,7 @@ def _written_out(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def model_of(path: str) -> dict[str, Any]:
-    """Tell which model it is: where, by which weights, from which seed; as much as its folder says."""
+    """Return the identity of a model: its path, the SHA-256 of its weights and its seed, if its folder has them."""
     folder = place_of(path)
     payload: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}
     try:
@@ -166,6 +166,6 @@ def model_of(path: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
-    """Return the SHA-256 of a file; time and size tell contents apart that came there one after the other."""
+    """Return the SHA-256 of a file; modification time and size distinguish successive contents in the cache."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

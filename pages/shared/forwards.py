@@ -13,7 +13,7 @@ _of_thread = local()  # has_place: this thread has one
 
 @contextmanager
 def one_of_few() -> Iterator[None]:
-    """Wait until fewer than `MOST` threads run a model, then be one of them; within itself it changes nothing."""
+    """Wait until fewer than `MOST` threads run a model, then hold a place among them; nested uses have no effect."""
     if getattr(_of_thread, "has_place", False):
         yield
         return
@@ -27,7 +27,7 @@ def one_of_few() -> Iterator[None]:
 
 @contextmanager
 def let_others_go_first() -> Iterator[None]:
-    """Give this thread's place away while it waits for another thread, which may need one itself."""
+    """Release this thread's place while it waits for another thread, which may need one itself."""
     if not getattr(_of_thread, "has_place", False):
         yield
         return

@@ -12,7 +12,7 @@ from headlight.figures.theme import NOT_FINITE
 from headlight.language import say
 from transformer_core.errors import mark
 
-SIDE_NAMES = {  # of queries and keys, by architecture and by where they come from
+SIDE_NAMES = {  # names of the query and key axes, by architecture and by the side that they come from
     ("encoder_decoder", "source"): mark("source"),
     ("encoder_decoder", "target"): mark("decoder input"),
     ("decoder_only", "target"): mark("text"),

@@ -1,4 +1,4 @@
-"""What the operator of the server can see: how long pages took, what went wrong, how much memory is taken."""
+"""What the operator of the server can see: page run times, errors and memory use."""
 
 import os
 import time
@@ -16,16 +16,16 @@ import headlight
 import transformer_core as tc
 
 MIB = 1 << 20
-MOST_RUNS = 200  # of each page, whose times are kept
+MOST_RUNS = 200  # runs of each page whose times are kept
 MOST_FAILURES = 50
 _STATM = Path("/proc/self/statm")
-# All other code is of libraries.
+# All other code belongs to libraries.
 _OURS = (Path(__file__).parents[1], Path(headlight.__file__).parent, Path(tc.__file__).parent)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that no page expected."""
+    """An error that no page expected."""
 
     at: datetime
     what: str  # the error, in the words of its class
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass
 class Health:
-    """What was noticed since the server started."""
+    """The run times and failures since the server started."""
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)  # of whole runs, by the page's address
     failures: deque[Failure] = field(default_factory=lambda: deque(maxlen=MOST_FAILURES))  # the latest first
@@ -42,20 +42,20 @@ class Health:
 
 @st.cache_resource(show_spinner=False)
 def health() -> Health:
-    """Return the findings, which all sessions share."""
+    """Return the health record that all sessions share."""
     return Health()
 
 
 @contextmanager
 def timed(page: str) -> Iterator[None]:
-    """Note how long a run of a page takes; one that is broken off, by an act or a fault, does not count."""
+    """Record how long a run of a page takes; a run that a user action or an error interrupts does not count."""
     start = time.perf_counter()
     yield
     health().seconds.setdefault(page, deque(maxlen=MOST_RUNS)).append(time.perf_counter() - start)
 
 
 def note(error: Exception) -> None:
-    """Keep what went wrong."""
+    """Record a failure."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if any(Path(frame.filename).is_relative_to(folder) for folder in _OURS)] or frames
     where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
@@ -64,7 +64,7 @@ def note(error: Exception) -> None:
 
 
 def resident_mib() -> float | None:
-    """Return how much memory this process takes; None where the machine does not say."""
+    """Return the resident memory of this process in MiB; None if the machine does not report it."""
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""What says above a page that interventions are active in the model that it shows, leads there, and turns them off."""
+"""The notice above a page that interventions are active in its model; it links to them and turns them off."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ MISFIT = mark("The interventions do not fit this model and are not active: {why}
 
 
 def show(card: ModelCard) -> None:
-    """Draw the sign, where an intervention is active."""
+    """Draw the notice if an intervention is active."""
     if not state.STACK.value:
         return
     from headlight.analysis.interventions.stacks import from_json

@@ -1,4 +1,4 @@
-// A field of one line holds "↵" for a line break (lines.py): Shift+Enter types it, and what is pasted keeps its own.
+// A single-line field holds "↵" for a line break (lines.py): Shift+Enter types it, and pasted text keeps its own.
 {
   const holdsText = ({ target }) => {
     const box = target instanceof HTMLInputElement ? target.closest('[data-testid="stElementContainer"]') : null;

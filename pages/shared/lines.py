@@ -1,28 +1,28 @@
-"""Texts with line breaks in one line: to be read, and in a box that holds one line."""
+"""Texts with line breaks on one line: for display, and in a single-line text box."""
 
 import re
 
 from transformer_core.text.labels import visible
 
 _UNUSUAL = re.compile(r"[^\S \xa0\u202f]|^ +| +$| {2,}")
-_SIGNS = {"\n": "↵", "\r": "␍"}  # of what a box of one line cannot hold
+_SIGNS = {"\n": "↵", "\r": "␍"}  # signs for the characters that a single-line box cannot hold
 _CHARACTERS = {sign: character for character, sign in _SIGNS.items()}
 
 
 def in_a_line(text: str) -> str:
-    """Return a text as one reads it in a line: line breaks, tabs, and all but single spaces as labels show them."""
+    """Return a text for display on one line, with line breaks, tabs and unusual spaces written as in labels."""
     return _UNUSUAL.sub(lambda match: visible(match.group()), text)
 
 
 def output_in_a_line(output: str) -> str:
-    """Return the output of a model without a leading space and an incomplete letter at its end."""
+    """Return a model's output on one line, without a leading space or an incomplete character at its end."""
     return in_a_line(re.sub(r"^ (?=\S)", "", output.rstrip("\ufffd")))
 
 
 def to_box(text: str) -> str:
     r"""Return a text for a box of one line: "↵" for a line break, "␍" for a carriage return.
 
-    One of these two signs has a backslash before it where the text itself has it, and so has each backslash before one.
+    If the text itself contains one of these signs, it is escaped with a backslash, and so is each backslash before it.
     """
 
     def written(match: re.Match[str]) -> str:

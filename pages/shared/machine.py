@@ -16,7 +16,7 @@ ABOUT = mark(
 
 
 def choose() -> None:
-    """Draw the choice, folded up; only where it is open torch must be loaded, to know the devices."""
+    """Draw the choice, folded; torch is loaded, to list the devices, only when it is opened."""
     view = state.current()
     label = f"{models.device_name(view.device)}, {view.precision}"
     icon = ":material/memory:"

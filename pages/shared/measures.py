@@ -1,4 +1,4 @@
-"""How the measures of heads are named on the pages, and where they are defined."""
+"""The names of the head measures on the pages, with links to their definitions."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from transformer_core.errors import mark
 
 
 class MeasureTexts(NamedTuple):
-    """How a measure is named, and where it is defined."""
+    """The names of a measure and the glossary entry that defines it."""
 
     title: str
     inline: str  # within a sentence
     unit: str  # "" for shares
     term: str  # of the glossary
-    meaning: str = ""  # what a high and what a low number say
+    meaning: str = ""  # the meaning of a high and of a low value
 
 
 _FIRST = MeasureTexts(

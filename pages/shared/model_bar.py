@@ -29,7 +29,7 @@ TEXT_BOXES = {  # label and placeholder
         mark("Type a text with ____ in place of missing words, then press Enter"),
     ),
 }
-WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head, or no mask token, to fill in with
+WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder without a head or a mask token
 OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
 ABOUT_LONG_TEXTS = mark(
     "This model reads up to {n:,} tokens of it. Spaces, tabs and line breaks are kept. In one-line fields, ↵ stands "
@@ -39,7 +39,7 @@ MODEL_WIDTH = 220  # px
 
 
 def no_models() -> None:
-    """Say how to get a model where there is none."""
+    """Explain how to get a model if there is none."""
     st.title("Headlight")
     prose.info(say("There is no trained model yet. This command trains one in about ten minutes:"))
     place = shlex.quote(models.at_root(models.folder() / models.SHIPPED[0]))
@@ -67,12 +67,12 @@ def sidebar(card: ModelCard) -> None:
 
 
 def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, reads: bool, is_changed: bool) -> bool:
-    """Draw the text and the choice of the model in one line, the model's answer below, and what there is to say.
+    """Draw the text and the choice of the model in one line, and below it the model's answer and any notices.
 
     Args:
         cards: of the models that are here.
-        notes: a sentence each, of what the address asks for and cannot be met.
-        reads: the text is read here; without it the page reads it, and shows what the model says to it.
+        notes: one sentence for each request of the address that cannot be met.
+        reads: the model runs on the text here; otherwise the page runs it, and shows its answer.
         is_changed: interventions act on what is read here.
 
     Returns:
@@ -124,7 +124,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
 
 
 def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
-    """Return which weights are NaN or infinite, and where the values first are, in a sentence each."""
+    """Return one sentence on the weights that are NaN or infinite, and one on where such values first occur."""
     view = state.current()
     note = None if card.is_shipped else models.not_finite(card.path, card.version, view.device, view.precision)
     if note is None:
@@ -134,14 +134,14 @@ def _not_finite(card: ModelCard, model_run: "ModelRun | None") -> list[str]:
 
 
 def not_finite_from(model_run: "ModelRun | None") -> list[str]:
-    """Return where the first value that is NaN or infinite is, in a sentence, if there is one."""
+    """Return a sentence on where the first NaN or infinite value occurs, if there is one."""
     if not model_run or not model_run.not_finite:
         return []
     return [say("NaN or infinity first occurs at {site}.", site=model_run.not_finite)]
 
 
 def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":
-    """Return the model run of the view's text, and say what is done while that takes long."""
+    """Return the model run of the view's text, with a progress notice while it takes long."""
     view = state.current()
     loading = say(
         "Loading {title} ({n} parameters) onto the {device} …",
@@ -190,7 +190,7 @@ def _other_texts(card: ModelCard) -> None:
 
 
 def _on_long_text_box() -> None:
-    """The box for a long text was opened or closed; it opens with the current text, to be read whole and changed."""
+    """Open or close the box for a long text; it opens with the current text, to be read in full and edited."""
     if state.LONG_TEXT_OPEN.value:
         state.LONG_TEXT.set(state.TEXT.value)
 
@@ -223,7 +223,7 @@ def left_out(text: "FixedText") -> list[str]:
 
 
 def unlike_training(card: ModelCard, mean_probability: float, unknown: Sequence[str]) -> list[str]:
-    """Return, in one sentence, that a text is unlike what a model has learned from, if its own output tells so."""
+    """Return a sentence that a text is unlike the model's training data, if the model's own output suggests so."""
     if unknown or not mean_probability < card.least_usual:
         return []
     return [say("This text is probably unlike the training data; expect poor output.")]
@@ -246,7 +246,7 @@ def ignored_white_space(is_ignored: bool) -> list[str]:
 
 
 def _detours(model_run: "ModelRun") -> list[str]:
-    """Return where a typed target leaves the model's way, in one sentence."""
+    """Return a sentence on where a typed target departs from the model's own output."""
     detours = model_run.detours
     if not detours:
         return []

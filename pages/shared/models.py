@@ -58,11 +58,11 @@ class ModelCard:
     description: str
     corpus: str
     examples: tuple[str, ...]
-    heads: tuple[str, ...]  # what some of its heads are known to do, a sentence each
-    guided_head: tuple[int, int] | None  # layer and head of the encoder that was guided to what pronouns stand for
+    heads: tuple[str, ...]  # one sentence for each head whose function is known
+    guided_head: tuple[int, int] | None  # encoder layer and head guided to pronoun antecedents
     least_usual: float  # mean token probability that 99 % of its outputs on held-out texts reach; 0: not measured
     n_parameters: int
-    success: str  # how well it does on what was held out, in a few words; "": not measured
+    success: str  # its result on held-out data, in a few words; "": not measured
     is_imported: bool  # somebody else trained it
     reads_ids: bool  # it came without a tokenizer, and its texts are token ids
     is_program: bool  # compiled from a program, or trained to compute one: it has no mask token
@@ -80,7 +80,7 @@ class ModelCard:
 
     @property
     def label(self) -> str:
-        """Return its title, as lists of models have it."""
+        """Return its title as shown in lists of models."""
         return say("{title} (trained elsewhere)", title=self.title) if self.is_imported else self.title
 
     @property
@@ -90,7 +90,7 @@ class ModelCard:
 
     @property
     def continues(self) -> bool:
-        """Return whether it writes unless a person says otherwise; a decoder-only one from elsewhere is too slow."""
+        """Return whether it generates by default; third-party decoder-only models are too slow."""
         return self.config.architecture != "decoder_only" or not self.is_imported
 
     @property
@@ -99,18 +99,18 @@ class ModelCard:
         return attentions_of(self.config)
 
     def n_layers(self, attention: str) -> int:
-        """Return in how many layers the model has one of its attentions."""
+        """Return the number of layers that contain an attention."""
         return self.attentions[attention].n_layers(self.config)
 
     @property
     def training(self) -> str:
-        """Return where it learned what it knows, in a few words."""
+        """Return a short description of its training."""
         if self.corpus:
             return say("trained on {corpus}", corpus=Path(self.corpus).name[:MOST_TITLE])
         return say("trained elsewhere") if self.is_imported else say("not trained")
 
     def claim(self) -> str:
-        """Return one line about the model: what it is, how large, what it learned and how well."""
+        """Return one line about the model: its kind, size, training and results."""
         n_layers = max(self.config.n_encoder_layers, self.config.n_decoder_layers)
         parts = [
             say(self.kind),
@@ -123,7 +123,7 @@ class ModelCard:
 
 
 def folder() -> Path:
-    """Return where the users' own models are: `checkpoints`, or what HEADLIGHT_CHECKPOINTS says.
+    """Return the folder of the users' own models: HEADLIGHT_CHECKPOINTS, by default `checkpoints`.
 
     In a checkout the models that come with Headlight are there too.
     """
@@ -149,7 +149,7 @@ def at_root(path: Path) -> str:
 def available(page: str = "") -> dict[str, ModelCard]:
     """Return the models in the checkpoints folder by name; a folder without a readable card is not a model.
 
-    Those that come with Headlight are first, in their order. Models of the same title are told apart by their names.
+    Those that come with Headlight are first, in their order. Models of the same title are distinguished by name.
 
     Args:
         page: on the pages of shapes and sizes, the paper's base model is there too.
@@ -201,7 +201,7 @@ def _paper_base(cut: ModelCard) -> ModelCard:
 
 
 class DeviceError(HeadlightError):
-    """A device that is not there, has too little memory, or fails."""
+    """A device that is missing, has too little memory, or fails."""
 
 
 @lru_cache
@@ -213,7 +213,7 @@ def devices() -> tuple[str, ...]:
 
 
 def device_name(device: str) -> str:
-    """Return a device as people say it; one of several GPUs by its number."""
+    """Return the display name of a device; one of several GPUs is numbered."""
     kind, _, index = device.partition(":")
     number = f" {index}" if index and sum(other.startswith(kind) for other in devices()) > 1 else ""
     return {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}.get(kind, device) + number
@@ -221,10 +221,10 @@ def device_name(device: str) -> str:
 
 @contextmanager
 def on(device: str) -> Iterator[None]:
-    """Run what uses a device, at most as much at once as there are cores.
+    """Run code on a device, in at most as many threads at once as there are cores.
 
     Raises:
-        DeviceError: in place of what torch says where the device fails.
+        DeviceError: the device fails; replaces torch's error.
     """
     try:
         with forwards.one_of_few():
@@ -256,9 +256,9 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
 
     Args:
         path: its folder.
-        version: tells models apart that came to the same folder one after the other.
+        version: distinguishes successive models of the same folder.
         device: where it runs.
-        precision: of its weights and of all that it computes.
+        precision: of its weights and activations.
 
     Raises:
         HeadlightError: the folder is damaged, or the device is not there, too small, or fails.
@@ -271,7 +271,7 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
 
 @cache.by_arguments(mark("models"))
 def not_finite(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> Message | None:
-    """Return which weights of a model are NaN or infinite, in a sentence; None where none are.
+    """Return a sentence on which weights of a model are NaN or infinite; None if all are finite.
 
     The arguments are those of `load`, and so are the errors.
     """
@@ -293,11 +293,11 @@ def _card(place: Path) -> ModelCard:
     """Read the description of a model, without loading torch.
 
     Raises:
-        Exception: a file that is missing or says something else; the caller passes the folder over.
+        Exception: a file is missing or invalid; the caller skips the folder.
     """
 
     def read(folder: Path) -> tuple[str, str, str]:
-        if not all((folder / name).is_file() for name in ("card.json", "config.json")):  # of a pipe, reading never ends
+        if not all((folder / name).is_file() for name in ("card.json", "config.json")):  # a pipe would block forever
             raise ValueError(folder)
         card, config = ((folder / name).read_text(encoding="utf-8") for name in ("card.json", "config.json"))
         (folder / "model.safetensors").stat()
@@ -330,19 +330,19 @@ def _card(place: Path) -> ModelCard:
 
 
 def _does(head: Mapping[str, Any]) -> str:
-    """Return a card's description of a head; in another language than the card's, from its numbers."""
+    """Return a card's description of a head; in other languages than the card's, composed from its scores."""
     if language() != ENGLISH:
         from headlight.analysis.heads.measures import HeadScore
         from headlight.figures.head_words import sentence
 
-        with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
+        with suppress(KeyError, TypeError, ValueError):  # a third-party card
             known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}
             return say_message(sentence(HeadScore(**known)))
     return str(head["does"])
 
 
 def _guided_head(values: Mapping[str, Any], config: ModelConfig) -> tuple[int, int] | None:
-    """Return layer and head of what a card calls "encoder.1.0", where the model has it."""
+    """Return the layer and head of a card's guided head, such as "encoder.1.0"; None if the model lacks it."""
     match = re.fullmatch(r"encoder\.(\d+)\.(\d+)", str(values.get("trained", {}).get("guided_head", "")))
     layer, head = map(int, match.groups()) if match else (0, 0)
     return (layer, head) if match and layer < config.n_encoder_layers and head < config.n_heads else None
@@ -350,7 +350,7 @@ def _guided_head(values: Mapping[str, Any], config: ModelConfig) -> tuple[int, i
 
 @lru_cache(maxsize=64)
 def _takes_pairs(path: str, version: str) -> bool:
-    """Return whether a model's tokenizer has a template for two texts; not where it is damaged."""
+    """Return whether a model's tokenizer has a template for two texts; False if its file is damaged."""
     from transformer_core.text.load import load_tokenizer
 
     with suppress(HeadlightError):
@@ -364,7 +364,7 @@ def _config(text: str) -> ModelConfig:
     return ModelConfig.from_dict(json.loads(text))
 
 
-_SUCCESSES = {  # the measures of held-out texts that say most, the most telling first
+_SUCCESSES = {  # measures on held-out texts, the most informative first
     "exact_match": mark("{share:.1%} exact match on held-out texts"),
     "coherent": mark("{share:.1%} of generated stories are coherent"),
     "continued": mark("{share:.1%} accuracy on repeated tokens"),

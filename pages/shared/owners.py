@@ -1,4 +1,4 @@
-"""A server that several people use, `HEADLIGHT_SHARED=1`: who made what, and how much each may make.
+"""Ownership and quotas on a server that several people use (`HEADLIGHT_SHARED=1`).
 
 Each browser gets a random cookie with the first page; what it makes is noted beside it, as a digest of that cookie, in
 a folder `.owners`. Without `HEADLIGHT_SHARED` everything belongs to everybody.
@@ -19,10 +19,10 @@ from transformer_core.errors import ConfigError, HeadlightError, mark
 VARIABLE = "HEADLIGHT_SHARED"
 COOKIE = "headlight-visitor"
 MOST_UPLOAD = 20  # MB, of one file
-MOST_KEPT = 200 << 20  # bytes that a visitor's models, or texts, may take before the last one
+MOST_KEPT = 200 << 20  # bytes of a visitor's models, or texts, beyond which no more are accepted
 TRAINING_MEMORY = 2 << 30  # bytes, of one training
-_NOTES = ".owners"  # the folder that names whose its neighbours are
-_SECRET = Kept("visitor")  # stands for the cookie where the browser keeps none
+_NOTES = ".owners"  # the folder that records the owners of its siblings
+_SECRET = Kept("visitor")  # replaces the cookie if the browser stores none
 _YES, _NO = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
 
 
@@ -30,7 +30,7 @@ def is_shared() -> bool:
     """Return whether people who do not know each other use this server.
 
     Raises:
-        ConfigError: HEADLIGHT_SHARED says neither yes nor no.
+        ConfigError: HEADLIGHT_SHARED is neither yes nor no.
     """
     wanted = os.environ.get(VARIABLE, "").strip().lower()
     if wanted not in _YES | _NO:
@@ -48,7 +48,7 @@ def visitor() -> str:
 
 
 def claim(path: Path) -> None:
-    """Note that this visitor makes a file or folder; nothing is noted where the server is not shared."""
+    """Record this visitor as the owner of a file or folder; on a server that is not shared, do nothing."""
     if is_shared():
         note = _note(path)
         note.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def check_is_mine(path: Path, kind: type[HeadlightError]) -> None:
 
 
 def forget(path: Path) -> None:
-    """Forget who made what is gone now."""
+    """Remove the ownership record of a deleted file or folder."""
     with suppress(OSError):
         _note(path).unlink(missing_ok=True)
 
@@ -90,7 +90,7 @@ def mine(folder: Path) -> Iterator[Path]:
 
 
 def check_room(folder: Path) -> None:
-    """Refuse one more text or model where what a visitor keeps in a folder of a shared server takes much room.
+    """Refuse another text or model if a visitor's files in a folder of a shared server exceed the quota.
 
     Raises:
         HeadlightError: there is no room for it.

@@ -1,4 +1,4 @@
-"""What the app knows of each page: a record, which the frame, the links of lessons, the style sheets and tests read."""
+"""The record of each page, read by the frame, the links of lessons, the style sheets and tests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Page:
     icon: str  # the name of one of Google's Material Symbols
     subject: Subject = "text"
     fields: Sequence[Field] = ()  # of its view, beside model, text and head
-    is_unchanged: bool = False  # interventions act neither on what it shows nor on the answer above it
+    is_unchanged: bool = False  # interventions affect neither its content nor the answer above it
     usual_head: Callable[[ModelCard], HeadName] | None = last_head  # until one is chosen; None: the page finds one
 
     @property
@@ -55,16 +55,16 @@ class Page:
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files."""
         return FOLDER / self.section / self.url
 
     @property
     def script(self) -> str:
-        """What draws it, as Streamlit names it."""
+        """The script that draws it, as Streamlit names it."""
         return f"{self.section}/{self.url}/page.py"
 
     def show(self, lead: str, draw: Callable[[], None]) -> None:
-        """Draw its heading, with a lead (marked); and all else, where there is the text that it needs."""
+        """Draw its heading with a lead (marked), and its content if the text that it needs is there."""
         prose.heading(say(self.title), say(lead))
         if self.subject != "text" or state.current().text:
             draw()

@@ -1,15 +1,15 @@
-"""All that is private to Streamlit and used here; `tests/pages/shared/test_private_streamlit.py` says what broke.
+"""All uses of Streamlit's private API; `tests/pages/shared/test_private_streamlit.py` shows which of them broke.
 
-A run of a page knows its page, and whether it follows Back or Forward. And no act of a person is lost when another one
-follows at once. Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things go wrong:
+They tell a run of a page its page, and whether it follows Back or Forward. They also keep a user's action from being
+lost when another follows at once. In Streamlit 1.67, two clicks some milliseconds apart expose three faults:
 
-- A run that is to give way to the next is stopped in the middle of its callbacks, or before them, and the next one does
+- A run that is superseded by the next is stopped before or during its callbacks, and the next one does
   not call them again.
-- A run that still waits for its turn is dropped with the clicks that it was requested.
-- The next message of the browser, which has not heard of what a run has just changed, repeats the older values of all
-  other widgets, and they are taken for a person's.
+- A queued run is dropped together with the clicks that requested it.
+- The browser's next message, sent before it has received a run's changes, repeats the older values of all
+  other widgets, and they are taken for the user's.
 
-`tests/e2e/test_acts.py` makes two acts at once.
+`tests/e2e/test_acts.py` sends two actions at once.
 """
 
 import math
@@ -38,12 +38,12 @@ from streamlit.web.server.starlette import starlette_websocket
 
 from transformer_core.cancellation import add_cancellation_check
 
-_UNHEARD = 0.3  # s after a run: a message may have left the browser before it heard of the run; nobody reacts so fast
+_UNHEARD = 0.3  # s after a run in which a message may predate the browser's update; nobody reacts so fast
 _thread = local()  # takes_acts_in; works_for: a session, in a thread beside its runs
 
 
 def is_in_a_run() -> bool:
-    """Whether a page is being made, for a person; not so while the server warms up."""
+    """Whether this code runs for a visitor's page, as opposed to the server's warm-up."""
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
@@ -65,7 +65,7 @@ def is_host_allowed(host: str | None) -> bool:
 
 
 def end_if_abandoned() -> None:
-    """End a run of a page here where its session is gone or has asked for another; also what is `working_for` it."""
+    """End a page run, or work done in `working_for`, if its session is gone or has requested another run."""
     context = get_script_run_ctx(suppress_warning=True)
     session: str = getattr(_thread, "works_for", "")
     if context is not None:
@@ -82,7 +82,7 @@ def session_of_run() -> str:
 
 @contextmanager
 def working_for(session: str) -> Iterator[None]:
-    """Let this thread compute for a session, and end that as soon as it is gone."""
+    """Let this thread compute for a session, and stop as soon as the session is gone."""
     _thread.works_for = session
     try:
         yield
@@ -93,7 +93,7 @@ def working_for(session: str) -> Iterator[None]:
 
 
 def keep_waiting_acts() -> None:
-    """Mend Streamlit, once for the process, before it serves anybody."""
+    """Patch Streamlit, once per process, before it serves anybody."""
     if not hasattr(AppSession.request_rerun, "__wrapped__"):
         add_cancellation_check(end_if_abandoned)
         AppSession.request_rerun = _with_what_waits(AppSession.request_rerun)  # type: ignore[method-assign]
@@ -104,17 +104,17 @@ def keep_waiting_acts() -> None:
 
 
 def serve_strangers(max_upload: int) -> None:
-    """Ignore browsers that ask to clear the caches, which all visitors share, and take smaller files.
+    """Ignore browser requests to clear the caches, which all visitors share, and limit the size of uploads.
 
     Args:
-        max_upload: size of a file in MB.
+        max_upload: maximum size of a file in MB.
     """
     set_option("server.maxUploadSize", max_upload)
     setattr(AppSession, "_handle_clear_cache_request", lambda self: None)  # noqa: B010
 
 
 def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
-    """Have a message of the browser bring along the acts that wait, and leave out what it only repeats."""
+    """Wrap a rerun request so that it includes the queued actions and omits widget values that it only repeats."""
 
     @wraps(request_rerun)
     def request(self: AppSession, client_state: ClientState | None) -> None:
@@ -140,7 +140,7 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
 
 
 def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
-    """Return the request of a run that has not begun; `take`: cancel it, too."""
+    """Return the widget states of a run that has not begun; `take` also cancels the run."""
     runner = session._scriptrunner
     if runner is None:
         return WidgetStates()
@@ -154,7 +154,7 @@ def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
 
 
 def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
-    """Let a run take in what happened, callbacks and all, before it gives way, and no other one meanwhile."""
+    """Wrap the handling of widget changes so that a run finishes it, callbacks included, before another starts it."""
 
     @wraps(take_in)
     def undisturbed(self: Any, *args: Any, **options: Any) -> None:
@@ -173,10 +173,10 @@ def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(eq=False)
 class _Session:
-    """What is known of a session beside what Streamlit knows."""
+    """The state of a session that Streamlit does not track."""
 
-    lock: Any = field(default_factory=RLock)  # one run at a time takes acts in
-    sent: dict[str, bytes] = field(default_factory=dict)  # by widget, what the browser said last of it
+    lock: Any = field(default_factory=RLock)  # one run at a time handles actions
+    sent: dict[str, bytes] = field(default_factory=dict)  # by widget, the last state that the browser sent
     ended: float = -math.inf  # s, when a run last began or ended
 
 
@@ -186,7 +186,7 @@ def _session(name: str) -> _Session:
 
 
 def _later(handle: Callable[..., None]) -> Callable[..., None]:
-    """Let a run give way only where it is not taking in what happened."""
+    """Let a run be superseded only while it is not handling widget changes."""
 
     @wraps(handle)
     def handle_later(self: ScriptRunner) -> None:

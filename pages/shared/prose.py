@@ -1,4 +1,4 @@
-"""What pages say in words: their heads, remarks, and what to look for. Words stay text, even if users wrote them.
+"""The text on pages: headings, remarks and hints. Words are shown literally, even if users wrote them.
 
 No other module of the pages draws HTML or Markdown itself. The templates of `html`, `markup` and `each` are literals,
 with {} for each value, as in `str.format`; a value that is no `Markup` is escaped.
@@ -15,7 +15,7 @@ from headlight.language import localized, say, say_message
 from pages.shared.view import visits
 from transformer_core.errors import HeadlightError, Message
 
-ONE_LINE = 165  # characters, about, that a lead has in a line of a wide window
+ONE_LINE = 165  # approximate characters per line of a lead in a wide window
 
 MARKUP = re.compile(r"[\\`*~\[\]$<&]|(?<![^\W_])_|_(?![^\W_])")
 LATE = re.compile(
@@ -29,14 +29,14 @@ class TermLink(NamedTuple):
 
     label: str
     address: str  # within the app
-    about: str  # what it leads to, for a tip
+    about: str  # description of its target, for a tooltip
 
 
 def plain(words: object) -> str:
     """Return Markdown that shows some words literally: no link, no bold type, no icon, no formula.
 
-    Streamlit looks for addresses, icons and emoji after it took the escapes out, so a word joiner stands in those; and
-    one stands before what would begin a heading, a list or a quotation.
+    Streamlit detects addresses, icons and emoji after it has removed the escapes, so a word joiner breaks them up;
+    another precedes characters that would begin a heading, a list or a quotation.
     """
     joined = " ".join(str(words).split())
     return LATE.sub(WORD_JOINER, MARKUP.sub(r"\\\g<0>", joined))
@@ -58,32 +58,32 @@ def caption(words: str) -> None:
 
 
 def info(words: str, **options: Any) -> None:
-    """Say in a box what happened."""
+    """Draw an information box."""
     st.info(plain(words), **options)
 
 
 def success(words: str) -> None:
-    """Say in a box what went well."""
+    """Draw a success message in a box."""
     st.success(plain(words))
 
 
 def warning(words: str) -> None:
-    """Say in a box what cannot be done, why, and what to do."""
+    """Draw a warning box: what cannot be done, why, and what to do."""
     st.warning(plain(words))
 
 
 def error(words: str) -> None:
-    """Say in a box that something broke."""
+    """Draw an error message in a box."""
     st.error(plain(words))
 
 
 def toast(words: str) -> None:
-    """Say for a moment why something was not done; nothing on the page moves."""
+    """Show briefly why an action was not performed, without moving anything on the page."""
     st.toast(plain(words))
 
 
 def badge(words: str, color: str) -> None:
-    """Say in a badge how something stands."""
+    """Draw a state in a colored badge."""
     st.badge(plain(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
 
 
@@ -93,12 +93,12 @@ def markup(template: str, *values: object) -> Markup:
 
 
 def each(template: str, rows: Iterable[object]) -> Markup:
-    """Return HTML with one row of values after another in it; a row of several values is a tuple."""
+    """Return the HTML of a template, filled in once for each row; a row of several values is a tuple."""
     return Markup().join(markup(template, *(row if isinstance(row, tuple) else (row,))) for row in rows)
 
 
 def joined(between: str, parts: Iterable[str]) -> Markup:
-    """Return parts, each HTML or text, as HTML with something between each two."""
+    """Join parts, each HTML or text, into HTML with a separator."""
     return escape(between).join(parts)
 
 
@@ -114,7 +114,7 @@ def html(template: str, *values: object, width: Literal["stretch", "content"] = 
 
 
 def heading(title: str, lead: str) -> None:
-    """Say what a page is called, and what it is for: that is open at the first visit, and folded from then on."""
+    """Draw the title of a page and its purpose, which is open at the first visit and folded from then on."""
     is_open = visits.is_first()
     height = ("-long" if len(lead) > ONE_LINE else "-short") if is_open else ""  # until it is there: waiting.css
     details = markup("<details open>") if is_open else markup("<details>")
@@ -127,46 +127,46 @@ def heading(title: str, lead: str) -> None:
 
 
 def note(words: str) -> None:
-    """Remark on something calmly."""
+    """Draw a remark in muted text."""
     html("<p class='hl-note'>{}</p>", words)
 
 
 def small(
     words: str | Markup, links: Sequence[TermLink] = (), *, width: Literal["stretch", "content"] = "stretch"
 ) -> None:
-    """Say something in small letters, and where its terms are defined."""
+    """Draw text in small letters, with links to the definitions of its terms."""
     html("<p class='hl-small'>{}{}</p>", words, linked(links), width=width)
 
 
 def label(words: str) -> None:
-    """Say beside a control what it is for."""
+    """Draw a label beside a control."""
     html("<span class='hl-try'>{}</span>", words, width="content")
 
 
 def facts(pairs: Iterable[tuple[str, str]], look: str = "", links: Sequence[TermLink] = ()) -> None:
-    """Draw names and their values side by side, and where the terms are defined; `look`: a class of a style sheet."""
+    """Draw names with their values, and links to the definitions of the terms; `look`: a class of a style sheet."""
     terms = markup("<p class='hl-small'>{}</p>", linked(links)) if links else ""
     html("<div class='hl-facts-list {}'>{}</div>{}", look, each("<div><span>{}</span>{}</div>", pairs), terms)
 
 
 def paragraph(words: str | Markup, links: Sequence[TermLink] = ()) -> None:
-    """Say something about what is shown, and where its terms are defined."""
+    """Draw a paragraph, with links to the definitions of its terms."""
     html("<p class='hl-look'>{}{}</p>", words, linked(links))
 
 
 def look_for(words: str, links: Sequence[TermLink] = ()) -> None:
-    """Say in a line what is worth looking for, and where the terms are defined."""
+    """Draw one line on what is worth looking for, with links to the definitions of its terms."""
     paragraph(markup("<b>{}</b> {}", say("What to look for:"), words), links)
 
 
 def subheading(words: str, aside: str = "", links: Sequence[TermLink] = ()) -> None:
-    """Say what a part of a page is about, and, in small letters, what else, and where the terms are defined."""
+    """Draw the heading of a part of a page, with details in small letters and links to the definitions of its terms."""
     more = markup("<span>{}</span>", aside) if aside else ""
     html("<h2 class='hl-subtitle'>{}{}{}</h2>", words, more, linked(links))
 
 
 def table(heads: Iterable[object], rows: Markup, look: str = "") -> Markup:
-    """Return a table as HTML, of rows that are HTML; `look`: a class of a style sheet."""
+    """Return an HTML table from rows of HTML; `look`: a class of a style sheet."""
     head = each("<th>{}</th>", heads)
     return markup("<table class='{}'><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", look, head, rows)
 
@@ -190,7 +190,7 @@ def with_links(words: str, links: Sequence[TermLink]) -> str:
 
 
 def sentence(message: Message | HeadlightError) -> str:
-    """Return a message, or what an error says, as a sentence in the reader's language."""
+    """Return a message, or that of an error, as a sentence in the reader's language."""
     words = say_message(message).rstrip(". ")
     return f"{words[:1].upper()}{words[1:]}."
 
@@ -205,7 +205,7 @@ def amount(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return about how long something takes: "20 s", "3 min", "2 h"."""
+    """Return an approximate duration in words: "20 s", "3 min", "2 h"."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     if seconds < 90 * 60:

@@ -15,9 +15,9 @@ from transformer_core.text.interface import Given
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
-MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
+MAX_TOKENS = 4096  # tokens on each side, including special ones and the model's output
 MAX_NEW_TOKENS = 24  # after a prompt
-MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made with the model run, in little time
+MOST_POOLED = 1024  # tokens up to which the pictures of all heads are quick enough to be made with the model run
 
 
 def max_tokens(config: ModelConfig) -> int:

@@ -5,7 +5,7 @@
     value_of(model_run.attention_maps["cross"].pattern(1, 0))  # computes it, each call once
     script(Print(model_run.attention_maps["cross"].pattern(1, 0), "[query, key]"))  # the lines that compute it again
 
-An `Expression` stands for a value: what is done to it (an attribute, an index, a call) gives another expression.
+An `Expression` stands for a value; taking an attribute or an item of it, or calling it, gives another expression.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,15 +20,15 @@ from transformer_core.cached_property import cached_property
 
 
 class Expression:
-    """What Python computes from literals and other expressions, and how it is written."""
+    """A value that Python computes from literals and other expressions, with its code."""
 
     def __init__(self, write: Callable[[], str], make: Callable[[], Any], *uses: Any) -> None:
         """Stand for a value.
 
         Args:
-            write: returns how Python writes it; code is seldom asked for, and long where a text is.
+            write: returns its code; called on demand, since code is seldom needed and may contain a long text.
             make: computes it.
-            uses: the names in the code that have to be imported or assigned before.
+            uses: the names in the code that must be imported or assigned first.
         """
         self._write = write
         self._make = make
@@ -66,7 +66,7 @@ class Unpacked:
 
 @dataclass(frozen=True, eq=False)
 class Unwritten:
-    """An argument that the code leaves out, where what is usual does as well: a page's own colors and sizes."""
+    """An argument that the code omits because the default serves as well, such as a page's own colors and sizes."""
 
     value: Any
 
@@ -85,11 +85,11 @@ class Lines:
 
     code: str
     uses: tuple[Any, ...]
-    modules: tuple[str, ...] = ()  # that are not imported here
+    modules: tuple[str, ...] = ()  # modules that are not imported in this file
 
 
 class _Named(Expression):
-    """A value that has a name, and was assigned to it."""
+    """A value that is assigned to a name."""
 
     def __init__(self, name: str, make: Callable[[], Any], assigned: "_Assignment") -> None:
         super().__init__(lambda: name, make)
@@ -116,12 +116,12 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it; or a class or a dataclass, to ask something of it."""
+    """Return a literal as an expression: a dictionary or list that contains expressions, a class or a dataclass."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
 
 
 def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
-    """Return a list with what is made of each of the values: `[of(name) for name in values]`.
+    """Return the expression of a list comprehension over the values: `[of(name) for name in values]`.
 
     Args:
         name: what one of the values is called.
@@ -143,7 +143,7 @@ def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
 
 
 def named(names: str, value: Expression) -> Any:
-    """Return a value under a name, computed once; several under as many names, with a comma between each two.
+    """Assign a value, computed once, to a name; several values to as many comma-separated names.
 
     Args:
         names: in the code.
@@ -164,12 +164,12 @@ def named(names: str, value: Expression) -> Any:
 
 
 def through(value: Expression, take: Callable[[Callable[[], Any]], Any], *, version: str = "") -> Expression:
-    """Return the same under the same code, but taken from a store.
+    """Return an expression with the same code whose value is taken from a store.
 
     Args:
         value: what is computed.
-        take: is given what computes it.
-        version: of the files that the code reads, if it reads some.
+        take: receives the function that computes it, and returns the value.
+        version: of the files that the code reads; "" if it reads none.
     """
     stored = copy(value)
     stored._make = lambda: take(value._make)
@@ -225,10 +225,10 @@ def script(*last: Expression | Print | Lines) -> str:
 def identity(value: Expression) -> str:
     """Return the key of a value.
 
-    It is made of the lines that compute it, of what they leave out, and of the versions of the files that they read.
+    The key combines the lines that compute it, the arguments that they omit, and the versions of the files they read.
     """
     if isinstance(value, _Named) and "," not in value._assigned.names:
-        value = value._assigned.value  # whatever it is called
+        value = value._assigned.value  # the key does not depend on its name
     text = blake2b(digest_size=16)
     parts = dict[_Part, None]()
     _collect((value,), parts)
@@ -238,7 +238,7 @@ def identity(value: Expression) -> str:
 
 
 def written(value: Any) -> str:
-    """Return how Python writes a value: of a dataclass, what is not as usual."""
+    """Return the Python code of a value; a dataclass is written without its default fields."""
     match value:
         case Expression():
             return value._code
@@ -299,7 +299,7 @@ def _called(function: Callable[..., Any], arguments: Iterable[Any], named_argume
 
 
 def _collect(values: Iterable[Any], parts: "dict[_Part, None]") -> None:
-    """Find all that the code of values needs, each before what needs it."""
+    """Collect everything that the code of values depends on, dependencies first."""
     for part in _parts(values):
         if not isinstance(part, _Named):
             parts[part] = None

@@ -13,24 +13,24 @@ from transformer_core.reasons import reason
 from transformer_core.training.run.queue import QUEUED, n_at_once, n_free
 
 _MAX_NAME = 40  # characters
-MOST_WAITING = 8  # trainings in all, beside those that the machine trains side by side
+MOST_WAITING = 8  # trainings in all, besides those that run in parallel
 MOST_OF_A_VISITOR = 5  # trainings of one visitor, at work or waiting
 
 
 def free_name(wanted: str) -> str:
-    """Return a name for a new run, like the wanted one, that no other run has."""
+    """Return a name for a new run, derived from the wanted one, that no other run has."""
     plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "run"
     return first_free(runs.folder(), plain)
 
 
 def first_free(place: Path, plain: str) -> str:
-    """Return a name, with a number if need be, that no folder there has, and none that was started."""
+    """Return a name, numbered if necessary, that no folder and no started run has."""
     taken = {path.name for path in place.glob("*")} | {started.run.name for started in runs.launcher().started()}
     return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
 
 
 def start(name: str, arguments: Sequence[str]) -> None:
-    """Start a new training, or continue with one.
+    """Start a new training, or resume one.
 
     Args:
         name: of the run.
@@ -61,12 +61,12 @@ def start(name: str, arguments: Sequence[str]) -> None:
         raise RunError(
             "{path} cannot be written ({error}); choose another folder", path=path, error=reason(error)
         ) from error
-    starting = sum(run.state == "starting" for run in at_work)  # they have not taken their places yet
+    starting = sum(run.state == "starting" for run in at_work)  # they do not hold their places yet
     runs.launcher().start(path, ["train", "--run", str(path), "--queue", *arguments], waits=n_free() <= starting)
 
 
 def resume(run: Run) -> None:
-    """Go on with a run from its last save, on the device that it began on.
+    """Resume a run from its last save, on the device that it began on.
 
     Raises:
         RunError: it cannot be started, or the text that it is trained on is gone.
@@ -87,7 +87,7 @@ def resume(run: Run) -> None:
 
 
 def ask(run: Run, command: str, value: float = 1.0) -> None:
-    """Leave a command for a run; anybody may look.
+    """Leave a command for a run; on a shared server, all commands except "look" are reserved for its owner.
 
     Raises:
         RunError: its folder cannot be written, or somebody else trains it on a shared server.
@@ -100,7 +100,7 @@ def ask(run: Run, command: str, value: float = 1.0) -> None:
 
 
 def delete(run: Run) -> None:
-    """Delete a run that nobody works on.
+    """Delete a run that no process works on.
 
     Raises:
         RunError: a process works on it, it cannot be deleted, or somebody else made it on a shared server.
@@ -124,7 +124,7 @@ def delete(run: Run) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a folder as a whole: nobody finds it half deleted.
+    """Delete a folder atomically, so that nobody finds it half deleted.
 
     Raises:
         OSError: it cannot be deleted.

@@ -1,4 +1,4 @@
-"""The curves of a training or an experiment, which are saved with all points and how they are read."""
+"""The curves of a training or an experiment, saved with all their points and the code that reads them."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model of a run, as it is now or as it was at a snapshot of its film, and texts for it."""
+"""The model of a run, current or at a snapshot of its film, and example texts for it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ def version(run: Run) -> str:
 
 
 def source(run: Run, step: int) -> Source:
-    """Return the model of a run as it was after a step; loading it fails once newer weights have replaced these."""
+    """Return the source of a run's model after a step; loading it fails once newer weights have replaced these."""
     return Source(str(run.path), version(run), step=step)
 
 

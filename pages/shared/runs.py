@@ -1,7 +1,7 @@
-"""The trainings of this machine: which there are, their states and their records.
+"""The trainings of this machine, with their states and records.
 
-A training is a separate process. The app starts it, and after that reads its folder and leaves commands there; so a
-reloaded page, a second tab or an app that was started again finds every run unchanged.
+A training is a separate process. The app starts it, then only reads its folder and leaves commands there; so a
+reloaded page, a second tab or a restarted app finds every run unchanged.
 """
 
 import math
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformer_core.training.run.status import RunStatus
 
 _DAMAGED = mark("{path} is damaged; delete the training, or restore that file")
-_VISIT = ".last-visit"  # file of when the Train page was drawn last, with the names of the runs that were at work then
+_VISIT = ".last-visit"  # file with the time when the Train page was last drawn, and the runs at work then
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
     "queued": (mark("waiting"), "gray"),
@@ -41,7 +41,7 @@ STATES = {  # in words, and the color of the badge
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One training, as far as its folder, or the process that is about to make it, tells."""
+    """One training, as described by its folder or by the process that is about to create the folder."""
 
     name: str
     path: Path
@@ -49,37 +49,37 @@ class Run:
     step: int = 0
     reason: Message = NO_MESSAGE
     request: Mapping[str, Any] | None = None  # run.json; None until there is one
-    arguments: tuple[str, ...] = ()  # with which it was started, of one that had to wait and has not begun
+    arguments: tuple[str, ...] = ()  # its start arguments, while it waits or if it never began
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a process works on it, or is about to."""
+        """Whether a process works on it or is about to."""
         return self.state in ("starting", "queued", "running", "paused")
 
     @property
     def n_steps(self) -> int:
-        """Steps of the whole training; 0 while that is not known."""
+        """The number of steps of the whole training; 0 while unknown."""
         return int(self.request["training"]["steps"]) if self.request else 0
 
     @property
     def far(self) -> str:
-        """How far it is, in words."""
+        """Its progress in words."""
         return say("step {step:,} of {n:,}", step=self.step, n=self.n_steps) if self.n_steps else say("starting")
 
     @property
     def architecture(self) -> str:
-        """The architecture of its model; "" while that is not known."""
+        """The architecture of its model; "" while unknown."""
         return str(self.request["model"]["architecture"]) if self.request else ""
 
     @property
     def title(self) -> str:
-        """Name and state, for a list that is not drawn again each second."""
+        """Its name and state, for a list that is not redrawn each second."""
         is_busy = self.is_at_work and self.state != "paused"
         return f"{self.name} · {say('running') if is_busy else say(STATES[self.state][0])}"
 
 
 def folder() -> Path:
-    """Return where the runs are: `runs`, or what HEADLIGHT_RUNS says."""
+    """Return the folder of the runs: HEADLIGHT_RUNS, by default `runs`."""
     return Path(os.environ.get("HEADLIGHT_RUNS", models.ROOT / "runs")).resolve()
 
 
@@ -147,7 +147,7 @@ def _is_request(values: Mapping[str, Any] | None) -> bool:
 def ended_since_last_visit(runs: Mapping[str, Run]) -> list[str]:
     """Return the names of all runs that ended since the last call; none at the first call.
 
-    When that was is noted beside the runs, and outlasts browser and server.
+    The time of that call is stored beside the runs, and survives restarts of browser and server.
     """
     note = folder() / _VISIT
     try:
@@ -184,7 +184,7 @@ def configurations(run: Run) -> tuple[ModelConfig, TrainingConfig]:
 
 
 def saved_step(run: Run) -> int | None:
-    """Return the step after which a run was saved last; None where nothing was, or what was cannot be read."""
+    """Return the step of a run's last save; None if there is none or it cannot be read."""
     with suppress(HeadlightError):
         progress = directory(run).progress()
         return None if progress is None else progress.step
@@ -227,18 +227,18 @@ def _state(status: "RunStatus", place: Path) -> str:
 
 
 def _step(status: "RunStatus", place: Path) -> int:
-    """Return the last step that is known of: a run at work, or one that was killed, logs more often than it writes."""
+    """Return the last known step: a run at work, or one that was killed, logs more often than it writes its state."""
     if status.state not in ("running", "failed"):
         return status.step
     logged: list[dict[str, Any]] = []
-    with suppress(RunError):  # the page that draws the measures says so
+    with suppress(RunError):  # the page that draws the measures reports it
         logged = read_records(place / "metrics.jsonl")
     last = logged[-1]["step"] if logged else status.step
     return last if status.state == "running" else max(last, status.step)
 
 
 def _last_word(run: Run) -> float:
-    """Return when the run's process wrote last how it stands, seconds since 1970 (UTC); 0 where it never did."""
+    """Return when the run's process last wrote its state, in seconds since 1970 (UTC); 0 if it never did."""
     try:
         return (run.path / "status.json").stat().st_mtime
     except OSError:
@@ -246,7 +246,7 @@ def _last_word(run: Run) -> float:
 
 
 def _not_begun(place: Path) -> Run | None:
-    """Return a run that was started and has not begun: it waits, or ended before it could; None where there is none."""
+    """Return a run that was started and has not begun, since it waits or ended before; None if there is none."""
     from transformer_core.training.run.status import WorkDirectory
 
     arguments = tuple(map(str, started_with(place).get("arguments", ())))

@@ -1,4 +1,4 @@
-"""What the server does around the pages: security headers, preloaded files, the first model loaded ahead."""
+"""The server around the pages: security headers, preloaded files and the first model, loaded in advance."""
 
 import asyncio
 import gc
@@ -31,7 +31,7 @@ from transformer_core.errors import mark
 
 FRAME = Path(__file__).parents[1] / "frame.py"
 
-# Components are modules made from text (blob:), Streamlit's own page starts from an inline script and styles inline.
+# Components are modules created from text (blob:); Streamlit's own page uses an inline script and inline styles.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -71,7 +71,7 @@ WAY_OUT = mark("Reload the page, or open it without the part of the address afte
 
 WAIT_FOR_VISITOR, WAIT_FOR_STAGE = 2.0, 8.0  # s, at most, before torch is imported
 START = ("/", "/start")  # addresses of the page that is drawn without torch and without plotly
-_FIRST_PATH: "Future[str]" = Future()  # that a browser asked for
+_FIRST_PATH: "Future[str]" = Future()  # path that a browser requested first
 _PLOTLY_IS_ASKED_FOR = Event()  # so the browser has drawn the stage, or shows another page
 
 logger = logging.getLogger("headlight")
@@ -80,8 +80,8 @@ ROUTES = [
     modules.ROUTE,
     downloads.ROUTE,
 ]
-_STREAMLIT = (Path(st.__file__).parent / "static").resolve()  # as the modules that are found by their imports
-_CHUNKS = ("BidiComponent", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextInput")  # of what every page has
+_STREAMLIT = (Path(st.__file__).parent / "static").resolve()  # resolved, like the paths of imported modules
+_CHUNKS = ("BidiComponent", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextInput")  # chunks that every page needs
 _STAGE = modules.PAGES / "learn/start/components/stage/stage.js"
 _IMPORTED = re.compile(r'\b(?:from|import) ?"(\.[^"]+\.js)"')
 _STYLES = re.compile(r'"(\.[^"]+\.css)"')
@@ -90,8 +90,8 @@ _STYLES = re.compile(r'"(\.[^"]+\.css)"')
 class Doorkeeper:
     """ASGI middleware that sends `HEADERS` with every answer, and refuses what is not for this visitor.
 
-    That is a foreign `Host` (Streamlit itself checks only the websocket), against DNS rebinding; and on a shared server
-    the metrics.
+    It refuses a foreign `Host` (Streamlit itself checks only the websocket), against DNS rebinding, and requests for
+    the metrics of a shared server.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -99,7 +99,7 @@ class Doorkeeper:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what is refused; hand everything else on."""
+        """Answer refused requests; pass all others on."""
         answer = self.app
         if scope["type"] == "http" and not private_streamlit.is_host_allowed(Request(scope).headers.get("host")):
             answer = PlainTextResponse(say(WRONG_HOST), status_code=421)
@@ -119,7 +119,7 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
 
 
 class FrontPage:
-    """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
+    """ASGI middleware that serves Streamlit's HTML page, adapted to this app, at every page's address.
 
     It gets the server's address, so that it need not try every folder of a deep link; Back leads to what was seen
     before (history.js), and line breaks can be typed in a field of one line (line_breaks.js); it has our name and our
@@ -136,7 +136,7 @@ class FrontPage:
         self.page = cache(self._page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a browser that asks for a page; hand everything else on."""
+        """Answer requests for a page; pass all others on."""
         answer = self.app
         if scope["type"] == "http" and scope["path"] == PLOTLY:
             _PLOTLY_IS_ASKED_FOR.set()
@@ -150,7 +150,7 @@ class FrontPage:
         await answer(scope, receive, send)
 
     def _page(self, language: str | None) -> HTMLResponse:
-        """Return the page; of Start, the language that it is read in is given."""
+        """Return the HTML page; with a `language`, the one of Start, with its preload links."""
         first, last = (NOW, "") if language is None else ("", links(language) + LATER)
         text = self.text.replace("<head>", f"<head>{HEAD}{first}", 1).replace("</head>", f"{last}</head>", 1)
         return HTMLResponse(text, headers={"cache-control": "no-cache"})
@@ -170,13 +170,13 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def warm_up() -> None:
-    """Import torch, read the first model's first example, and take it all out of the garbage collector's way.
+    """Import torch, run the first model on its first example, and exempt the result from garbage collection.
 
     Start is drawn without torch, so a visitor of that page is served before torch is imported.
     """
     with suppress(TimeoutError):
         if _FIRST_PATH.result(WAIT_FOR_VISITOR) in START:
-            _PLOTLY_IS_ASKED_FOR.wait(WAIT_FOR_STAGE)  # the browser needs a core to draw
+            _PLOTLY_IS_ASKED_FOR.wait(WAIT_FOR_STAGE)  # leaves a core to the browser for drawing
     import torch
 
     from pages.shared import models, readings
@@ -194,7 +194,7 @@ def warm_up() -> None:
 
 
 def on_error(error: Exception) -> bool:
-    """Log what no page expected, and say so in one calm sentence.
+    """Log an error that no page expected, and report it in one calm sentence.
 
     Returns:
         True: Streamlit does not show its own message.
@@ -207,9 +207,9 @@ def on_error(error: Exception) -> bool:
 
 
 def links(language: str) -> str:
-    """Return the elements that ask for what Start is drawn with in a language: modules of Streamlit and of the stage.
+    """Return the HTML elements that preload what Start needs in a language: modules of Streamlit and of the stage.
 
-    All of it may wait for what Streamlit itself asks for.
+    They have lower priority than Streamlit's own requests.
     """
     page = (_STREAMLIT / "index.html").read_text(encoding="utf-8")
     chunks = _with_imports(*(file for name in _CHUNKS for file in _STREAMLIT.glob(f"static/js/{name}.*.js")))
@@ -225,7 +225,7 @@ def links(language: str) -> str:
 
 
 def _with_imports(*files: Path) -> list[Path]:
-    """Return modules and all that they import, each once."""
+    """Return modules and all their imports, each once."""
     waiting, result = list(files), dict[Path, None]()
     while waiting:
         file = waiting.pop()

@@ -1,6 +1,6 @@
-"""Where a model comes from: a folder of the chooser, or a snapshot of a training; and the interventions in it.
+"""The source of a model, a folder of the chooser or a snapshot of a training, and the interventions in it.
 
-A source is a handful of plain words and numbers, which are the key of everything that is cached for it.
+A source consists of a few strings and numbers, which are the key of everything that is cached for it.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class Source:
     device: str = CPU
     precision: str = PRECISIONS[0]
     step: int | None = None  # of a run's film; None: `path` is a model's folder
-    continues: bool = True  # the model writes its output, and its heads are shown on that too
+    continues: bool = True  # the model generates its output, and its heads are shown on that too
     stack: str = ""  # interventions that always act, as JSON; "": none
     text: tuple[Given, str | None] = ("", None)  # text and target that the stack is applied to, where there is one
 
@@ -43,7 +43,7 @@ class Source:
         *,
         continues: bool | None = None,
     ) -> "Source":
-        """Return a model of the chooser; `continues` is None for what is usual with it."""
+        """Return the source of a model of the chooser; `continues` None means the model's default."""
         continues = card.continues if continues is None else continues
         return cls(card.path, card.version, device, precision, continues=continues)
 
@@ -51,7 +51,7 @@ class Source:
         """Return the model, in which the stack acts, and its tokenizer, loaded once for all sessions.
 
         Raises:
-            HeadlightError: the weights are not there, damaged, or do not fit the device; or the stack does not fit.
+            HeadlightError: the weights are missing, damaged or too large for the device, or the stack does not fit.
         """
         if self.stack:
             model, tokenizer = self.recipe()
@@ -99,7 +99,7 @@ class Source:
         return named(f"model{side}", through(moved, lambda _: replace(self, stack="").load()[0])), tokenizer
 
     def forward(self, value: Expression) -> Expression:
-        """Return the same, computed on the device of the model."""
+        """Return the same expression, computed on the device of the model."""
         return through(value, self._on_device)
 
     def _on_device(self, make: Callable[[], Any]) -> Any:
@@ -112,7 +112,7 @@ def _weights_after(step: int, path: str, version: str) -> "tuple[Transformer, To
     """Return the model of a run's folder as it was after a step, and its tokenizer.
 
     Raises:
-        HeadlightError: these weights are not there any more.
+        HeadlightError: these weights no longer exist.
     """
     from transformer_core.training.run.directory import RunDirectory
     from transformer_core.training.run.film import Film

@@ -19,18 +19,18 @@ SHARED_SHEETS = (
     "waiting.css",
     "experiments.css",
     "predictions.css",
-)  # come first: a page's own sheet has the last word
-FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
-# How long something takes, and how large a file may be, is shown by Streamlit, in English only. A rule that
-# asks with :has() what the page's language is would have browsers look at all elements again whenever one changes.
-# So is what a button for uploads does; its label says whether it takes files or a folder.
+)  # come first, so that a page's own sheet overrides them
+FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components use it, too
+# Streamlit shows elapsed times and upload limits in English only. A CSS rule that tests the page's language with
+# :has() would make browsers re-evaluate all elements whenever one changes.
+# The text of upload buttons is English, too; their labels say whether they take files or a folder.
 _UNSAID = "[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions]"
 _UPLOAD = "[data-testid=stFileUploaderDropzone] button p"
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
 def apply() -> None:
-    """Set what follows the theme and the language that the reader has chosen; all else is in the server's page."""
+    """Apply the styles that depend on the reader's theme and language; all others are in the server's page."""
     unsaid: str | prose.Markup = ""
     if language() != ENGLISH:
         quoted = prose.markup("'{}'", say("Upload"))
@@ -40,7 +40,7 @@ def apply() -> None:
 
 
 def theme() -> Theme:
-    """Return the colors of what the reader has chosen, light or dark."""
+    """Return the colors of the reader's theme, light or dark."""
     return THEMES.get(st.context.theme.type or LIGHT.name, LIGHT)
 
 
@@ -48,8 +48,8 @@ def theme() -> Theme:
 def sheet() -> str:
     """Return all style sheets, joined.
 
-    The server's page has them from the start: an element of Streamlit's would bring them after the page was drawn
-    without them, and everything would jump. The accents are those of the system's theme, until `apply` knows better.
+    The server's page has them from the start: a Streamlit element would add them only after the first drawing, and
+    the layout would jump. The accents are those of the system's theme until `apply` sets the reader's.
     """
     folder = Path(__file__).with_name("styles")
     of_pages = [sheet for page in pages().values() for sheet in sorted(page.folder.glob("*.css"))]
@@ -65,5 +65,5 @@ def sheet() -> str:
 
 
 def _accents(theme: Theme) -> str:
-    """Return the accent and what is written on it, as variables that dialogs and components see, too."""
+    """Return the accent color and the text color on it, as CSS variables that dialogs and components see, too."""
     return f":root {{ --hl-accent: {theme.accent}; --hl-on-accent: {theme.background}; }}\n"

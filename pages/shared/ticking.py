@@ -1,7 +1,7 @@
-"""A fragment that redraws itself while something in it is still being made, and slow parts that redraw less often.
+"""A fragment that redraws itself while its content is incomplete, and slow parts that are redrawn less often.
 
-Streamlit loses messages of a fragment that lies in another one, so no part of a page has its own clock: the
-fragment of the page has one.
+Streamlit loses messages of a fragment nested in another one, so no part of a page has its own timer: only the
+page's fragment has one.
 """
 
 from collections.abc import Callable, Hashable
@@ -16,7 +16,7 @@ from pages.shared.view.fields import Kept
 P = ParamSpec("P")
 Value = TypeVar("Value")
 _PERIOD = Kept("page-looks-again-after")  # s; None: nothing is awaited
-_SHARE = 1 / 16  # of the time that one slow part may take: the machine is there for the training
+_SHARE = 1 / 16  # share of the time that one slow part may take: the training comes first
 _LONGEST = 4.0  # seconds that a result is reused at most: the first time takes longer than others
 
 
@@ -32,7 +32,7 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
             _PERIOD.set(None)
             draw(*args, **options)
             if _PERIOD.value != period:
-                st.rerun()  # the page as a whole, which alone can set the clock
+                st.rerun()  # rerun the whole page, since nothing else can set the timer
 
         st.fragment(drawn, run_every=period)(*args, **options)
 
@@ -40,7 +40,7 @@ def fragment(draw: Callable[P, None]) -> Callable[P, None]:
 
 
 def look_again(*, after: float) -> None:
-    """Have the fragment drawn again after this many seconds: what is drawn now is not finished."""
+    """Request a redraw of the fragment after this many seconds, because its current content is incomplete."""
     _PERIOD.set(min(after, _PERIOD.value or after))
 
 

@@ -65,11 +65,11 @@ def draw(
     width: int = 560,
     seen: tuple[object, ...] | None = None,
 ) -> None:
-    """Draw a line for each head, and marks where heads specialized, if anything was measured.
+    """Draw one line for each head, and marks where heads specialized, if there are measurements.
 
     The line of the `chosen` head is strong, and the step `snapshot` is marked; without a snapshot, the first measure is
-    chosen until another one is. `page` begins the keys of the widgets, and `seen` is the source for `throttled` where
-    the figure is drawn each second.
+    selected by default. `page` is the prefix of the widgets' keys, and `seen` is the source for `throttled` if the
+    figure is redrawn each second.
     """
     from headlight.analysis.training.head_history import HABITS, LEAST_SHARE
     from headlight.figures import heads_over_time

@@ -1,1 +1,1 @@
-"""Weights: models in our folders, in those of Hugging Face, and on its Hub."""
+"""Model weights in our checkpoint folders, in Hugging Face folders, and on the Hugging Face Hub."""

@@ -1,4 +1,4 @@
-"""Checkpoints as zip files: writing them, and importing them safely, since they may come from anywhere."""
+"""Checkpoints as zip files: write them, and import them safely, since they may come from untrusted sources."""
 
 import shutil
 import stat
@@ -32,16 +32,16 @@ from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
 from transformer_core.reasons import reason
 from transformer_core.text.ids import META
 
-MAX_FILES = 60  # of a model; large ones have several files of weights
-MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
+MAX_FILES = 60  # per model; large models have several weight files
+MAX_BYTES = 2 * 2**30  # total size of a model's files, unpacked
 MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read often
-MAX_READ_WHOLE = 2**26  # bytes of any other file but weights, which is read into memory at once
+MAX_READ_WHOLE = 2**26  # bytes of any other file except weights; such files are read into memory whole
 
-_DENSE = ".safetensors"  # deflating hardly reduces its size
+_DENSE = ".safetensors"  # deflate hardly reduces its size
 _SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # files of a model; ours have no pickles
 _ZIP = b"PK"  # the first bytes of zip files, including those of torch.save
-_MAX_LISTED = 1000  # files of an archive whose kind is checked
-_MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
+_MAX_LISTED = 1000  # most files of an archive whose formats are checked
+_MAX_READ = 2**20  # bytes; only the directory of an archive with very many files needs a larger read
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = Message("this model")
 _TOO_LARGE = Message("this file is larger than {most}; import it by its path instead")
@@ -73,13 +73,13 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     """Load the model of a zip file and save it as a new checkpoint folder; Hugging Face folders are converted.
 
     The list of files is checked first: only kinds of files that models have, no links, no paths outside the folder, at
-    most `max_bytes` in total. Other files are ignored, and files of torch.save are used only without safetensors files.
+    most `max_bytes` in total. Other files are ignored, and torch.save files are used only if there are no safetensors.
     Declared sizes are not trusted while unpacking.
 
     Args:
         file: a zip file, or a file of torch.save; seekable.
-        folder: to create. Its name is the title of a model without a card.
-        max_bytes: of all files, unpacked.
+        folder: the folder to create. Its name becomes the title of a model without a card.
+        max_bytes: limit on the total unpacked size of all files.
 
     Raises:
         CheckpointError: not a zip file, not a model, too large, or damaged; nothing is left behind.
@@ -139,7 +139,7 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
 
 
 def _refuse_boundless(folder: Path) -> None:
-    """Check that a configuration has no more layers than its weights can fill, before a model is built."""
+    """Check, before building a model, that its configuration has no more layers than there are weight tensors."""
     if is_foreign(folder):
         opened = open_foreign(folder, where=_THIS)
         config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
@@ -206,7 +206,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
 
 
 def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileKind | None:
-    """Return the format of a file of weights, by its content, or by its ending if the content is unreadable."""
+    """Return the format of a weight file, determined from its content, or from its ending if that is unreadable."""
     is_readable = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if is_readable:
         with archive.open(info) as packed:
@@ -260,7 +260,7 @@ def _copy(source: IO[bytes] | BufferedIOBase, path: Path, room: int, too_large: 
 
 
 class _Careful:
-    """A zip file without reads of large pieces, which only a list of very many files would need."""
+    """A zip file that refuses large reads, which only the directory of an archive with very many files would need."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.seek, self.tell, self._read = file.seek, file.tell, file.read

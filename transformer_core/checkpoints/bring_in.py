@@ -29,7 +29,7 @@ def bring_in(
 
     Args:
         source: a path or an id as for `load`, or the result of `find`.
-        folder: of the checkpoint; an older one there is replaced.
+        folder: the checkpoint folder; an older checkpoint there is replaced.
         on_progress: called with bytes done, total bytes, and a description.
 
     Returns:
@@ -64,11 +64,11 @@ def card_of(
     """Return the card of a model that was loaded from a folder: its own, or a new one.
 
     Args:
-        folder: of the model.
-        model: whose parameters are counted.
-        tokenizer: of the model.
+        folder: the model's folder.
+        model: the model, whose parameters are counted.
+        tokenizer: the model's tokenizer.
         name: an id, a path or a plain name, whose last part becomes the title.
-        notes: on how it was imported.
+        notes: notes on the import.
 
     Raises:
         CheckpointError: the folder's card is damaged.
@@ -90,8 +90,8 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
-        ids = [str(config.vocab_size * place // 9) for place in range(1, 9)]  # from all over the vocabulary
-        examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second with a repetition
+        ids = [str(config.vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
+        examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second text repeats its tokens
     return {
         "name": title,
         "kind": config.architecture.replace("_", "-"),

@@ -29,7 +29,7 @@ from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
 PATH = Message("the path of a folder")
-ADAPTER = "adapter_config.json"  # of PEFT
+ADAPTER = "adapter_config.json"  # written by PEFT
 
 
 def save(
@@ -40,7 +40,7 @@ def save(
     Args:
         folder: to write; parent folders are created.
         model: tied weights are stored once.
-        tokenizer: of source and target.
+        tokenizer: the tokenizer of source and target.
         card: describes training and results.
 
     Raises:
@@ -74,7 +74,7 @@ def refuse_to_replace(folder: Path) -> None:
 def is_foreign(folder: Path) -> bool:
     """Return whether a folder or a file is a model of another program.
 
-    Its config.json has a `model_type` or lacks fields of ours; or there are weights without a config.json.
+    Its config.json has `model_type` or `architectures`, or no `vocab_size`; or it has weights but no config.json.
     """
     if folder.is_file():
         return True
@@ -134,9 +134,9 @@ def read_checkpoint(
     on_progress: OnProgress | None = None,
     weights: Path | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Load a checkpoint folder that is not being replaced meanwhile; see `load` for the arguments.
+    """Load a checkpoint folder that is not replaced while it is read; see `load` for the arguments.
 
-    `weights` is another file of weights than that of the folder.
+    `weights` is a weight file to read instead of the folder's own.
 
     Raises:
         CheckpointError: the folder is missing, incomplete or damaged.
@@ -163,7 +163,7 @@ def read_checkpoint(
         dtype=saved_in if dtype is None else choose_precision(dtype),
         where=str(folder),
     )
-    names: dict[int, list[str]] = {}  # of each parameter; tied ones have several
+    names: dict[int, list[str]] = {}  # names of each parameter; tied parameters have several
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
     with ParameterLoader(placement, files) as loader:
@@ -174,7 +174,7 @@ def read_checkpoint(
 
 
 def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Content]) -> Content:
-    """Return `read(folder)`, from a single version of a folder that may be replaced meanwhile.
+    """Return `read(folder)` from one consistent version of a folder that may be replaced meanwhile.
 
     Raises:
         CheckpointError: the folder cannot be read.
@@ -187,7 +187,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
 
 
 def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Check that the vocabularies of tokenizer and model match; those of imported models may be rounded up.
+    """Check that the vocabulary sizes of tokenizer and model match; an imported model's size may be rounded up.
 
     Raises:
         CheckpointError: the tokenizer is another model's.
@@ -240,12 +240,12 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
 
 
 def remove(folder: Path) -> None:
-    """Delete the folder of a model atomically; of a link only the link is deleted.
+    """Delete a model folder atomically; if it is a symbolic link, delete only the link.
 
     Raises:
         CheckpointError: it does not contain a model, or cannot be deleted.
     """
-    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # like an interrupted write, which `settle` deletes
+    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # a name that `settle` deletes, too
     try:
         if not (folder / CONFIG).is_file():
             raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)
@@ -253,7 +253,7 @@ def remove(folder: Path) -> None:
             folder.unlink()
         else:
             folder.rename(going)
-            shutil.rmtree(going)  # follows no link
+            shutil.rmtree(going)  # does not follow links
     except OSError as error:
         raise CheckpointError(
             "{folder} cannot be deleted ({error}); delete it manually", folder=folder, error=reason(error)

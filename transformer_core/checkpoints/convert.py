@@ -44,7 +44,7 @@ def convert(
     Args:
         values: the object in config.json.
         weights: the tensors by their foreign keys.
-        where: the source in messages: a folder, or an id of the Hub.
+        where: name of the source in messages: a folder, or an id of the Hub.
         place: moves each parameter to its device and precision; None: all in the precision of the embedding.
         on_note: called with notes, such as on removed prefixes and unused weights.
 
@@ -148,7 +148,7 @@ class _Source:
         shapes = [expected[name] for name in entry.names]
         try:
             parts = list(entry.cut(weight))
-        except (IndexError, RuntimeError):  # too few axes to be cut
+        except (IndexError, RuntimeError):  # too few axes to split
             parts = []
         if [part.shape for part in parts] != shapes:
             expected_shapes = ", ".join(
@@ -187,7 +187,7 @@ class _Source:
         return by_table
 
     def _found_prefix(self, family: Family, entries: Iterable[Entry]) -> str:
-        """Return the common prefix of all keys, and add a note on it."""
+        """Return the common prefix of the keys, and add a note about it."""
         full = {key for entry in entries for key in (entry.key, *entry.copies, family.head)}
         bare = {key.removeprefix(family.prefix) for key in full}
         prefix = common_prefix((_newer(family, key) for key in self._weights), full | bare, where=self._where)
@@ -198,7 +198,7 @@ class _Source:
         return prefix
 
     def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
-        """Return whether the file has nothing of the output layer, except for a tied embedding."""
+        """Return whether the file has no tensor of the output layer, apart from a tied embedding."""
         entries = family.keys(config)
         keys = self._by_table_keys(family, entries)
         of_head = {
@@ -209,7 +209,7 @@ class _Source:
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file has an output layer that differs from the embedding, although config.json ties them.
 
-        Then the file counts, as in the `transformers` library; for example in the larger T5.
+        The file then takes precedence, as in the `transformers` library; the larger T5 models are an example.
         """
         embedding = next((entry for entry in tied if family.head in entry.copies), None)
         if embedding is None or family.head not in self._keys:
@@ -284,7 +284,7 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
 
 
 def _newer(family: Family, key: str) -> str:
-    """Return a key as in newer files."""
+    """Return a key under its name in newer files."""
     for old, new in family.renamed.items():
         key = key.replace(old, new)
     return key
@@ -296,7 +296,7 @@ def _ignored(family: Family, key: str) -> Ignored | None:
 
 
 def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
-    """Return the parameters by name, of tied ones only the first."""
+    """Return the parameters by name, including only the first of tied parameters."""
     tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
     following = tied[model.config.tie_embeddings]
     return {name: p for name, p in model.named_parameters(remove_duplicate=False) if name not in following}

@@ -1,4 +1,4 @@
-"""Families of models of other libraries: each maps a configuration, and has a table of keys.
+"""Model families of other libraries: each converts a configuration, and has a table of keys.
 
 To add one, add a file in `families/` with
 
@@ -26,7 +26,7 @@ from transformer_core.checkpoints.options import Options, not_taken_over
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
 
-# What the families of a kind have in common.
+# Settings shared by all families of one architecture.
 encoder_only = partial(
     ModelConfig,
     architecture="encoder_only",
@@ -49,7 +49,7 @@ def as_it_is(weight: Tensor) -> Sequence[Tensor]:
 
 
 def only_row(weight: Tensor) -> Sequence[Tensor]:
-    """[1, width] -> [width]."""
+    """Remove the first axis: [1, width] -> [width]."""
     return (weight.squeeze(0),)
 
 
@@ -58,13 +58,13 @@ class Entry:
     """A tensor of the foreign file, and the parameters that it fills."""
 
     key: str  # in the foreign file
-    names: tuple[str, ...]  # of our parameters
+    names: tuple[str, ...]  # names of our parameters
     cut: Cut = as_it_is  # splits the tensor, one part per name
-    copies: tuple[str, ...] = ()  # other keys of the same tensor, of which one suffices; all that exist must be equal
+    copies: tuple[str, ...] = ()  # alternative keys of the tensor; one key is enough, and all that exist must be equal
 
 
 def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) -> tuple[Entry, ...]:
-    """Return the entries of a module that is the same on both sides: a linear layer, or a normalization."""
+    """Return the entries of a module with the same parameters in both models: a linear layer, or a normalization."""
     return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{part}",)) for part in parts)
 
 
@@ -91,10 +91,10 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
     """Return the entries of the embedding, which is shared by all stacks, and of the output layer.
 
     Args:
-        config: says whether the two are tied.
-        key: of the embedding.
-        head: of the output layer's matrix; if tied, a copy of the embedding.
-        copies: other keys of the embedding.
+        config: determines whether the two are tied.
+        key: the embedding's key.
+        head: the key of the output layer's matrix, which is a copy of the embedding if the two are tied.
+        copies: alternative keys of the embedding.
     """
     stacks = (*(("encoder",) if config.has_encoder else ()), *(("decoder",) if config.has_decoder else ()))
     if config.tie_embeddings == "none":
@@ -119,7 +119,7 @@ def counts_up(table: Tensor, config: ModelConfig) -> bool:
 
 
 def is_causal_mask(table: Tensor) -> bool:
-    """Return whether a tensor is a causal mask: of ones, or added to scores."""
+    """Return whether a tensor is a causal mask, either of ones or of values that are added to the scores."""
     n = table.shape[-1] if table.ndim > 1 else 0
     if n < 2 or table.shape[-2:].numel() != table.numel() or table.shape[-2] != n:
         return False
@@ -161,9 +161,9 @@ class Family:
     read: Callable[[Options], ModelConfig]
     keys: Callable[[ModelConfig], tuple[Entry, ...]]
     head: str  # key of the output layer's matrix; may be missing if it is tied
-    needs_head: bool = True  # False: files without one are models without predictions
-    prefix: str = ""  # of all keys but the head's; missing in files of a model without a head
-    renamed: Mapping[str, str] = field(default_factory=dict)  # new parts of keys by those in older files
+    needs_head: bool = True  # False: a file without a head is a model without predictions
+    prefix: str = ""  # shared by all keys except the head's; absent in files of a model without a head
+    renamed: Mapping[str, str] = field(default_factory=dict)  # maps parts of keys in older files to their new names
     ignored: tuple[Ignored, ...] = ()
 
     def config(
@@ -177,7 +177,7 @@ class Family:
 
         Args:
             values: the object in the file.
-            where: the file in messages.
+            where: name of the file in messages.
             on_note: called with notes on special tokens and generation settings that are not used.
 
         Raises:

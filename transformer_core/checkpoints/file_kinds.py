@@ -1,4 +1,4 @@
-"""Kinds of files by their first bytes, since endings are unreliable (.chkpt, .tar, .model, or none)."""
+"""File formats, recognized by their first bytes, since endings are unreliable (.chkpt, .tar, .model, or none)."""
 
 import re
 import struct
@@ -9,7 +9,7 @@ from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
 
 FileKind = Literal["safetensors", "torch"]
-N_BYTES = 512  # that decide
+N_BYTES = 512  # at the beginning of a file, which determine its format
 
 _TORCH = re.compile(
     rb"PK\x03\x04.{26}[^/]*/(data|\.format_version|version|byteorder|code/|constants)"
@@ -77,7 +77,7 @@ _ELSEWHERE = {
 
 
 def kind_of(path: Path) -> FileKind | None:
-    """Return the format of a file of weights by its first bytes; None if it is not one."""
+    """Return the format of a weight file, determined from its first bytes; None if it is not a weight file."""
     try:
         with path.open("rb") as file:
             return kind_in(file)
@@ -86,7 +86,7 @@ def kind_of(path: Path) -> FileKind | None:
 
 
 def kind_in(file: IO[bytes]) -> FileKind | None:
-    """Return the format of a file of weights, open at its beginning; None if it is not one."""
+    """Return the format of a weight file that is open at its beginning; None if it is not a weight file."""
     head = file.read(N_BYTES)
     if _TORCH.match(head):
         return "torch"
@@ -96,7 +96,7 @@ def kind_in(file: IO[bytes]) -> FileKind | None:
 
 
 def kind_by_ending(path: PurePath) -> FileKind | None:
-    """Return the format of a file of weights by its ending."""
+    """Return the format of a weight file, determined from its ending; None if unknown."""
     if path.suffix == ".safetensors":
         return "safetensors"
     return "torch" if path.suffix in (".bin", ".pt", ".pth", ".ckpt") else None
@@ -108,12 +108,12 @@ def other_kind(head: bytes) -> Message | None:
 
 
 def not_fetched(head: bytes) -> Message | None:
-    """Return a description of a pointer or a web page instead of a file, with advice; None if it is neither."""
+    """Return a description, with advice, of a Git LFS pointer or a web page in place of a file; None if neither."""
     return next((what for pattern, what in _NOT_FETCHED if pattern.match(head)), None)
 
 
 def refuse_not_fetched(path: Path) -> None:
-    """Check that a file is not a pointer or a web page instead.
+    """Check that a file is not a Git LFS pointer or a web page.
 
     Raises:
         CheckpointError: it is.
@@ -125,7 +125,7 @@ def refuse_not_fetched(path: Path) -> None:
 
 
 def kind_elsewhere(path: Path) -> Message | None:
-    """Return a description of a file whose ending is that of weights for other programs; None for other endings."""
+    """Return a description of a weight file for other programs, judged by its ending; None for other endings."""
     if path.suffix not in _ELSEWHERE:
         return None
     with path.open("rb") as file:
@@ -133,7 +133,7 @@ def kind_elsewhere(path: Path) -> Message | None:
 
 
 def weights_kind(path: Path) -> FileKind:
-    """Return the format of a file of weights, by its content, or else by its ending.
+    """Return the format of a weight file, determined from its content, or else from its ending.
 
     Raises:
         CheckpointError: it cannot be read, or is something else.

@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders: they are written next to their place, synced, then renamed."""
+"""Atomic writing of files and folders: write next to the destination, sync, then rename."""
 
 import errno
 import json
@@ -47,10 +47,10 @@ def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
 
 
 def reading(folder: Path, read: Callable[[Path], Content]) -> Content:
-    """Return `read(folder)`, from a single version of a folder that may be replaced at any time.
+    """Return `read(folder)` from one consistent version of a folder that may be replaced at any time.
 
     `read` is called again if the folder was replaced meanwhile. Between the two renames of a replacement, also if the
-    process died there, it gets the former folder.
+    process died there, `read` gets the former folder.
     """
     while True:
         version = _version(folder)
@@ -81,7 +81,7 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     new = path.with_name(f".{path.name}.{uuid4().hex}.new")
     try:
-        new.write_text(text, encoding="utf-8", errors="backslashreplace")  # a lone surrogate as JSON's \ud800
+        new.write_text(text, encoding="utf-8", errors="backslashreplace")  # writes a lone surrogate as JSON's \ud800
         if is_durable:
             _sync(new)
         new.replace(path)
@@ -90,13 +90,13 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
 
 
 def _former(folder: Path) -> Path:
-    """Return the path of a folder while it is being replaced."""
+    """Return the path that the old folder has while it is being replaced."""
     folder = real_path(folder)
     return folder.parent / f".{folder.name}.former"
 
 
 def real_path(folder: Path) -> Path:
-    """Return the target of a link; a loop of links unchanged.
+    """Return the path with symbolic links resolved; a loop of links is left unresolved.
 
     Raises:
         OSError: the path contains invalid characters.
@@ -119,7 +119,7 @@ def _version(folder: Path) -> tuple[Path, tuple[int, ...]]:
 
 
 def _sync(path: Path) -> None:
-    """Sync a file, or the names in a folder."""
+    """Sync a file, or the entries of a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -60,11 +60,11 @@ _OTHERS: tuple[tuple[str, str, Message], ...] = (
 class ForeignModel:
     """A model of another program."""
 
-    folder: Path  # of its tokenizer, if it has one
-    values: Mapping[str, Any]  # of config.json
+    folder: Path  # contains its tokenizer, if it has one
+    values: Mapping[str, Any]  # the object in config.json
     weights: Mapping[str, Tensor]  # by the keys of its family's table
-    files: TensorFiles | StateDict  # that contain them
-    notes: tuple[Message, ...]  # on how they were changed
+    files: TensorFiles | StateDict  # the source of these tensors
+    notes: tuple[Message, ...]  # on changes to the weights
 
 
 def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
@@ -72,7 +72,7 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
 
     Args:
         place: a folder, or a file of weights.
-        where: the model in messages.
+        where: name of the model in messages.
         on_progress: called with the bytes read.
 
     Raises:
@@ -134,7 +134,7 @@ def _described(
 
 
 def _refuse_adapter(folder: Path, where: str | Message) -> None:
-    """Check that a folder is a model, not an adapter of PEFT."""
+    """Check that a folder contains a model, not a PEFT adapter."""
     if not (folder / ADAPTER).is_file() or weight_files(folder):
         return
     about = read_json(folder, ADAPTER)
@@ -169,7 +169,7 @@ def _layout_of(weights: Mapping[str, Tensor]) -> Message | None:
 
 
 def _example_config(tensors: Mapping[str, Tensor]) -> str:
-    """Return a config.json for a state dict with torch.nn layers, with "?" for values to fill in; "" without them."""
+    """Return a config.json for a state dict of torch.nn layers, with "?" for values to fill in; "" without any."""
     stacks = stacks_of(tensors)
     if "encoder" not in stacks.values():
         return ""
@@ -215,5 +215,5 @@ def _speaks_of(key: str, words: Sequence[str]) -> bool:
 
 
 def _one_or_two(keys: Sequence[str], is_pair: bool) -> str | list[str]:
-    """Return one key, or both of a source and a target."""
+    """Return one key, or a list of the source's and the target's."""
     return [*keys[:2]] if is_pair and len(keys) > 1 else keys[0]

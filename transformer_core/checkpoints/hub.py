@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub, by their ids: downloaded into its cache, then available offline.
+"""Models of the Hugging Face Hub by id: downloaded into its cache, then available offline.
 
 Only configuration, weights in safetensors files and tokenizers are downloaded, never code. `snapshot_download` is not
 used: it trusts truncated files in its cache, and has no fixed order, while here the weights come last, so that a folder
@@ -36,7 +36,7 @@ TOKENIZER_FILES = (*_TOKENIZERS, *_MODELS_OF_PIECES)
 _SMALL = ("generation_config.json", "card.json", *TOKENIZER_FILES)
 _PARTS = "model-*-of-*.safetensors"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
-_SECONDS = 0.1  # between two reports of the progress
+_SECONDS = 0.1  # between two progress reports
 
 _ADDRESS = re.compile(
     r"(https?://)?(www\.)?(huggingface\.co|hf\.co)/(?P<repo>[^@?#]+?)(/tree/(?P<revision>[^/?#]+))?/?([?#].*)?"
@@ -69,12 +69,12 @@ class HubId:
 
 
 def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, str]:
-    """Return the folder of a model in the cache, and its commit, after downloading it as far as necessary.
+    """Return the cached folder of a model and its commit, after downloading whatever is missing.
 
-    The cached one is used if the Hub cannot be reached.
+    The cached version is used if the Hub cannot be reached.
 
     Args:
-        hub_id: of the model.
+        hub_id: the model's id.
         on_progress: called in this thread with the downloaded bytes; an exception from it stops the download.
 
     Raises:
@@ -90,7 +90,7 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> tuple[Path, s
 
 
 def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
-    """Return the commit of an id, and the files of that version by name, without those in folders, from the Hub."""
+    """Ask the Hub for the commit of an id, and return it with the top-level files of that version by name."""
     api = HfApi(endpoint=constants.ENDPOINT)
     info = api.model_info(hub_id.repo, revision=hub_id.revision, files_metadata=True)
     # The cache notes what the id resolves to, for use offline.
@@ -101,7 +101,7 @@ def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
 
 
 def cached_commit(hub_id: HubId) -> str | None:
-    """Return the commit of an id as the cache knows it, without network access; None if it does not."""
+    """Return the commit that the cache records for an id, without network access; None if there is none."""
     try:
         revision = HfApi().resolve_revision(
             hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
@@ -118,7 +118,7 @@ def _cached(hub_id: HubId) -> tuple[Path, str] | None:
     if commit is None or config is None:
         return None
     try:
-        find_tensor_files(config.parent, where=str(hub_id))  # which are downloaded last
+        find_tensor_files(config.parent, where=str(hub_id))  # weights are downloaded last
     except CheckpointError:
         return None
     return config.parent, commit
@@ -215,7 +215,7 @@ class _Transfer:
                     cache_dir=constants.HF_HUB_CACHE,
                     endpoint=constants.ENDPOINT,
                     tqdm_class=Bar,
-                    force_download=here is not None,  # a truncated one
+                    force_download=here is not None,  # the cached file is truncated
                 )
             )
         except _Stopped:
@@ -246,7 +246,7 @@ class _Transfer:
                     report()
                 report()
                 return future.result()
-            except BaseException:  # also Ctrl-C, and stopped pages
+            except BaseException:  # including Ctrl-C and a stopped page
                 self._is_stopped.set()
                 raise
 
@@ -297,7 +297,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
         }
         paths = [
             Path(hf_hub_download(hub_id.repo, name, **place))
-            for name in sorted(needed, key="tokenizer.json".__eq__)  # tokenizer.json last: with it, all are complete
+            for name in sorted(needed, key="tokenizer.json".__eq__)  # tokenizer.json last: if it exists, all files do
         ]
     except Exception as error:
         raise explained(error, hub_id.repo, hub_id.revision) from error

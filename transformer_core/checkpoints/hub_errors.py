@@ -23,10 +23,10 @@ _LOGIN = "`hf auth login`"
 
 
 def explained(error: BaseException, repo: str, revision: str | None, file: str | None = None) -> CheckpointError:
-    """Return the error to show for one of the library; errors that are unrelated to Hub, network or disk are raised.
+    """Return the error to show for a library error; errors unrelated to Hub, network or disk are raised again.
 
     Args:
-        error: from the library.
+        error: the error that the library raised.
         repo: the model's id.
         revision: the requested version.
         file: the file that was being downloaded.

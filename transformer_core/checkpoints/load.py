@@ -35,7 +35,7 @@ from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_fi
 
 _FILE = ("file://localhost/", "file:///")
 _QUOTES = "\"'“”‘’„"
-_MOST_QUOTED = 60  # characters of a text in an error
+_MOST_QUOTED = 60  # most characters of a text quoted in an error
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class ModelLocation:
 
     folder: Path
     name: str | Message  # the given path, or the id
-    commit: str | None = None  # the version of a model of the Hub
+    commit: str | None = None  # the version of a Hub model
 
 
 def load(
@@ -104,17 +104,17 @@ def load(
 
 
 def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Transformer, Tokenizer]:
-    """Return the loaded model after a note on weights that are not finite."""
+    """Return the loaded model, after passing on a note about non-finite weights, if any."""
     if note := note_on_weights(not_finite_weights(loaded[0])):
         on_note(note)
     return loaded
 
 
 def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> ModelLocation:
-    """Return the folder of a model, after downloading one of the Hub; arguments as for `load`.
+    """Return the folder of a model, after downloading it if it is on the Hub; arguments as for `load`.
 
     Raises:
-        CheckpointError: there is no such folder, nor such a model on the Hub.
+        CheckpointError: there is neither such a folder nor such a model on the Hub.
     """
     folder = typed_path(str(source))
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
@@ -149,7 +149,7 @@ def _read_foreign(
     on_progress: OnProgress | None,
     on_note: OnNote,
 ) -> tuple[Transformer, Tokenizer]:
-    """Return model and tokenizer of another program."""
+    """Load the model and the tokenizer of another program."""
     where = source.name
     opened = open_foreign(source.folder, where=where, on_progress=on_progress)
     values = opened.values
@@ -204,7 +204,7 @@ def _copied(
 
 
 def _nearest_folder(folder: Path) -> Path | None:
-    """Return a folder with a similar name in the same place as a missing one."""
+    """Return the folder next to a missing one with the most similar name; None if no name is similar."""
     if not folder.parent.name or not folder.parent.is_dir():
         return None
     names = [path.name for path in folder.parent.iterdir() if path.is_dir()]
@@ -212,7 +212,7 @@ def _nearest_folder(folder: Path) -> Path | None:
 
 
 def typed_path(text: str) -> Path:
-    """Return the path of a typed or pasted text: unchanged if it exists, and otherwise cleaned.
+    """Return the path in a typed or pasted text: unchanged if it exists, otherwise cleaned up.
 
     White space, the quotes that "copy as path" adds, and file:// are removed; ~ is the home folder.
 

@@ -4,7 +4,7 @@ A family reads options by name, or declares them idle (without effect on the com
 they are off (null, false, 0, empty) or unrelated to the computation (labels, versions, settings of generation and
 training). Any other one whose name suggests an effect (`residual_multiplier`, `attention_sinks`) is refused.
 
-Of a generation_config.json special tokens are used, and other settings are reported as not used. If there is one, it
+Of a generation_config.json, only special tokens are used; other settings are reported as unused. If it exists, it
 takes precedence over config.json, also for the end-of-sequence token, as in GenerationConfig of the `transformers`
 library.
 """
@@ -63,7 +63,7 @@ _IDLE_IN_BEAMS = {
 
 
 def generation_beside(folder: Path) -> Mapping[str, Any] | None:
-    """Return the object in a folder's generation_config.json, if there is one; a damaged one counts as missing."""
+    """Return the object in a folder's generation_config.json; None if the file is missing or damaged."""
     try:
         return read_json(folder, FILE)
     except (CheckpointError, OSError):
@@ -71,7 +71,7 @@ def generation_beside(folder: Path) -> Mapping[str, Any] | None:
 
 
 def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the object in a config.json with the settings of a generation_config.json, if there is one."""
+    """Return the object in a config.json, merged with the settings of a generation_config.json if there is one."""
     if generation is None:
         return values
     start = generation.get("decoder_start_token_id")
@@ -84,11 +84,11 @@ def with_generation(values: Mapping[str, Any], generation: Mapping[str, Any] | N
 
 
 def not_taken_over(values: Mapping[str, Any], config: ModelConfig) -> str:
-    """Return the settings that `transformers` would use and that are not used here: "num_beams = 4, ...".
+    """Return the settings that `transformers` would use but this library ignores: "num_beams = 4, ...".
 
     Args:
         values: from `with_generation`.
-        config: of the model.
+        config: the model's configuration.
     """
     generation = values.get(KEY, values)
     idle: dict[str, tuple[Any, ...]] = {**_IDLE}
@@ -125,7 +125,7 @@ _SPEAKS_OF_COMPUTING = (
     *("act_", "activation", "alibi", "attention", "attn", "bias", "cap", "embed", "expert", "head", "layer", "logit"),
     *("mask", "mlp", "moe", "multiplier", "norm", "position", "residual", "rope", "rotary", "scal", "sink", "window"),
 )
-_IDLE_ANYWHERE = (  # whose names only suggest an effect
+_IDLE_ANYWHERE = (  # options whose names wrongly suggest an effect
     *("attn_implementation", "output_attentions", "output_hidden_states", "chunk_size_feed_forward"),
     *("tie_last_hidden_states", "tie_encoder_decoder", "pruned_heads", "cross_attention_hidden_size"),
 )
@@ -136,11 +136,11 @@ class Options:
     """The options of one config.json; after a family has read its options, `finish` checks the others.
 
     A value of null counts as missing, as in the library that writes these files. Methods that return a value raise
-    CheckpointError if it is of another kind, or if it is missing and has no default.
+    CheckpointError if it has the wrong type, or if it is missing and has no default.
     """
 
     def __init__(self, values: Mapping[str, Any], *, where: str | Message) -> None:
-        self.where = where  # the file in messages
+        self.where = where  # name of the file in messages
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
         self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
@@ -189,22 +189,22 @@ class Options:
         return value
 
     def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
-        """Return the value of a name in `choices`."""
+        """Return the entry of `choices` that the option names."""
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
             raise self.error(name, Message("supported are {choices}", choices=", ".join(choices)))
         return choices[value]
 
     def token(self, name: str, default: int | None = None) -> int | None:
-        """Return a special token, the first if there are several; None if there is none, which is also written -1."""
+        """Return a special token, or the first of several; None if there is none, which some files write as -1."""
         return next(iter(self.tokens(name, default)), None)
 
     def tokens(self, name: str, default: int | None = None) -> list[int]:
         """Return all special tokens of an option; those beyond the vocabulary are dropped, and kept in `beyond`.
 
         Args:
-            name: of the option.
-            default: if it is missing; null means none.
+            name: the option's name.
+            default: the token if the option is missing; null means no token.
         """
         self._seen.add(name)
         value = self._values.get(name, default)
@@ -219,13 +219,13 @@ class Options:
         return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 
     def tokens_of_decoder(self, bos: int | None, eos: int | None) -> dict[str, Any]:
-        """Return the special tokens of a decoder, by fields of `ModelConfig`.
+        """Return the special tokens of a decoder, by field of `ModelConfig`.
 
-        A padding token that also begins or ends a text cannot be recognized, so the model is read as one without.
+        A padding token that also begins or ends a text cannot be recognized, so it is left out.
 
         Args:
-            bos: the default of its beginning-of-sequence token.
-            eos: that of its end-of-sequence token.
+            bos: the default beginning-of-sequence token.
+            eos: the default end-of-sequence token.
         """
         begin, ends = self.token("bos_token_id", bos), self.tokens("eos_token_id", eos)
         pad = self.token("pad_token_id")
@@ -236,14 +236,14 @@ class Options:
         }
 
     def inside(self, name: str) -> "Options":
-        """Return the options of an object in the file; none if it is missing."""
+        """Return the options of a nested object; they are empty if it is missing."""
         values = self.value(name, {})
         if not isinstance(values, dict):
             raise self.error(name, Message("expected an object"))
         return Options(values, where=f"{self.where}: {name}")
 
     def must_be(self, name: str, only: Any, because: Message) -> None:
-        """Check an option that is supported with one value only, which is also its default.
+        """Check that an option has the only supported value, which is also its default.
 
         Raises:
             CheckpointError: it has another value.
@@ -256,7 +256,7 @@ class Options:
         self._seen.update(names)
 
     def finish(self) -> None:
-        """Check all options that have not been read, by the rule above.
+        """Check all options that have not been read, by the rule in the module's docstring.
 
         Raises:
             CheckpointError: an unknown option that may have an effect on the computation.

@@ -19,7 +19,7 @@ from transformer_core.checkpoints.wrappers import EXTRA_STATE
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 
 WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # usual keys of the weights in training checkpoints
-_OF_TRAINING = ("optim", "sched", "scaler", "ema")  # parts of other keys there
+_OF_TRAINING = ("optim", "sched", "scaler", "ema")  # parts of the keys of other state there
 _HARMLESS: list[Any] = [  # settings and measurements, which many programs save next to the weights
     argparse.Namespace,
     (pathlib.PurePosixPath, "pathlib.PosixPath"),
@@ -41,7 +41,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
     refuse_unreadable(path)
     try:
         content = _loaded(path)
-    except Exception as error:  # torch raises anything for damaged or other files
+    except Exception as error:  # torch raises all kinds of errors for damaged or unrelated files
         if "TorchScript" in str(error):
             raise CheckpointError(
                 "{path} is a TorchScript program, which contains code, so it was not opened; save the weights with "
@@ -71,7 +71,7 @@ def read_pickle(path: Path) -> dict[str, Any]:
 def _loaded(path: Path) -> Any:
     """Read a file by torch's allow-list, memory-mapped if possible."""
     with torch.serialization.safe_globals(_HARMLESS):
-        if path.suffix == ".safetensors":  # torch would go by the ending
+        if path.suffix == ".safetensors":  # given a path, torch would judge by the ending
             with path.open("rb") as file:
                 return torch.load(file, map_location="cpu", weights_only=True)
         try:
@@ -87,7 +87,7 @@ class StateDict(dict[str, Tensor]):
         """Read all files of a model.
 
         Args:
-            paths: of the files.
+            paths: the files.
             on_progress: called after each file.
             what: the description in `on_progress`.
 
@@ -118,7 +118,7 @@ class StateDict(dict[str, Tensor]):
 
 
 def _inner(path: Path, content: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the state dict inside a training checkpoint; None if the content itself is one or there is none."""
+    """Return the state dict inside a training checkpoint; None if the content itself is one or contains none."""
     dicts = _state_dicts(content)
     if len(dicts) > 1:
         raise CheckpointError(
@@ -131,7 +131,7 @@ def _inner(path: Path, content: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _state_dicts(content: dict[str, Any], name: str = "", depth: int = 3) -> dict[str, dict[str, Any]]:
-    """Return the dicts of tensors by their keys; those with usual keys take precedence."""
+    """Return the nested state dicts by key; the first of the usual keys takes precedence."""
     if any(isinstance(value, Tensor) and value.ndim for value in content.values()):
         return {name: content}
     inner = {
@@ -145,7 +145,7 @@ def _state_dicts(content: dict[str, Any], name: str = "", depth: int = 3) -> dic
 
 
 def _checked(path: Path, key: object, value: object) -> Tensor:
-    """Return a tensor of a state dict after checking that it is a plain one, no larger than its storage."""
+    """Return a tensor of a state dict after checking that it is a plain tensor, no larger than its storage."""
     if not isinstance(key, str) or not isinstance(value, Tensor):
         raise CheckpointError(
             "{path} contains {name!r}, which is not a tensor, so it is not a state dict; save the "

@@ -36,14 +36,14 @@ DeviceMap = str | Mapping[str, str | torch.device]
 
 _BLOCK = re.compile(r"(?:encoder|decoder)\.blocks\.\d+")
 _FILLED = 0.9  # share of the free memory used for weights; the rest is for activations
-_PIECE = 1 << 20  # numbers that are written to the disk at a time
+_PIECE = 1 << 20  # values written to disk at a time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Placement:
     """A device for each block and one for everything else, and the precision."""
 
-    home: torch.device  # of everything outside the blocks, of tokens and of logits
+    home: torch.device  # device of everything outside the blocks, of tokens and of logits
     blocks: Mapping[str, DeviceOrDisk]  # by name; blocks on the disk compute on the CPU
     dtype: torch.dtype
 
@@ -64,12 +64,12 @@ def plan(
     """Return the placement of a model.
 
     Args:
-        config: of the model.
-        device: for the whole model; ignored if there is a map.
+        config: the model's configuration.
+        device: for the whole model; ignored if `device_map` is given.
         device_map: "auto" fills the devices of this machine, the fastest first, then the disk. Or a device or "disk" by
             name: "decoder.blocks.3", "encoder.blocks" (the other blocks), "" (everything else).
         dtype: precision of the weights.
-        where: the model in messages.
+        where: name of the model in messages.
 
     Raises:
         ConfigError: an unavailable device, a map that does not fit the model, or too little memory.
@@ -83,7 +83,7 @@ def plan(
         return Placement(home=home, blocks=dict.fromkeys([*sizes][1:], home), dtype=dtype)
     if device_map == "auto":
         devices = [choose_device(name) for name in available_devices()]
-        if devices[0].type == "mps":  # the same memory as the CPU's
+        if devices[0].type == "mps":  # shares its memory with the CPU
             devices = devices[:1]
         places = spread(sizes, [(device, free_memory(device)) for device in devices])
     elif isinstance(device_map, str):
@@ -136,7 +136,7 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
 
 
 def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) -> dict[str, DeviceOrDisk]:
-    """Return the place of each part by a map, in which the longest matching name counts."""
+    """Return the place of each part according to a map, in which the longest matching name takes precedence."""
     known = {"", *parts, *(part.rpartition(".")[0] for part in parts)}
     for name in device_map:
         if name not in known:
@@ -215,7 +215,7 @@ class ParameterLoader:
     def place(self, name: str, value: Tensor) -> Tensor:
         """Return a parameter's value on its device and in its precision.
 
-        On the disk, a view of a file in the correct precision is kept; other values are written, and are empty until
+        On the disk, a view of a file in the correct precision is kept; other values are written, and stay empty until
         `finish`.
 
         Raises:
@@ -239,11 +239,11 @@ class ParameterLoader:
             ) from error
 
     def finish(self, model: Transformer) -> None:
-        """Add parameters on the disk and buffers, and connect the devices."""
+        """Map the parameters on disk into memory, move the buffers, and connect the devices."""
         home, dtype = self._placement.home, self._placement.dtype
         if self._disk is not None:
             self._disk.flush()
-            mapped = mmap.mmap(self._disk.fileno(), 0, access=mmap.ACCESS_COPY)  # kept by its tensors
+            mapped = mmap.mmap(self._disk.fileno(), 0, access=mmap.ACCESS_COPY)  # kept alive by its tensors
             for name, (first, shape) in self._on_disk.items():
                 value = torch.frombuffer(mapped, dtype=dtype, count=shape.numel(), offset=first).view(shape)
                 put(model, [name], nn.Parameter(value))
@@ -255,12 +255,12 @@ class ParameterLoader:
             connect_devices(model)
 
     def _write(self, name: str, value: Tensor) -> Tensor:
-        """Append a value to the file, and return an empty one of its shape."""
+        """Append a value to the file, and return an empty tensor of its shape."""
         try:
             if self._disk is None:
                 file = tempfile.TemporaryFile(prefix="headlight-")  # noqa: SIM115 - closed by __exit__
                 self._disk = self._opened.enter_context(file)
-            self._disk.write(bytes(-self._disk.tell() % 64))  # each begins at a multiple of 64 bytes
+            self._disk.write(bytes(-self._disk.tell() % 64))  # align each value to 64 bytes
             self._on_disk[name] = self._disk.tell(), value.shape
             for piece in value.contiguous().view(-1).split(_PIECE):  # whole copies would fragment the heap
                 self._disk.write(piece.to(self._placement.dtype).view(torch.uint8).numpy().data)
@@ -275,7 +275,7 @@ class ParameterLoader:
 
 
 def put(model: nn.Module, names: Sequence[str], parameter: nn.Parameter) -> None:
-    """Replace an empty parameter under all its names, of which tied ones have several."""
+    """Replace an empty parameter under all its names; tied parameters have several."""
     for name in names:
         path, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(path), attribute, parameter)
@@ -298,7 +298,7 @@ def _bring_inputs(block: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _brought(value: Any, device: torch.device) -> Any:
-    """Return an argument of a block on a device; stores are left alone."""
+    """Return a block's argument on a device; key-value stores are returned unchanged."""
     return value.to(device) if isinstance(value, Tensor | AttentionMask | Rotation | PositionBias) else value
 
 

@@ -1,4 +1,4 @@
-"""Tensors in one or several safetensors files, read on demand, and finding the files of a model."""
+"""Tensors of one or several safetensors files, read on demand, and the search for a model's weight files."""
 
 import json
 import re
@@ -28,12 +28,12 @@ _DTYPES = {  # by their names in the format
     **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
     **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
 }
-MAX_HEADER = 2**23  # bytes; the largest models need a twentieth
+MAX_HEADER = 2**23  # bytes; the largest models need a twentieth of this
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model)\.[a-z]+")
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
-_STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders of the Trainer of `transformers`
-_MOST_LISTED = 1000  # files of a folder that are checked
+_STEP = re.compile(r"checkpoint-(\d{1,12})")  # folders written by the `transformers` Trainer
+_MOST_LISTED = 1000  # most files checked per folder
 
 
 class TensorFiles(Mapping[str, Tensor]):
@@ -48,7 +48,7 @@ class TensorFiles(Mapping[str, Tensor]):
         """Open the files.
 
         Args:
-            paths: of files that must not be modified while their tensors are in use, but may be replaced.
+            paths: the files, which may be replaced but not modified while their tensors are in use.
             on_progress: called after each tensor.
             what: the description in `on_progress`.
 
@@ -111,7 +111,7 @@ class TensorFiles(Mapping[str, Tensor]):
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes of all tensors."""
+        """Total size of the tensors in bytes."""
         return sum(self._sizes.values())
 
     def shape(self, key: str) -> torch.Size:
@@ -141,7 +141,7 @@ class TensorFiles(Mapping[str, Tensor]):
 
 
 def _refuse_long_header(path: Path) -> None:
-    """Check the length of a file's header before it is read: a million tensors would take minutes."""
+    """Check the length of a file's header before reading it: a header of a million tensors would take minutes."""
     try:
         with path.open("rb") as file:
             (n_bytes,) = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))
@@ -157,13 +157,13 @@ def _refuse_long_header(path: Path) -> None:
 
 
 def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
-    """Return the files of weights in a model's folder: one, or the parts in an index or by their names.
+    """Return the weight files of a model folder: a single file, or the parts that an index lists or their names show.
 
     Safetensors files take precedence over those of torch.save.
 
     Args:
-        folder: of the model; it may contain other files.
-        where: the folder in messages.
+        folder: the model's folder, which may contain other files.
+        where: name of the folder in messages.
 
     Raises:
         CheckpointError: no weights, several candidates, a damaged index, or a missing part.
@@ -198,7 +198,7 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of weights in a folder, by their content or endings."""
+    """Return the weight files in a folder, recognized by content or ending."""
     return sorted(
         path
         for path in islice(folder.glob("[!.]*"), _MOST_LISTED)
@@ -207,15 +207,15 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def folders_with_weights(folder: Path) -> list[str]:
-    """Return the names of those folders in a folder, of the first hundred, that contain weights."""
+    """Return the names of the subfolders that contain weights, out of the first hundred."""
     places = sorted(islice((place for place in folder.glob("[!.]*") if place.is_dir()), 100))
     return [place.name for place in places if weight_files(place)]
 
 
 def newest_of_training(folder: Path) -> Path:
-    """Return the last of the folders checkpoint-500, checkpoint-1000, ... of a training.
+    """Return the latest of a training's folders checkpoint-500, checkpoint-1000, ...
 
-    A folder with weights or without such folders, and other paths, are returned unchanged.
+    A folder that contains weights or no such folders is returned unchanged, as is any other path.
     """
     if not folder.is_dir() or weight_files(folder):
         return folder
@@ -224,7 +224,7 @@ def newest_of_training(folder: Path) -> Path:
 
 
 def with_other_parts(path: Path) -> list[Path]:
-    """Return a file of weights, and the other parts if its name is that of one of several.
+    """Return a weight file, together with the other parts if its name marks it as one of several.
 
     Raises:
         CheckpointError: a part is missing.
@@ -238,7 +238,7 @@ def with_other_parts(path: Path) -> list[Path]:
 
 
 def only_pickles(where: str | Message, pickle: str) -> Message:
-    """Return the message for a model of the Hub whose weights are in pickles, which are not downloaded."""
+    """Return the message for a Hub model whose weights are pickles, which are not downloaded."""
     return Message(
         "{where} has its weights in {pickle}, and pickles are not downloaded from the Hub; "
         "choose a version with {file}, or download the model and give the path of its folder",

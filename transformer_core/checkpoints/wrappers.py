@@ -1,4 +1,4 @@
-"""Removing the traces of wrappers from the keys of saved models.
+"""Remove the traces that wrappers leave in the keys of saved models.
 
 Compiling and sharding insert known parts: `_orig_mod`, `module`, `_fsdp_wrapped_module`. A training's own class adds a
 common prefix: `model.`, `net.`, `base_model.model.`. It is found by comparing keys with those of the family's table.
@@ -16,10 +16,10 @@ EXTRA_STATE = "_extra_state"  # last part of the keys of a module's extra state
 
 
 class Renamed(Mapping[str, Tensor]):
-    """Tensors under other keys."""
+    """A view of tensors under new keys."""
 
     def __init__(self, tensors: Mapping[str, Tensor], keys: Mapping[str, str]) -> None:
-        """Rename tensors, given the keys in the file by the new keys; all other tensors keep theirs."""
+        """Rename tensors: `keys` maps new keys to those in the file; all other tensors keep theirs."""
         others = set(tensors) - set(keys.values())
         self._tensors, self._keys = tensors, {**keys, **{key: key for key in tensors if key in others}}
 
@@ -53,12 +53,12 @@ def unwrapped(tensors: Mapping[str, Tensor]) -> tuple[Mapping[str, Tensor], list
 
 
 def common_prefix(keys: Iterable[str], known: Collection[str], *, where: str | Message) -> str:
-    """Return the prefix of most of the known keys; "" if there is none.
+    """Return the prefix that most of the known keys have in the file; "" if there is none.
 
     Args:
-        keys: in the file.
+        keys: the keys in the file.
         known: keys without a prefix.
-        where: the file in messages.
+        where: name of the file in messages.
 
     Raises:
         CheckpointError: the file contains several models with different prefixes.

@@ -123,7 +123,7 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> s
 
 
 def _lines(texts: Iterable[str], tokenizer: "Tokenizer") -> Iterable[str]:
-    """Return the texts, with "-" replaced by the lines of the standard input that have tokens."""
+    """Yield the texts, with "-" replaced by the lines of the standard input that have tokens."""
     for text in texts:
         if text == "-":
             yield from filter(tokenizer.encode, (line.removesuffix("\n") for line in sys.stdin))

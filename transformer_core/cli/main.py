@@ -13,7 +13,7 @@ from transformer_core.process import keep_freed_memory, let_waiting_threads_slee
 from transformer_core.reasons import reason
 
 PROGRAM = "python -m transformer_core"
-_MOST_NAMED = 200  # characters of a path
+_MOST_NAMED = 200  # most characters of a path to show
 APP_HELP = (
     "Without a command, the app starts. It takes Streamlit’s options, such as --server.port 9000, and --shared for a "
     "server that several people use."
@@ -28,7 +28,7 @@ def add_commands(commands: Commands, observer: train.Observer | None = None) -> 
     """Add the commands of the library.
 
     Args:
-        commands: of the command line.
+        commands: the subcommands of the command line.
         observer: adds measurements to a training.
     """
     train.add_command(commands, observer)
@@ -37,7 +37,7 @@ def add_commands(commands: Commands, observer: train.Observer | None = None) -> 
 
 
 def run_process(arguments: Sequence[str], program: str = PROGRAM, add_commands: AddCommands = add_commands) -> int:
-    """Run a command as the whole process; return the exit status."""
+    """Run a command that has the whole process to itself; return the exit status."""
     let_waiting_threads_sleep(turns=3000)
     keep_freed_memory()
     return main(arguments, program, add_commands)

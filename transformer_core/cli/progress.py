@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # both import torch
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.run.worker import Measurement
 
-_SILENT_SECONDS = 0.5  # before the first line of a loading
+_SILENT_SECONDS = 0.5  # before the first line while loading
 _TERMINAL_SECONDS = 0.2  # between changes of the line in a terminal
 _PLAIN_SECONDS = 10.0  # between lines elsewhere
 _CLEAR = "\r\x1b[2K"  # erases the line

@@ -22,12 +22,12 @@ _FIELDS = {"model": MODEL_FIELDS, "training": TRAINING_FIELDS, "reading": READIN
 
 
 class JoinedPaths(argparse.Action):
-    """Takes several paths as the name of one corpus."""
+    """Joins several paths into the name of one corpus."""
 
     def __call__(
         self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
     ) -> None:
-        """Store the name."""
+        """Store the joined name."""
         setattr(namespace, self.dest, BETWEEN.join(values))
 
 
@@ -66,7 +66,7 @@ def _unknown(name: str) -> ConfigError:
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
-    """Parse a value of a field's type."""
+    """Parse a text as a value of a field's type."""
     if NoneType in get_args(kind):
         if text.lower() == "none":
             return None

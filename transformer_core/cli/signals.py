@@ -10,7 +10,7 @@ class StopSignals:
     """Records the first signal within its context; a second one of the same kind ends the process at once.
 
     Args:
-        speaks: confirm a signal on the standard error; of several processes, only one does.
+        speaks: confirm a signal on the standard error; only one of several processes should.
     """
 
     def __init__(self, *, speaks: bool = True) -> None:

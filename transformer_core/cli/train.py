@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     if options.corpus is None and not options.resume:
         asks_for_more = options.preset or options.set or flags
         if options.keep is not None and not asks_for_more and (options.run / "run.json").is_file():
-            return _keep(options)  # the model of an existing run, nothing else
+            return _keep(options)  # only save the model of an existing run
         raise ConfigError("--corpus is missing; for example --corpus en-fr, or --resume to continue a run")
     if not options.queue:
         return _in_processes(options, settings, None)
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _in_processes(options: argparse.Namespace, settings: "Settings", turn: QueueTurn | None) -> int:
-    """Train in this process, and those that torchrun started."""
+    """Train in this process, together with any others that torchrun started."""
     from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()
@@ -131,7 +131,7 @@ def _in_processes(options: argparse.Namespace, settings: "Settings", turn: Queue
     except OtherProcessError:
         if processes.is_first:
             raise
-        return 2  # the first one reports it
+        return 2  # the first process reports it
 
 
 def _run(options: argparse.Namespace, settings: "Settings", processes: "Processes", turn: QueueTurn | None) -> int:

@@ -1,4 +1,4 @@
-"""Corpora: generated, shipped or read from files, with a held-out part and measures that judge outputs."""
+"""Corpora: generated, shipped or read from files, with a held-out part and measures that score outputs."""
 
 import os
 from collections.abc import Mapping
@@ -58,20 +58,20 @@ CORPORA: Mapping[str, GeneratedCorpus] = MappingProxyType(
 
 
 def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -> Corpus:
-    """Return the corpus of that name, or the one in a file or a folder.
+    """Return the corpus with the given name, or the one in a file or folder.
 
     A generated corpus is drawn once and kept in the cache folder.
 
     Args:
         name: one of `CORPORA`; or a corpus of another package, such as "program:reverse" (see `PROVIDERS`); or the
             path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such files; or the
-            paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus, "./copy" is
-            the file.
-        seed: of the draw of a generated corpus; en-fr and stories are shipped as drawn with seed 0.
+            paths of several, "train.en|train.fr". For a file that shares its name with a generated corpus,
+            write "./copy".
+        seed: used to draw a generated corpus; en-fr and stories are shipped as drawn with seed 0.
         reading: what one token is, and, for a file, what one text is.
 
     Raises:
-        CorpusError: there is neither a corpus nor a file of that name, or it cannot be read in this way.
+        CorpusError: there is no corpus or file with that name, or it cannot be read as `reading` asks.
     """
     if name in CORPORA:
         from transformer_core.corpora.storage.kept_items import kept_corpus

@@ -20,7 +20,7 @@ from transformer_core.errors import CorpusError, Message
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.text.words import places_of_words
 
-_TOO_LONG = {  # by whether the pairs are in files, and whether it is the target
+_TOO_LONG = {  # keys: whether the pairs are in files, and whether the text is the target
     (False, False): Message(
         "the source on line {line:,} has {n:,} tokens, including <eos>, and the model takes at "
         "most {most:,}; shorten that line, or raise max_seq_len"
@@ -54,15 +54,15 @@ def batches_for(
     """Return the batches for training a model of some architecture.
 
     An encoder-decoder learns to predict the target of a pair, a decoder each next token of a text, an encoder the
-    masked tokens of a text; of a text with labels, both learn the label of each token.
+    masked tokens of a text. On texts with labels, decoders and encoders learn the label of each token.
 
     Args:
         items: a part of a corpus, in memory or in files.
         tokenizer: the model's own.
         architecture: of the model.
-        max_seq_len: tokens that the model takes; longer texts are cut into pieces, longer pairs refused.
+        max_seq_len: tokens that the model accepts; longer texts are cut into pieces, longer pairs rejected.
         batch_size: pairs, or pieces of texts, per batch.
-        seed: determines, with the epoch, the order and the masks.
+        seed: determines the order and the masks, together with the epoch.
         stride: tokens between the beginnings of two training windows of a running text; None: no overlap.
         with_antecedents: batches of pairs contain the antecedents of the pronouns in the sources.
 
@@ -101,10 +101,10 @@ def batches_for(
 
 
 def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architecture) -> None:
-    """Check that a model of some architecture can learn from a part of a corpus, without tokenizing it.
+    """Check, without tokenizing, that a model of some architecture can learn from a part of a corpus.
 
     Raises:
-        CorpusError: it is empty, or of the other kind: pairs instead of texts, or texts instead of pairs.
+        CorpusError: the part is empty, or has pairs where the model needs texts, or texts where it needs pairs.
     """
     if not len(items):
         raise CorpusError("the corpus is empty; it must contain at least one pair or text")
@@ -126,7 +126,7 @@ def refuse_stride(stride: int | None, items: Sequence[Pair] | Sequence[Text], *,
     """Check that a stride applies, and that it skips no token between two windows of a running text.
 
     Raises:
-        CorpusError: it does not apply, or is too large.
+        CorpusError: the stride does not apply, or is too large.
     """
     if stride is None:
         return
@@ -146,11 +146,11 @@ class PairBatches(Batches):
     """Batches for an encoder-decoder: inputs (source, <eos>) and (<bos>, target); targets (target, <eos>).
 
     Args:
-        pairs: to make batches of, at least one.
+        pairs: at least one.
         tokenizer: with tokens that begin, end and pad a sequence.
-        max_seq_len: tokens that a model takes, <bos> or <eos> included.
+        max_seq_len: tokens that a model accepts, including <bos> or <eos>.
         batch_size: pairs per batch.
-        seed: determines, with the epoch, the order.
+        seed: determines the order, together with the epoch.
         with_antecedents: batches contain the antecedents of the pronouns in the sources.
 
     Raises:
@@ -208,7 +208,7 @@ class PairBatches(Batches):
         return links
 
     def _among(self, rows: NDArray[np.int64], n_tokens: int) -> Bool[Tensor, "batch query key"]:
-        """Return a mask of the sources of some rows, True from pronouns to their antecedents."""
+        """Return a mask over the sources of some rows, True from each pronoun to its antecedent."""
         assert self._antecedents is not None, "the pairs were encoded with antecedents"
         cells = torch.zeros(len(rows), n_tokens, n_tokens, dtype=torch.bool)
         for place, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Corpora: training and held-out items, their gold alignments, and the measures that judge outputs."""
+"""Corpora: training and held-out items, their gold alignments, and the measures that score outputs."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ The prompt is not part of the continuation. None: the measure does not apply.
 
 
 def first_half(text: Text) -> str:
-    """Return the beginning of a text, up to the end of the word in its middle."""
+    """Return the first half of a text, extended to the end of the word in its middle."""
     middle = len(text.text) // 2
     end = next((i for i in range(middle, len(text.text)) if text.text[i].isspace()), len(text.text))
     return text.text[:end]
@@ -102,10 +102,10 @@ def first_half(text: Text) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Pairs or texts for training, held-out ones, and everything that pages and measurements need to know of them.
+    """Pairs or texts for training, held-out ones, and all the metadata that pages and measurements need.
 
-    A model is measured in three ways. *Pairs*: exact match, and `measures` judge its output for each source. *Texts*:
-    `text_measures` judge its continuation of the prompt that `prompt_of` cuts from each held-out text. *Texts with an
+    A model is measured in three ways. *Pairs*: exact match and `measures` score its output for each source. *Texts*:
+    `text_measures` score its continuation of the prompt that `prompt_of` cuts from each held-out text. *Texts with an
     alignment*: without any measure, its predictions of the units in `Text.determined` are correct or wrong.
 
     Args:
@@ -125,12 +125,12 @@ class Corpus:
     examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
     fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for an encoder
     tokenizer_kind: TokenizerKind
-    vocab_size: int = 30_000  # of its tokenizer, at most
-    tokenizer_source: str = ""  # in place of both: a tokenizer from elsewhere, its folder or its id on the Hub
-    words: tuple[str, ...] = ()  # in place of all three: the vocabulary in order, after the special tokens
+    vocab_size: int = 30_000  # the largest vocabulary of its tokenizer
+    tokenizer_source: str = ""  # replaces both: an external tokenizer, given by its folder or Hub id
+    words: tuple[str, ...] = ()  # replaces all three: the vocabulary in order, after the special tokens
     measures: Mapping[str, Measure] = field(default_factory=dict)  # of pairs, besides exact match
     text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
-    prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text, which a model continues
+    prompt_of: Callable[[Text], str] = first_half  # returns the beginning of a held-out text, which a model continues
     known_fingerprint: str = ""  # 64 hexadecimal digits; "": `fingerprint` is computed from the items
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The tokenizer that a corpus is read with: its own, or one from a folder or from the Hugging Face Hub."""
+"""The tokenizer of a corpus: its own, or one from a folder or from the Hugging Face Hub."""
 
 import hashlib
 import json
@@ -18,14 +18,14 @@ from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_token
 
 
 def tokenizer_of(corpus: Corpus, architecture: Architecture) -> Tokenizer:
-    """Return the tokenizer of a corpus: its own, or one from elsewhere.
+    """Return the tokenizer of a corpus: its own, or an external one.
 
     Args:
         corpus: to train on.
         architecture: of the model.
 
     Raises:
-        CorpusError: the one from elsewhere is missing, or unsuitable for training.
+        CorpusError: the external tokenizer is missing, or unsuitable for training.
     """
     if corpus.tokenizer_source:
         return foreign_tokenizer(corpus.tokenizer_source, architecture)
@@ -35,8 +35,8 @@ def tokenizer_of(corpus: Corpus, architecture: Architecture) -> Tokenizer:
 def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
     """Return a corpus's own tokenizer: one vocabulary for both sides of the training part; a mask for an encoder.
 
-    It is cached under the fingerprint of the corpus and of the code. A corpus that names its words has a tokenizer of
-    those only. For large texts, words and subwords come from an evenly spaced sample.
+    It is cached under the fingerprint of the corpus and of the code. If a corpus lists its words, the vocabulary
+    contains only those. For large texts, words and subwords come from an evenly spaced sample.
 
     Args:
         corpus: to train on.
@@ -58,7 +58,7 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
 
 
 def folder_of_source(source: str) -> Path:
-    """Return the folder of a tokenizer; one from the Hub is downloaded once, into the cache of the Hub.
+    """Return the folder of a tokenizer; one from the Hub is downloaded once, into the Hub cache.
 
     Args:
         source: a folder, or the id of a model on the Hub: "owner/name", optionally followed by "@" and a version.
@@ -111,7 +111,7 @@ def fingerprint_of_source(source: str) -> str:
 
 
 def foreign_tokenizer(source: str, architecture: Architecture) -> ForeignTokenizer:
-    """Return the tokenizer of a folder or of the Hub, with the special tokens that training such a model needs.
+    """Return the tokenizer from a folder or the Hub, with the special tokens needed to train such a model.
 
     Raises:
         CorpusError: there is none, it cannot be read, or it is unsuitable for training.

@@ -1,4 +1,4 @@
-"""Corpora by name: those that are drawn from a seed here, and those of other packages.
+"""Corpora by name: those drawn here from a seed, and those of other packages.
 
 A name such as "program:reverse" is loaded by the package that registered its prefix.
 """
@@ -12,12 +12,12 @@ from transformer_core.errors import CorpusError
 
 Drawn = TypeVar("Drawn")
 
-_PATIENCE = 10_000  # draws in a row without a new item, after which no more are to be expected
+_PATIENCE = 10_000  # draws in a row without a new item before giving up
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedCorpus:
-    """A corpus that is drawn from a seed: the same one for the same seed."""
+    """A corpus drawn from a seed: equal seeds give equal corpora."""
 
     about: Corpus  # everything but the items
     draw: Callable[[int], tuple[Sequence[Any], Sequence[Any]]]  # from a seed: training and held-out items
@@ -37,7 +37,7 @@ def draw_distinct(draw: Callable[[], Drawn], count: int, *, key: Callable[[Drawn
         key: items with equal keys are the same item.
 
     Raises:
-        CorpusError: there are fewer different items.
+        CorpusError: fewer than `count` different items were found.
     """
     items: dict[Hashable, Drawn] = {}
     n_repeated = 0
@@ -60,7 +60,7 @@ class Provider:
     """Loads the corpora whose names begin with a prefix."""
 
     load: Callable[[str, int], Corpus]  # by name and seed
-    made_from: Callable[[str], list[str]]  # by name: all that the corpus depends on, for what is cached of it
+    made_from: Callable[[str], list[str]]  # by name: everything that the corpus depends on, as a cache key
 
 
 PROVIDERS: dict[str, Provider] = {}  # by prefix, such as "program:"

@@ -13,25 +13,25 @@ MadeHere = Literal["auto", "word", "character", "byte_bpe"]
 Divided = Literal["auto", "stretches", "lines", "stream"]
 Header = Literal["auto", "yes", "no"]
 
-# The special tokens, of bytes one for each, and one more.
+# The special tokens, one more token, and for byte_bpe one token per byte.
 _FEWEST_TOKENS: dict[TokenizerKind, int] = {"word": 6, "character": 6, "byte_bpe": 262}
 _MOST_TOKENS = 1_000_000
 # For a generated corpus: all words, all characters, or enough for most words to be one token.
 _USUAL_TOKENS: dict[TokenizerKind, int] = {"word": 30_000, "character": 30_000, "byte_bpe": 1_000}
-_N_TRIED = 20  # correct answers on which a measure is tried
+_N_TRIED = 20  # number of correct answers on which a measure is tried
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusReading:
-    """How to read a corpus; "auto" is what suits the corpus.
+    """How to read a corpus; "auto" chooses what suits the corpus.
 
     Raises:
-        CorpusError: a field is invalid; the message names it and what is allowed.
+        CorpusError: a field is invalid; the message names it and the allowed values.
     """
 
     tokens: str = "auto"  # one of MadeHere (of files: byte_bpe), or a tokenizer's folder or Hub id, with a "/" in it
     division: Divided = "auto"  # of a text file; a stream is one running text, whose last tenth is held out
-    vocab_size: int | None = None  # at most, including special tokens; None: what suits the corpus
+    vocab_size: int | None = None  # maximum, including special tokens; None: chosen to suit the corpus
     skip_bad_lines: bool = False  # of a table: skip lines without a pair or text instead of refusing the file
     text_column: str = ""  # of a table, with the text; "a+b": both, each on its own line; "": by usual names
     source_column: str = ""  # of a table of pairs, or of parallel files (en, fr), with the source
@@ -84,19 +84,19 @@ class CorpusReading:
 
     @property
     def kind(self) -> TokenizerKind | None:
-        """What one token is; None: what suits the corpus, or defined by a tokenizer from elsewhere."""
+        """The kind of tokens; None: chosen to suit the corpus, or defined by an external tokenizer."""
         return cast(TokenizerKind, self.tokens) if self.tokens in get_args(TokenizerKind) else None
 
     @property
     def tokenizer_source(self) -> str:
-        """The folder, or the id on the Hub, of a tokenizer from elsewhere; "" for the corpus's own."""
+        """The folder or Hub id of an external tokenizer; "" for the corpus's own."""
         return "" if self.tokens in get_args(MadeHere) else self.tokens
 
     def refuse_table(self, name: str) -> None:
         """Check that no option is set that only applies to tables.
 
         Raises:
-            CorpusError: lines are to be skipped, or columns or a header are given.
+            CorpusError: lines are to be skipped, or columns or a header are specified.
         """
         chosen = [
             field
@@ -115,7 +115,7 @@ class CorpusReading:
         """Return the largest vocabulary size for a kind of tokens, `usual` by default.
 
         Raises:
-            CorpusError: the kind needs more.
+            CorpusError: this kind of tokens needs a larger vocabulary.
         """
         if self.vocab_size is None:
             return usual
@@ -136,8 +136,8 @@ AS_MADE = CorpusReading()
 def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     """Return a generated corpus with other tokens.
 
-    It then has no alignments, which count in its own tokens, and only the measures that still accept the correct
-    answers when these are decoded from such tokens: words lose capitals and some spaces.
+    The result has no alignments, because those index the original tokens. It keeps only the measures that still accept
+    the correct answers after these are encoded and decoded: words lose capitals and some spaces.
 
     Args:
         corpus: generated.
@@ -178,7 +178,7 @@ def _measures_for_words(corpus: Corpus) -> dict[str, Any]:
     """Return the measures that accept the correct answers when these are tokenized into words.
 
     Raises:
-        CorpusError: the answer of a pair would be decoded differently.
+        CorpusError: the target of a pair would change when decoded.
     """
     from transformer_core.text.tokenizer import train_tokenizer
 

@@ -1,4 +1,4 @@
-"""Fingerprints of source code: what is kept in the cache folder is made again after any change of the code."""
+"""Fingerprints of source code: the contents of the cache folder are recomputed after any change to the code."""
 
 from hashlib import blake2b
 from pathlib import Path

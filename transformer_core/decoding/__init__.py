@@ -1,1 +1,1 @@
-"""Decoding: from logits to a text, step by step, and the cache that makes it quick."""
+"""Decoding: from logits to a text, step by step, and the KV cache that makes it fast."""

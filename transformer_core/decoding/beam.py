@@ -1,4 +1,4 @@
-"""Beam search: several hypotheses are kept at each step, and the best finished text is returned."""
+"""Beam search: keep several hypotheses at each step, and return the best finished text."""
 
 import math
 from collections.abc import Collection, Iterable
@@ -21,16 +21,16 @@ from transformer_core.model.transformer import Transformer, check_model
 PenaltyForm = Literal["paper", "length"]
 Fate = Literal["kept", "ended", "dropped"]
 
-_LARGEST_ALPHA = 10.0  # beyond it only the length counts
+_LARGEST_ALPHA = 10.0  # for larger values only the length matters
 
 
 def length_penalty(n_tokens: int, alpha: float, *, form: PenaltyForm) -> float:
-    """Return the divisor of a text's log-probability, without which beam search favours short texts.
+    """Return the divisor of a text's log-probability, which offsets the preference of beam search for short texts.
 
     paper: ((5 + n_tokens) / 6)^alpha. length: n_tokens^alpha, as in most libraries, which is stronger.
 
     Args:
-        n_tokens: of the text, <eos> included.
+        n_tokens: length of the text, including <eos>.
         alpha: 0 ranks by probability alone; larger values favour longer texts.
         form: "paper" or "length".
 
@@ -50,7 +50,7 @@ class Extension(NamedTuple):
 
 @dataclass(frozen=True)
 class Beam:
-    """An unfinished or finished text: its last token, and the beam that it extends."""
+    """A text, unfinished or finished, stored as its last token and the beam that it extends."""
 
     token: int
     log_prob: float  # nats
@@ -67,7 +67,7 @@ class Beam:
 
 
 class Search:
-    """The search from one prompt: the running beams, and the best finished texts.
+    """The state of the search from one prompt: the running beams, and the best finished texts.
 
     Attributes:
         running: the unfinished beams; none when the search is over.
@@ -227,7 +227,7 @@ def beam_search(
 
 
 def _best(searches: list[Search], log_probs: Float[Tensor, "batch beam vocab"]) -> list[list[Extension]]:
-    """Return the best extensions of each row, for `Search.advance`."""
+    """Return the best extensions for each row, as `Search.advance` takes them."""
     of_each, tokens = log_probs.topk(min(searches[0].n_considered, log_probs.shape[2]), dim=2)  # [batch, beam, best]
     rows = zip(searches, of_each.tolist(), tokens.tolist(), strict=True)
     return [search.extensions(map(zip, row_log_probs, row_tokens)) for search, row_log_probs, row_tokens in rows]

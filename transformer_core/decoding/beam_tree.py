@@ -1,4 +1,4 @@
-"""Beam search in a tree of steps: the same as `beam_search`, with all kept and dropped candidates."""
+"""Beam search in a tree of steps: like `beam_search`, but records all kept and dropped candidates."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,11 @@ class BeamCandidate:
     parent: DecodingStep  # the last step of the beam that it extends
     token: int
     log_prob: float  # nats, of the token
-    total: float  # nats, of all tokens that the search has generated up to here
+    total: float  # nats, of all tokens that the search has generated so far
     score: float  # nats, total / penalty(length), by which texts of all lengths are ranked
     rank: int  # among the candidates of its level; 0: the best
     fate: Fate
-    step: DecodingStep | None  # its own, unless it was dropped
+    step: DecodingStep | None  # the step of the candidate; None if it was dropped
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,9 +47,9 @@ def search_beams(
 ) -> BeamTree:
     """Search for the best text, and return all candidates.
 
-    Each step considers the `Search.n_considered` best extensions. Of those that end, the ones among the first `n_beams`
+    Each step considers the `Search.n_considered` best extensions. Those among the first `n_beams` that end
     become finished texts; the `n_beams` best others continue, until none of them ranks before `n_beams` finished texts.
-    All beams of a step are read in one forward pass, except those that the tree has already read.
+    One forward pass reads all beams of a step, except those already read in the tree.
 
     Args:
         tree: to search in; the kept steps are added to it.
@@ -98,7 +98,7 @@ def search_beams(
 
 
 def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Extension]:
-    """Return the best extensions of the beams, which are read together."""
+    """Read the beams together, and return their best extensions."""
     tree.read(*ends)
     for end in ends:
         tree.refuse_not_finite(end)

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of all positions read so far, so that each is projected only once."""
+"""The KV cache: keys and values of all positions read so far, so that each position is projected only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-_CHUNK = 64  # positions by which a growing store is enlarged
+_CHUNK = 64  # positions added when a growing store is full
 
 
 class GrowingStore:
-    """Keys and values of self-attention: each call appends those of new positions."""
+    """Keys and values of self-attention; each call appends those of new positions."""
 
-    complete = None  # more may always follow
+    complete = None  # more positions may always follow
 
     def __init__(self) -> None:
         self.n_positions = 0
@@ -36,7 +36,7 @@ class GrowingStore:
 
     @property
     def written(self) -> Float[Tensor, "batch both_heads pos d_head"]:
-        """Keys and, after them, values of all positions so far."""
+        """The keys and then the values of all positions so far."""
         assert self.k_v is not None, "nothing was read yet"
         return self.k_v.narrow(2, 0, self.n_positions)
 
@@ -51,12 +51,12 @@ class GrowingStore:
 
 
 def _is_writable(x: Tensor) -> bool:
-    """Return whether `x` may be modified in place; tensors of inference mode only may be inside that mode."""
+    """Return whether `x` may be modified in place; inference tensors may only be modified in inference mode."""
     return torch.is_inference_mode_enabled() or not x.is_inference()
 
 
 class FixedStore:
-    """Keys and values of cross-attention: the memory does not change, so they are projected once."""
+    """Keys and values of cross-attention: they are projected once, because the memory does not change."""
 
     def __init__(self) -> None:
         self.complete: tuple[Tensor, Tensor] | None = None
@@ -89,7 +89,7 @@ class KeyValueCache:
 
     @property
     def n_positions(self) -> int:
-        """Target positions that all blocks have read."""
+        """The number of target positions that all blocks have read."""
         return self.blocks[-1].self_attn.n_positions
 
     @classmethod
@@ -98,7 +98,7 @@ class KeyValueCache:
         k_v: Float[Tensor, "batch pos layer both_heads d_head"],
         cross: Sequence[tuple[Tensor, Tensor]],
     ) -> "KeyValueCache":
-        """Return a cache of given keys and values.
+        """Return a cache with the given keys and values.
 
         Args:
             k_v: of self-attention, as `taken` returns them; one row per text.
@@ -114,7 +114,7 @@ class KeyValueCache:
         return cache
 
     def taken(self, first: int) -> Float[Tensor, "batch pos layer both_heads d_head"]:
-        """Return a copy of keys and, after them, values of self-attention, from position `first` on; see `of`."""
+        """Return a copy of the keys and then the values of self-attention from position `first` on; see `of`."""
         written = [block.self_attn.written[:, :, first:] for block in self.blocks]
         return torch.stack(written, dim=1).permute(0, 3, 1, 2, 4)
 

@@ -1,6 +1,6 @@
 """A token of a tree of steps, and the prediction that follows it: the probability of every token, and attention rows.
 
-The attention of a step is that of one head, or a mean over heads.
+Attention rows are selected for one head, or averaged over heads.
 """
 
 import math
@@ -27,7 +27,7 @@ class Candidate:
 
     @property
     def probability(self) -> float:
-        """In [0, 1]."""
+        """The probability, in [0, 1]."""
         return math.exp(self.log_prob)
 
 
@@ -74,7 +74,7 @@ class NextTokenPrediction:
 
     @property
     def n_bytes(self) -> int:
-        """The memory that it holds, in bytes."""
+        """The memory that this prediction holds, in bytes."""
         rows = self.self_rows.nbytes + (0 if self.cross_rows is None else self.cross_rows.nbytes)
         return rows + self.logits.nbytes
 
@@ -90,13 +90,13 @@ class DecodingStep:
     # by token; other threads may add some at any time, so iterate over `list(children.values())`
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
     prediction: NextTokenPrediction | None = field(default=None, repr=False)  # of the next token; None until read
-    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, after them values
+    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, then values
     choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # the next token that sessions have chosen
     _chosen: Candidate | None = field(default=None, init=False, repr=False)
 
     @property
     def decision(self) -> NextTokenPrediction | None:
-        """The prediction of this token; None for the first one, or if its parent has not been read."""
+        """The prediction from which this token was chosen; None for the first token, or if its parent is unread."""
         return None if self.parent is None else self.parent.prediction
 
     @property
@@ -108,7 +108,7 @@ class DecodingStep:
 
     @property
     def log_prob(self) -> float:
-        """In nats, given the tokens before it; 0 if there is no prediction."""
+        """The log-probability of this token given those before it, in nats; 0 without a prediction."""
         return 0.0 if self.chosen is None else self.chosen.log_prob
 
     def path(self) -> "list[DecodingStep]":
@@ -126,7 +126,7 @@ class DecodingStep:
 
     @property
     def total_log_prob(self) -> float:
-        """Of all generated tokens up to here, in nats."""
+        """The log-probability of all generated tokens up to this step, in nats."""
         return math.fsum(step.log_prob for step in self.written())
 
 
@@ -142,7 +142,7 @@ class Aim:
     mean: Literal["", "layer", "all"] = ""  # over the heads of the layer, or over all heads
 
     def of(self, rows: Float[np.ndarray, "layer head *key"]) -> Float[np.ndarray, "*key"]:
-        """Return its weights; each row sums to 1, or is all 0 if no key may be attended to."""
+        """Return the weights of the head or the mean; each row sums to 1, or is all 0 if no key may be attended to."""
         if self.mean == "all":
             return rows.mean(axis=(0, 1))
         return rows[self.layer].mean(axis=0) if self.mean == "layer" else rows[self.layer, self.head]

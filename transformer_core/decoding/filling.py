@@ -1,6 +1,6 @@
 """Filling in: a masked language model fills the blanks of a text one at a time, the most certain first.
 
-Each blank is predicted given those filled before it. A prediction depends on which blanks hold which tokens, not on the
+Each blank is predicted given those filled before it. A prediction depends on the tokens in the blanks, not on the
 order in which they were filled, so each such state is read only once.
 
 >>> tree = FillingTree(model, tokens, mask_id=tokenizer.mask_id)
@@ -57,7 +57,7 @@ class BlankPrediction:
 
     @cached_property
     def entropy(self) -> float:
-        """In nats."""
+        """The entropy, in nats."""
         known = self.log_probs[self.log_probs > -np.inf].astype(np.float64) if self.is_finite else np.array(np.nan)
         return float(-(np.exp(known) * known).sum())
 
@@ -82,7 +82,7 @@ class FillingState:
     """A text with some blanks filled, and the predictions for the others."""
 
     tokens: tuple[int, ...]
-    blanks: Mapping[int, BlankPrediction]  # the open ones by position, from left to right
+    blanks: Mapping[int, BlankPrediction]  # the open blanks by position, from left to right
     ms: float  # time of the forward pass; 0 without open blanks
 
     @property
@@ -92,13 +92,13 @@ class FillingState:
 
     @property
     def n_bytes(self) -> int:
-        """The memory that it holds, in bytes."""
+        """The memory that this state holds, in bytes."""
         return sum(blank.log_probs.nbytes + blank.rows.nbytes for blank in self.blanks.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class FillingStep:
-    """A filled blank: its token, and the probability just before."""
+    """A filled blank: the token, and its probability just before it was filled in."""
 
     position: int
     chosen: Candidate
@@ -118,7 +118,7 @@ class Filling:
 
     @property
     def total_log_prob(self) -> float:
-        """Of all filled tokens, each given those before it, in nats."""
+        """The log-probability of all filled tokens, each given those filled before it, in nats."""
         return math.fsum(step.chosen.log_prob for step in self.steps)
 
     def first(self, n: int) -> "Filling":
@@ -135,7 +135,7 @@ NOTHING = Filling()
 
 
 class FillingTree:
-    """All states of filling one text that were read so far; it may be shared between threads.
+    """All states read so far while filling one text; it may be shared between threads.
 
     Attributes:
         tokens: the text, with its masks.
@@ -239,13 +239,13 @@ class FillingTree:
         return filling
 
     def follow(self, choices: Iterable[tuple[int, int]], filling: Filling = NOTHING) -> Filling:
-        """Fill blanks with chosen tokens, (position, token) each, in this order; errors as for `fill`."""
+        """Fill blanks with the given (position, token) pairs, in this order; errors as for `fill`."""
         for position, token in choices:
             filling = self.fill(filling, position, token)
         return filling
 
     def at_once(self, filling: Filling = NOTHING) -> dict[int, Candidate]:
-        """Return the best token of each open blank by position, all predicted from the same state."""
+        """Return the best token for each open blank, by position, all predicted from the same state."""
         return {position: blank.best for position, blank in self.read(filling).blanks.items()}
 
     def _open(self, state: FillingState, position: int) -> BlankPrediction:
@@ -295,7 +295,7 @@ class FillingTree:
 
 
 def _rows(acts: LazyActivations, places: list[int]) -> Float[np.ndarray, "blank layer head key"]:
-    """Return the patterns' rows at some positions in all layers."""
+    """Return the rows of the attention patterns at some positions, for all layers."""
     patterns = list(acts.patterns.values())
     n_heads, n_keys = patterns[0].shape[1], patterns[0].shape[3]
     rows = np.zeros((len(places), len(patterns), n_heads, n_keys), dtype=np.float32)

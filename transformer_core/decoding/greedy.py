@@ -14,9 +14,9 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Decoding:
-    """The output of a decoding."""
+    """The output of decoding a batch."""
 
-    tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt; generated tokens, ending in <eos> if there is room; padding
+    tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt, generated tokens with <eos> if there is room, padding
     log_probs: Float[Tensor, "batch pos-1"]  # nats, of each token after the first; 0 for padding
 
 
@@ -42,7 +42,7 @@ def greedy_decode(
         model: an encoder-decoder or a decoder, in evaluation mode.
         tokens: sources, ending in <eos>, or prompts; padded on the right.
         max_new_tokens: after all given tokens; None: as many as the model has positions.
-        use_cache: cache keys and values between steps; otherwise each step reads everything again.
+        use_cache: cache keys and values between steps; otherwise each step reads all tokens again.
         begun: the beginning of each output, after <bos> or after prompts of equal length, without an <eos>; it is read
             in one forward pass.
 

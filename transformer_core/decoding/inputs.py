@@ -1,4 +1,4 @@
-"""Token ids as a model takes them."""
+"""Token ids in the form that a model takes."""
 
 from collections.abc import Iterable, Sequence
 

@@ -22,7 +22,7 @@ def next_log_probs(
         sampling: the settings.
 
     Returns:
-        -inf for filtered tokens; the probabilities of the others sum to 1. At temperature 0 one token has all.
+        -inf for filtered tokens; the other probabilities sum to 1. At temperature 0, one token has probability 1.
 
     Source: Holtzman et al. 2020, sec. 3.1 (nucleus), 3.2 (top-k) and 3.3 (temperature); Nguyen et al. 2024 (min-p);
     Keskar et al. 2019, sec. 4.1 (repetition penalty).

@@ -27,8 +27,8 @@ from transformer_core.model.transformer import Transformer
 class Comparison:
     """Two branches, split at their first difference."""
 
-    shared: tuple[DecodingStep, ...]  # the generated steps of both
-    a: tuple[DecodingStep, ...]  # those of each branch after that
+    shared: tuple[DecodingStep, ...]  # the generated steps that both branches share
+    a: tuple[DecodingStep, ...]  # the remaining steps of each branch
     b: tuple[DecodingStep, ...]
 
     @property
@@ -91,7 +91,7 @@ class DecodingSession:
         return self.tree.is_over(self.at)
 
     def forward(self) -> DecodingStep:
-        """Move to the next step of the branch after going back in it; otherwise generate a token.
+        """Generate a token, or, after going back, move to the next step of the branch.
 
         Raises:
             TextError: the text has ended, or no position is left.
@@ -171,7 +171,7 @@ class DecodingSession:
             TextError: the text has ended there.
             NotFiniteError: the outputs are NaN or infinite there.
         """
-        if self.sampling not in step.choices:  # pages follow the same branches again and again
+        if self.sampling not in step.choices:  # pages follow the same branches repeatedly
             step.choices[self.sampling] = self._chosen_after(step)
         return step.choices[self.sampling]
 

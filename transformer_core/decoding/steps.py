@@ -1,4 +1,4 @@
-"""One step of generation, on which all decoding is built: from the tokens so far to the probabilities of the next."""
+"""One step of generation, the basis of all decoding: from the tokens so far to next-token probabilities."""
 
 import math
 from collections.abc import Iterator
@@ -75,8 +75,8 @@ class GenerationState:
     def read(self) -> Float[Tensor, "row new vocab"]:
         """Read the new tokens, or all without a cache, and return the log-probabilities after each; -inf for padding.
 
-        Without hooks the model runs in inference mode, which takes 0.82 of the time for 200 tokens of a decoder with 4
-        layers and d_model 128. With hooks gradients are only disabled: captured values may be used in gradients.
+        Without hooks the model runs in inference mode, which takes 18 % less time for 200 tokens of a decoder with 4
+        layers and d_model 128. With hooks it only disables gradients, since captured values may be used in autograd.
         """
         n_read = 0 if self.cache is None else self.cache.n_positions
         unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
@@ -132,9 +132,9 @@ class GenerationState:
 
     @property
     def filler(self) -> int:
-        """The token after the end of a row."""
+        """The token that fills a row after its end."""
         candidates = (self.config.pad_id, self.config.eos_id)
-        return next((token for token in candidates if token is not None), 0)  # without either no row ends early
+        return next((token for token in candidates if token is not None), 0)  # if there is neither, no row ends early
 
 
 def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Tensor, " row"]:
@@ -150,7 +150,7 @@ def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Te
 
 
 def refusal_after(model: Transformer, src: Tensor | None, tokens: Int[Tensor, "one pos"]) -> NotFiniteError:
-    """Return the error of a model whose outputs are not finite after these tokens, with the first such site."""
+    """Return the error for outputs that are not finite after these tokens; it names the first such site."""
     inputs = (tokens,) if src is None else (src, tokens)
     return refusal(model, lambda: model(*inputs), n_scores=max(of.shape[1] for of in inputs) ** 2)
 
@@ -159,7 +159,7 @@ def check_writes(model: Transformer) -> None:
     """Check that a model can generate.
 
     Raises:
-        ArgumentError: it is not a model.
+        ArgumentError: `model` is not a Transformer.
         ConfigError: it has no decoder.
     """
     check_model(model)
@@ -201,7 +201,7 @@ _LITTLE_WORK = 60e6  # multiplications
 
 @contextmanager
 def threads_for(config: ModelConfig, n_tokens: int) -> Iterator[None]:
-    """Use one thread for little work: a forward pass of the decoder on `n_tokens`, of all rows together.
+    """Use one thread if a forward pass of the decoder on `n_tokens`, summed over all rows, is little work.
 
     On two cores a token of a decoder with 4 layers and d_model 128 takes 1.1 ms instead of 2.1 ms, or 3.8 ms if waiting
     threads sleep at once (`process.py`). From about 20 million parameters on it makes no difference.

@@ -1,7 +1,7 @@
 """A tree of decoding steps with predictions and attention rows; nothing is computed twice.
 
-Each step is a token after another one. Once it has been read, it keeps its keys and values, so any path of the tree can
-be continued: the cache is assembled from its steps, and only new tokens are computed.
+Each step is a token that follows its parent. Once read, it keeps its keys and values, so any path of the tree can be
+continued: the cache is assembled from the steps of the path, and only new tokens are computed.
 """
 
 import math
@@ -176,7 +176,7 @@ class DecodingTree:
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[DecodingStep]]) -> None:
-        """Read rows of steps, all at the same positions, after steps that have been read."""
+        """Run the model on rows of steps, all at the same positions, whose parents have been read."""
         start, n_rows, n_new, n_cached = perf_counter(), len(rows), len(rows[0]), rows[0][0].position
         cache = self._cache_after([row[0].parent for row in rows])
         self._live = None  # an interrupted forward pass leaves the cache incomplete
@@ -234,7 +234,7 @@ def _prompt_step(tokens: Sequence[int]) -> DecodingStep:
 
 
 def _step_after(step: DecodingStep, token: int) -> DecodingStep:
-    """Return the step of a token after another one, the same one for all threads."""
+    """Return the child of a step for a token; all threads get the same one."""
     new = DecodingStep(token=token, position=step.position + 1, parent=step, is_given=False)
     return step.children.setdefault(token, new)
 
@@ -264,5 +264,5 @@ def _keep(looked: dict[HookPoint, Tensor], point: HookPoint, pattern: Tensor) ->
 
 
 def _stacked(patterns: list[Tensor]) -> Float[np.ndarray, "row layer head new key"] | None:
-    """Return the patterns of all layers of one attention; None if there is none."""
+    """Return the patterns of all layers, stacked; None if the model has no such attention."""
     return torch.stack(patterns, dim=1).float().cpu().numpy() if patterns else None

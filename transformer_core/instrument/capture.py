@@ -20,7 +20,7 @@ Kept = TypeVar("Kept")
 
 
 class ByName(Mapping[str, Kept]):
-    """Captured values by the name of their site: of the last forward pass; `each` returns those of all passes."""
+    """Captured values by site name, from the last forward pass; `each` returns those of all passes."""
 
     def __init__(self, *, every: bool = False) -> None:
         """Start empty; `every`: keep the values of every forward pass, not only of the last one."""
@@ -63,7 +63,7 @@ class ByName(Mapping[str, Kept]):
 
 
 class Activations(ByName[Tensor]):
-    """Captured activations by the name of their site: of the last forward pass; `each` returns those of all passes."""
+    """Captured activations by site name, from the last forward pass; `each` returns those of all passes."""
 
     def stack(self, stem: str, *, attention: str | None = None) -> Float[Tensor, "layer ..."]:
         """Return the activations of one kind of site in all captured layers, stacked along a new first axis.
@@ -76,7 +76,7 @@ class Activations(ByName[Tensor]):
             attention: "encoder", "decoder" or "cross", as for `sites`; needed if several were captured.
 
         Raises:
-            SiteError: no such site was captured, or sites of several attentions or stacks.
+            SiteError: no such site was captured, or the sites belong to several attentions or stacks.
         """
         names = [name for name in self if fnmatchcase(name, sites(stem, attention=attention))]
         kinds = {re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in names}
@@ -95,7 +95,7 @@ class LazyActivations(ByName[Tensor | LazyPattern]):
 
     @property
     def patterns(self) -> dict[str, LazyPattern]:
-        """Only the patterns, by the name of their site."""
+        """The patterns only, by site name."""
         return {name: value for name, value in self.items() if isinstance(value, LazyPattern)}
 
 
@@ -126,20 +126,20 @@ def capture(
     torch.Size([1, 4, 7, 9])
 
     For long texts, `lazy=True` keeps only the inputs of each pattern, in memory linear in the length, and
-    `final_states` leaves out the logits, which would be larger than all of that:
+    `final_states` skips the logits, which would take more memory than all of these:
 
     >>> with capture(model, lazy=True) as acts:
     ...     model.final_states(tokens)
     >>> acts.patterns["decoder.blocks.0.self_attn.hook_pattern"].pooled((256, 256)).shape
     torch.Size([12, 256, 256])
 
-    Captures and interventions at the same site act in the order of entering: inside `intervene`, a capture keeps the
-    output of the intervention; around it, the input. A lazy pattern is always the one that weights the values.
+    Captures and interventions at the same site act in order of entry: inside `intervene`, a capture keeps
+    the output of the intervention; around it, the input. A lazy pattern is always the one that weights the values.
 
     Args:
         model: to capture from; a compiled model runs eagerly meanwhile.
         *wanted: names or globs ("encoder.*.hook_z", "*"), such as `site` and `sites` return; none: every pattern.
-        detach: detach the activations from the graph of gradients.
+        detach: detach the activations from the autograd graph.
         lazy: keep a `LazyPattern` at sites named `hook_pattern`, and tensors at the others.
         every: keep the values of every forward pass, such as each step of decoding; see `each`.
 

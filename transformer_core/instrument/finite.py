@@ -1,4 +1,4 @@
-"""NaN and infinities: which weights contain some, and at which site of a forward pass they first occur."""
+"""NaN and infinities: the weights that contain them, and the first site where they occur in a forward pass."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from transformer_core.errors import Message, NotFiniteError
 from transformer_core.hooks import Handler, active_hooks, named_hook_points
 
-_MOST_SCORES = 4096 * 4096  # of one head; with more, scores and patterns are not checked
+_MOST_SCORES = 4096 * 4096  # per head; above this, scores and patterns are not checked
 _SCORES = ("hook_attn_scores", "hook_pattern")
-_NOT_READ = ("hook_mask", "hook_result")  # booleans; and hook_attn_out shows the same
+_NOT_READ = ("hook_mask", "hook_result")  # masks are boolean; hook_attn_out reveals the same values as hook_result
 
 
 def not_finite_weights(model: nn.Module) -> dict[str, int]:
@@ -34,7 +34,7 @@ def note_on_weights(counts: dict[str, int]) -> Message | None:
 
 
 class _NotFiniteFoundError(Exception):
-    """Ends a forward pass at the first site that is not finite."""
+    """Stops a forward pass at the first site that is not finite."""
 
 
 def first_not_finite(model: nn.Module, forward: Callable[[], object], *, n_scores: int = 0) -> str | None:
@@ -45,7 +45,7 @@ def first_not_finite(model: nn.Module, forward: Callable[[], object], *, n_score
     Args:
         model: to check.
         forward: runs the model; interrupted at that site.
-        n_scores: queries times keys, if there may be very many.
+        n_scores: number of queries times keys, where it may be very large.
     """
 
     def checking(name: str) -> Handler:
@@ -68,7 +68,7 @@ def first_not_finite(model: nn.Module, forward: Callable[[], object], *, n_score
 
 
 def refuse_not_finite(model: nn.Module, values: Tensor, forward: Callable[[], object], *, n_scores: int = 0) -> None:
-    """Check that outputs can be compared or chosen from; some, but not all values of a vector may be -inf.
+    """Check that outputs can be compared or chosen from; a vector may contain -inf, but not only -inf.
 
     Args:
         model: that computed the values.
@@ -84,12 +84,12 @@ def refuse_not_finite(model: nn.Module, values: Tensor, forward: Callable[[], ob
 
 
 def refusal(model: nn.Module, forward: Callable[[], object], *, n_scores: int = 0) -> NotFiniteError:
-    """Return the error of a model whose outputs are not finite, with the first such site; see `first_not_finite`."""
+    """Return the error for outputs that are not finite; it names the first such site, see `first_not_finite`."""
     return not_finite_from(first_not_finite(model, forward, n_scores=n_scores))
 
 
 def not_finite_from(site: str | None) -> NotFiniteError:
-    """Return the error that names the first site with NaN or infinite values; None: not reproduced."""
+    """Return the error that names the first site with NaN or infinite values; None: they did not recur."""
     if site is None:
         return NotFiniteError("the outputs are not finite numbers; use other weights or interventions")
     return NotFiniteError(

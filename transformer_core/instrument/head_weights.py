@@ -1,4 +1,4 @@
-"""The matrices of one head, as the paper writes them."""
+"""The weight matrices of one head, in the notation of the paper."""
 
 from dataclasses import dataclass
 
@@ -73,7 +73,7 @@ def weights(model: Transformer, layer: int, head: int, attention: str) -> HeadWe
 
 
 def _matrix(linear: nn.Module, width: int) -> Float[Tensor, "width out"]:
-    """Return the W of a module that computes x W + b."""
+    """Return the matrix W of a module that computes x W + b."""
     like = next(linear.parameters())
     inputs = torch.eye(width, dtype=like.dtype, device=like.device)
     moved: Tensor = linear(inputs) - linear(torch.zeros_like(inputs[:1]))

@@ -50,7 +50,7 @@ def intervene(
     Raises:
         SiteError: on entering: a name or glob that matches no site; the message names the nearest ones. On leaving:
             one whose sites no forward pass has reached.
-        InterventionError: from the forward pass: an intervention does not fit its site, or returns something invalid.
+        InterventionError: from the forward pass: an intervention does not fit its site, or returns an invalid value.
             On leaving: a ready-made one refers to a position that the text does not have (checked only after a single
             forward pass, because a generated text may end early).
     """
@@ -88,7 +88,7 @@ def _chain(chosen: Intervention | Sequence[Intervention]) -> Sequence[Interventi
 def _acting(
     name: str, chain: Sequence[Intervention], n_heads: int | None, lengths: dict[str, list[tuple[int, int]]]
 ) -> Handler:
-    """Return the handler of one site, which also records the numbers of positions and keys of each forward pass."""
+    """Return the handler of one site; it also records the number of positions and keys in each forward pass."""
     of_memory = Site(name=name).is_of_memory
 
     def act(value: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ def apply_interventions(value: Tensor, site: Site, chain: Sequence[Intervention]
     """Apply several interventions to the value at a site, in order.
 
     Raises:
-        InterventionError: one of them does not fit the site, or returns something invalid.
+        InterventionError: one of them does not fit the site, or returns an invalid value.
     """
     for intervention in chain:
         edited = value if isinstance(intervention, Edit) else value.clone()
@@ -113,7 +113,7 @@ def apply_interventions(value: Tensor, site: Site, chain: Sequence[Intervention]
 
 
 def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
-    """Return the output of an intervention if the model can continue with it."""
+    """Return the output of an intervention after checking that the model can continue with it."""
     if not isinstance(returned, Tensor):
         raise InterventionError(
             "the intervention at {site} returned {kind}; it must return a tensor, even if it "

@@ -104,8 +104,8 @@ def average(
     """Replace by the mean over texts and positions ("mean ablation"); the other arguments are those of `zero`.
 
     At sites with keys the mean is over texts only, because different queries have different keys. `acts` is a capture
-    of the site on texts without padding; without it, the mean is over all positions of each text itself, also later
-    ones, which is impossible with a cache.
+    of the site on texts without padding; without it, the mean is over all positions of the same text, including
+    later ones, which is impossible with a cache.
     """
     selection = Selection.of(heads, positions, cells)
 
@@ -147,7 +147,7 @@ def resample(
     Args:
         acts: a capture of the site on a text of any length without padding.
         seed: of the draws; each position always gets the same one.
-        aligned: for some positions, the corresponding one of the other text, which is used instead of a draw.
+        aligned: maps positions to those of the other text that replace them, instead of a draw.
         heads: as for `zero`.
         positions: as for `zero`.
 
@@ -209,7 +209,7 @@ def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit
     """Set individual cells of a pattern, or of scores.
 
     Args:
-        cells: values by (head, query, key), each None for all; where two overlap the later one counts.
+        cells: values by (head, query, key), each None for all; where cells overlap, the last value is used.
         renormalize: at hook_pattern: the cells keep their values, and the others of each row are rescaled so that it
             sums to 1; if that is impossible, the row is divided by its sum.
     """
@@ -228,7 +228,7 @@ def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit
 
 
 def knock_out(edges: Iterable[Cell]) -> Edit:
-    """Forbid attention edges before the softmax, so that the other keys get their share ("attention knockout").
+    """Forbid attention edges before the softmax, which gives their weight to the other keys ("attention knockout").
 
     For hook_attn_scores and hook_mask; the latter keeps the fused kernel. To remove an edge without redistributing its
     weight, use `zero(cells=edges)` at hook_pattern.
@@ -258,7 +258,7 @@ def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edi
 
     Args:
         allow: cells to allow: (head, query, key), each None for all.
-        forbid: cells to forbid, also where `allow` has just allowed them.
+        forbid: cells to forbid; this overrides `allow`.
     """
     opened, closed = Selection.of(None, None, allow), Selection.of(None, None, forbid)
 

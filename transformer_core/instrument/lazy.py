@@ -17,19 +17,19 @@ from transformer_core.model.attention import PatternInputs, attention_pattern, a
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
-_CHUNK_BYTES = 4 << 20  # of scores that are computed at a time; with the softmax about five times as much is in use
+_CHUNK_BYTES = 4 << 20  # of scores computed at a time; with the softmax, about five times as much is in use
 
 
 class LazyPattern:
     """A pattern [batch, head, query, key], as a forward pass used it, including edits of it or of its mask.
 
     Computing any part takes about 25 MiB besides the result; more only if one row of all requested heads is larger
-    than 4 MiB. All parts equal those of the full pattern, up to rounding. If another handler read or edited scores or
-    pattern in the same forward pass, the pattern was already computed, and is kept.
+    than 4 MiB. All parts equal those of the full pattern, up to rounding. If another handler read or edited the scores
+    or the pattern in the same forward pass, the pattern has already been computed, and is kept.
     """
 
     def __init__(self, source: PatternInputs, *, detach: bool = True) -> None:
-        """Keep the inputs of the pattern; `detach`: detached from the graph of gradients."""
+        """Keep the inputs of the pattern; `detach`: detach them from the autograd graph."""
 
         def own(x: Tensor) -> Tensor:
             x = x.detach() if detach else x
@@ -241,7 +241,7 @@ class _BiasByDistance:
 
 
 def _whole(part: slice, n: int) -> slice:
-    """Return a slice with explicit ends."""
+    """Return a slice with an explicit start and stop."""
     if part.step not in (None, 1):
         raise ConfigError("slices of a window must have step 1, got {step}", step=part.step)
     start, stop, _ = part.indices(n)

@@ -94,7 +94,7 @@ def _lengths(n: int, n_blocks: int, device: torch.device) -> Int[Tensor, " block
 
 
 def _members(widths: Int[Tensor, " column"]) -> tuple[Int[Tensor, "column member"], Int[Tensor, "column member"]]:
-    """Return the keys of each column, and 1 where they count: a narrow column repeats its last key."""
+    """Return the keys of each column, and a 0/1 mask: narrow columns are padded with their last key."""
     place = torch.arange(int(widths.max()), device=widths.device)
     first = widths.cumsum(0) - widths
     keys = first[:, None] + torch.minimum(place, widths[:, None] - 1)

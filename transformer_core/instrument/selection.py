@@ -30,7 +30,7 @@ class Selection:
     """A part of a site's value: heads and positions, or cells; everything by default."""
 
     heads: tuple[int, ...] | None = None
-    positions: tuple[int, ...] | None = None  # of the whole text; where there are keys, positions of the queries
+    positions: tuple[int, ...] | None = None  # in the whole text; at sites with keys, positions of the queries
     cells: tuple[Cell, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class Selection:
 
         Raises:
             ArgumentError: an argument that is not a list.
-            InterventionError: an index that is not a whole number from 0 on, or cells together with heads or positions.
+            InterventionError: an index is not a non-negative integer, or cells are combined with heads or positions.
         """
         for name, indices in (("heads", heads), ("positions", positions), ("cells", cells)):
             if indices is not None and (not isinstance(indices, Iterable) or getattr(indices, "ndim", 1) == 0):
@@ -61,7 +61,7 @@ class Selection:
         )
 
     def widened(self, value: Tensor, site: Site) -> Tensor:
-        """Return a mask that all heads share as one mask per head, if heads are selected; other values unchanged."""
+        """Expand a mask shared by all heads to one per head if heads are selected; return other values unchanged."""
         names_heads = self.heads is not None or any(head is not None for head, _, _ in self.cells or ())
         if names_heads and site.stem == "hook_mask" and value.shape[1] == 1 and site.n_heads is not None:
             return value.expand(-1, site.n_heads, -1, -1)
@@ -129,7 +129,7 @@ class Selection:
 
 
 def cell_index(cell: Cell, site: Site) -> tuple[slice, slice, slice]:
-    """Return the slices of a cell in a value [head, query, key] of a site; empty if it is not there."""
+    """Return the slices of a cell in a value [head, query, key] of a site; empty slices if it is outside."""
 
     def as_slice(index: int | None, first: int) -> slice:
         if index is None:
@@ -234,10 +234,10 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is
         taken: its replacement.
         site: of both.
         selection: the part that will be replaced.
-        is_run: it comes from another run, so a single position is the first one and does not broadcast.
+        is_run: `taken` is from another run, so a single position is position 0 and does not broadcast.
 
     Raises:
-        InterventionError: it lacks a selected position, or does not fit.
+        InterventionError: `taken` lacks a selected position, or does not fit.
     """
     taken, n = taken.to(value), value.shape[-2]
     if site.has_keys and taken.ndim and taken.shape[-1] > max(1, value.shape[-1]):
@@ -270,7 +270,7 @@ def fitting(taken: Tensor, value: Tensor, site: Site) -> Tensor:
     """Return `taken` if it broadcasts to `value`.
 
     Raises:
-        InterventionError: it does not.
+        InterventionError: `taken` does not broadcast.
     """
     axes = zip(reversed(taken.shape), reversed(value.shape), strict=False)
     if taken.ndim > value.ndim or any(n not in (1, n_here) for n, n_here in axes):

@@ -32,7 +32,7 @@ class Site:
 
     @property
     def has_keys(self) -> bool:
-        """Whether the last axis are the keys: scores, masks and patterns, [batch, head, query, key]."""
+        """Whether the last axis holds the keys, as in scores, masks and patterns [batch, head, query, key]."""
         return self.stem in ("hook_attn_scores", "hook_mask", "hook_pattern")
 
     @property
@@ -73,7 +73,7 @@ def site(stem: str, *, layer: int, attention: str | None = None) -> str:
 
 
 def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = None) -> str:
-    """Return a glob of all sites of a kind, for `capture` and `intervene`; arguments that are left out match anything.
+    """Return a glob for all sites of a kind, for `capture` and `intervene`; omitted arguments match anything.
 
     >>> sites("pattern", attention="cross")
     'decoder.*cross_attn.hook_pattern'
@@ -174,7 +174,7 @@ def _refuse_missing_part(site: str, names: Iterable[str]) -> None:
 
 
 def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:
-    """Return up to three names similar to `site`, the nearest first; of globs, only the parts with letters count."""
+    """Return up to three names similar to `site`, the nearest first; for globs, compare only parts with letters."""
     parts = [part for part in site.split(".") if part.strip("*?")]
     if not parts:
         return []

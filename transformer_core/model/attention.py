@@ -1,7 +1,7 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
 With a hook on scores or pattern, attention is computed step by step (scores, mask, softmax, values); otherwise by
-torch's fused kernel, in `sdpa.py`. Both give the same numbers, also where some are not finite.
+torch's fused kernel, in `sdpa.py`. Both give the same numbers, even where some are not finite.
 """
 
 import math
@@ -72,7 +72,7 @@ class PatternInputs:
     mask: Mask | None
     bias: PositionBias | None
     scale: float
-    pattern: Float[Tensor, "batch head query key"] | None  # already computed, where a hook reads or edits it
+    pattern: Float[Tensor, "batch head query key"] | None  # precomputed if a hook reads or edits it
 
 
 class MultiHeadAttention(nn.Module):

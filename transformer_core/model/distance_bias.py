@@ -26,7 +26,7 @@ class PositionBias:
     device: torch.device
 
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
-        """Return the bias as a matrix, or a window of it; computed once per distance, of which each row is a slice.
+        """Return the bias as a matrix, or a window of it, whose rows are slices of one vector over all distances.
 
         Args:
             queries: contiguous rows, a slice of 0 to `n_queries`.
@@ -36,11 +36,11 @@ class PositionBias:
         first, last = rows[0] + self.n_past, rows[-1] + self.n_past
         distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
-        return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's slice is the first one
+        return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the slice of the last query comes first
 
     @property
     def weights(self) -> tuple[Tensor, ...]:
-        """Its trained parameters, if any."""
+        """The trained parameters of the bias, if any."""
         return tuple(self.of_distance.parameters()) if isinstance(self.of_distance, nn.Module) else ()
 
     def to(self, device: torch.device | str) -> Self:
@@ -51,7 +51,7 @@ class PositionBias:
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
     """Return the slope of each head's bias: 2^(-8 (i + 1) / n_heads) for powers of two.
 
-    For other numbers of heads: those of the next lower power of two, then every other one of the next higher power.
+    For other numbers of heads: the slopes for the next lower power of two, then every other slope for the next higher.
 
     Source: Press et al. 2022, sec. 3 and, for other numbers of heads, its code.
     """
@@ -71,7 +71,7 @@ def relative_bucket(
     Args:
         distance: key minus query.
         n_buckets: in total; without a causal mask half of them are for later keys.
-        max_distance: all distances from here on share the last bucket.
+        max_distance: this and all larger distances share the last bucket.
         is_causal: whether all buckets are for keys up to the query.
 
     Source: Raffel et al. 2020, sec. 2.1, and its code.
@@ -115,7 +115,7 @@ class RelativeBuckets(nn.Module):
         self.weight = nn.Parameter(torch.empty(config.n_relative_buckets, config.n_heads))
 
     def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
-        """Return the bias of each distance's bucket."""
+        """Return the bias for the bucket of each distance."""
         bucket = relative_bucket(
             distance, n_buckets=self.weight.shape[0], max_distance=self.max_distance, is_causal=self.is_causal
         )

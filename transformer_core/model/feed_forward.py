@@ -12,8 +12,8 @@ from transformer_core.hooks import HookPoint
 
 ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
-    "gelu": F.gelu,  # x Phi(x), Phi that of the standard normal distribution (Hendrycks and Gimpel 2016, sec. 2)
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the approximation there
+    "gelu": F.gelu,  # x Phi(x), with Phi the standard normal CDF (Hendrycks and Gimpel 2016, sec. 2)
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the tanh approximation of that paper
     "silu": F.silu,  # x * sigmoid(x)
 }
 

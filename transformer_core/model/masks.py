@@ -155,7 +155,7 @@ class AttentionMask:
             first_is_real: the first token is never padding: some decoders begin with the padding token.
         """
         n_queries = tokens.shape[1]
-        # padding is on the right, where a causal mask hides it anyway; compiled models are in training
+        # a causal mask hides padding on the right anyway; compiled models are for training
         is_all_real = n_past > 0 or (is_causal and is_compiling())
         return cls(
             n_queries=n_queries,
@@ -168,7 +168,7 @@ class AttentionMask:
         )
 
     def in_window(self, window: int | None) -> Self:
-        """Return the same rule with another window, or without one."""
+        """Return the same rule with another window, or without a window."""
         return self if window == self.window else replace(self, window=window)
 
     @property
@@ -235,7 +235,7 @@ def refuse_padding_inside(is_real: Bool[Tensor, "batch pos"]) -> None:
 
 
 def _real_ones(tokens: Tensor, pad_id: int | None, *, first_is_real: bool) -> Tensor | None:
-    """Return which tokens are not padding; None if none is, unless the model is being compiled."""
+    """Return a mask of the tokens that are not padding; None if no token is padding, except while compiling."""
     if pad_id is None:
         return None
     is_real = tokens != pad_id

@@ -59,7 +59,7 @@ class NoNorm(nn.Module):
 
 
 def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm | NoNorm:
-    """Return the configured normalization, for vectors of a width."""
+    """Return the configured normalization for vectors of the given width."""
     if config.norm == "none":
         return NoNorm()
     if config.norm == "rms":

@@ -51,7 +51,7 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, config: ModelConfig, layout: Literal["interleaved", "halves"]) -> None:
         super().__init__()
-        with torch.device("cpu"):  # also if the model is assembled on "meta"
+        with torch.device("cpu"):  # even if the model is assembled on "meta"
             table = sinusoidal_table(config.max_seq_len, config.d_model, layout)
         self.register_buffer("table", table, persistent=False)
 

@@ -1,4 +1,4 @@
-"""Named configurations: numbers only."""
+"""Named configurations, without weights."""
 
 from functools import partial
 
@@ -193,7 +193,7 @@ def tiny_decoder(vocab_size: int) -> ModelConfig:
 def tiny_encoder(vocab_size: int) -> ModelConfig:
     """Return an encoder-only model that two CPU cores train in minutes: `tiny_decoder` as an encoder.
 
-    Its positions are rotary: with learned ones it only learns token frequencies in the first thousand steps.
+    Its positions are rotary: with learned positions it learns only token frequencies in the first thousand steps.
     """
     return tiny_decoder(vocab_size).changed(
         architecture="encoder_only",

@@ -17,7 +17,7 @@ from transformer_core.config import ModelConfig
 def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
     """Return the angle of each pair of dimensions, in radians per position: base^(-2i / d_rotated).
 
-    Lower frequencies extend the context beyond that of training: "linear" lowers all of them (Chen et al. 2023),
+    Lower frequencies extend the context beyond the training context: "linear" lowers all of them (Chen et al. 2023),
     "llama3" only those with less than about one rotation in the original context, with a smooth transition.
 
     Returns:
@@ -73,7 +73,7 @@ class RotaryPositions:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Compute the frequencies, in float64 on the CPU wherever the model will be."""
+        """Compute the frequencies in float64 on the CPU, regardless of the device of the model."""
         with torch.device("cpu"):
             self.frequencies = rotary_frequencies(config)
         self.layout: Literal["halves", "interleaved"] = (

@@ -35,7 +35,7 @@ def scaled_dot_product_attention(
         k: keys.
         v: values.
         mask: True = may attend; None allows everything. A rule is materialized for a chunk of queries at a time.
-        bias: of the positions, as a matrix or a rule.
+        bias: position bias, as a matrix or a rule.
         scale: factor in place of 1 / sqrt(d_head).
 
     Returns:
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
 def are_finite(*inputs: Tensor) -> bool:
     """Return False if some inputs are known not to be finite; only CPU tensors are checked, to avoid synchronizing.
 
-    The CPU kernel returns 0 for a row of NaN scores, as for a fully masked one, which would hide the NaN.
+    The CPU kernel returns 0 for a row of NaN scores, as for a fully masked row, which would hide the NaN.
     """
     q = inputs[0]
     if is_compiling() or q.device.type != "cpu" or type(q) is not Tensor:  # subclasses may have no data
@@ -74,7 +74,7 @@ def chunks_of(q: Float[Tensor, "batch head query d_head"]) -> list[slice]:
 
 
 def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
-    """Return mask and bias of some queries as the kernel takes them: booleans, or floats if there is a bias."""
+    """Return the mask and bias of some queries for the kernel: boolean, or floating-point if there is a bias."""
     allowed = rows_of(mask, queries)
     added = rows_of(bias, queries)
     if added is None:
@@ -92,7 +92,7 @@ def rows_of(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor |
 
 
 def mask_of_each(mask: Mask | None, q: Tensor, k: Tensor) -> Bool[Tensor, "batch head_or_1 query key"]:
-    """Return a separate mask for each text of the batch, which a hook may edit."""
+    """Return a separate mask for each text of the batch, so that a hook may edit it."""
     everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
     rows = rows_of(mask, slice(None))
     return everything if rows is None else everything & rows

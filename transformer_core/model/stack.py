@@ -31,7 +31,7 @@ class Stack(nn.Module):
     def __init__(
         self, config: ModelConfig, *, n_layers: int, is_causal: bool = False, has_cross_attention: bool = False
     ) -> None:
-        """Build the parts; `config` is that of the whole model."""
+        """Build the modules; `config` describes the whole model."""
         super().__init__()
         self.max_seq_len, self.n_segments = config.max_seq_len, config.n_segments
         self.embed = TokenEmbedding(config)
@@ -73,7 +73,7 @@ class Stack(nn.Module):
             segments: the segment type of each token, for a model with segments; None: all 0.
 
         Raises:
-            TextError: no tokens, more than the model has positions for, or invalid segments.
+            TextError: no tokens, more tokens than positions, or invalid segments.
         """
         n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
@@ -117,7 +117,7 @@ class Stack(nn.Module):
         if self.pos_embed is not None:
             positions = self.pos_embed(first, n_positions)  # [pos, d_model]
             if has_hooks(self.hook_pos_embed):
-                positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy, which a hook may edit
+                positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy, so that a hook may edit it
             x = x + positions
         if self.n_segments:
             if segments is None:

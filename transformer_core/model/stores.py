@@ -1,4 +1,4 @@
-"""Protocols of a KV cache, as far as the model uses one; `decoding.cache` implements them."""
+"""Protocols for the parts of a KV cache that the model uses; `decoding.cache` implements them."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -16,7 +16,7 @@ class KeyValueStore(Protocol):
         ...
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Append those of new positions, and return all so far."""
+        """Append the keys and values of new positions, and return all stored ones."""
         ...
 
 
@@ -26,12 +26,12 @@ class BlockStore(Protocol):
 
     @property
     def self_attn(self) -> KeyValueStore:
-        """Those of the target positions, which grow."""
+        """The store of the target positions, which grows."""
         ...
 
     @property
     def cross_attn(self) -> KeyValueStore:
-        """Those of the memory, which are fixed."""
+        """The store of the memory, which is fixed."""
         ...
 
 
@@ -41,7 +41,7 @@ class StackStore(Protocol):
 
     @property
     def n_positions(self) -> int:
-        """Number of stored positions."""
+        """The number of stored positions."""
         ...
 
     @property

@@ -49,7 +49,7 @@ class Transformer(nn.Module):
 
     Source: Vaswani et al. 2017, sec. 3 and figure 1; Radford et al. 2018 for the decoder alone, Devlin et al. 2019 for
     the encoder alone.
-    Differs: the output are logits; the softmax is left to the caller.
+    Differs: the outputs are logits; the softmax is left to the caller.
     """
 
     def __init__(self, config: ModelConfig, encoder: Stack | None, decoder: Stack | None) -> None:
@@ -102,7 +102,7 @@ class Transformer(nn.Module):
         785 MiB.
 
         Returns:
-            [batch, tgt, d_model] with two stacks, else [batch, pos, d_model]; in pre-norm normalized.
+            [batch, tgt, d_model] with two stacks, else [batch, pos, d_model]; after the final norm in pre-norm models.
 
         Raises:
             TextError: as for `forward`.
@@ -215,10 +215,10 @@ def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Tra
 
 
 def check_model(model: Any) -> None:
-    """Check that an argument is a Transformer, compiled or not.
+    """Check that an argument is a Transformer, whether compiled or not.
 
     Raises:
-        ArgumentError: it is not.
+        ArgumentError: the argument is not a Transformer.
     """
     kind = Message("a model, such as the first value that tc.load returns")
     check_kind("model", uncompiled(model), Transformer, kind)

@@ -22,7 +22,7 @@ _NEEDED: Mapping[Architecture, tuple[str, ...]] = {
     "decoder_only": ("bos", "eos"),
     "encoder_only": ("bos", "eos", "pad", "mask"),
 }
-# As tokenizers that are trained here read a text: "$A" is the text, of pairs the source.
+# The templates of tokenizers trained here: "$A" is the text, or the source of a pair.
 _READ: Mapping[Architecture, tuple[str, ...]] = {
     "encoder_decoder": ("$A", "eos"),
     "decoder_only": ("bos", "$A"),
@@ -32,7 +32,7 @@ STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names of these roles
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of tokenizer_config.json, and of the older special_tokens_map.json where it has none.
+    """Return the settings of tokenizer_config.json, and, where it lacks one, of the older special_tokens_map.json.
 
     Raises:
         CheckpointError: a file is damaged.
@@ -72,9 +72,9 @@ class ForeignTokenizer(BackendTokenizer):
         """Wrap a tokenizer of the `tokenizers` library.
 
         Args:
-            backend: with its template of special tokens.
+            backend: the tokenizer, with its template of special tokens.
             special: the token or None for each role: "pad", "bos", "eos", "unk", "mask".
-            n_of_model: the model's vocabulary size if the tokenizer has more tokens, which are refused in texts.
+            n_of_model: the model's vocabulary size if the tokenizer has more tokens; texts with those are rejected.
         """
         self.kind = "foreign"
         self._backend = backend
@@ -94,7 +94,7 @@ class ForeignTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "ForeignTokenizer":
-        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
+        """Return the tokenizer of a tokenizer.json; invalid values may raise any exception."""
         backend = Backend.from_str(json.dumps(values))
         special = {role: about["special"][role] for role in ROLES}
         if any(i is not None and backend.id_to_token(i) is None for i in special.values()):
@@ -104,13 +104,13 @@ class ForeignTokenizer(BackendTokenizer):
     def beyond(self, n_of_model: int) -> list[str]:
         """Return the tokens that a model of this vocabulary size lacks.
 
-        None are returned if some of them were not added to the vocabulary: then the tokenizer is another model's.
+        The list is empty if any of them is not an added token: the tokenizer then belongs to another model.
         """
         tokens = {i: token for token, i in self._backend.get_vocab().items() if i >= n_of_model}
         return [tokens[i] for i in sorted(tokens)] if tokens.keys() <= self._added.keys() else []
 
     def of_model(self, n_of_model: int) -> "ForeignTokenizer":
-        """Return the tokenizer for a model that lacks its last tokens, which are refused in texts."""
+        """Return the tokenizer for a model that lacks the last tokens; texts with those are rejected."""
         backend, special = self.parts()
         special = {role: i if i is not None and i < n_of_model else None for role, i in special.items()}
         return ForeignTokenizer(backend, special, n_of_model=n_of_model)
@@ -160,7 +160,7 @@ class ForeignTokenizer(BackendTokenizer):
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether its template of two texts has a separator."""
+        """Whether the template for two texts has a separator."""
         n_around_one, n_around_two = map(self._backend.num_special_tokens_to_add, (False, True))
         return n_around_two > n_around_one
 
@@ -216,7 +216,7 @@ def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> For
         CheckpointError: a token cannot be added, or cannot be placed around a text.
     """
     backend, special = tokenizer.parts()
-    if special["pad"] in (special["bos"], special["eos"]):  # as padding it would never be attended to
+    if special["pad"] in (special["bos"], special["eos"]):  # used as padding, it would never be attended to
         special["pad"] = None
     n_before = tokenizer.vocab_size
     lacking = [role for role in _NEEDED[architecture] if special[role] is None]

@@ -1,4 +1,4 @@
-"""Tokenizers of models that were imported without a tokenizer: token ids as text, or the characters of a nanoGPT.
+"""Tokenizers of models that were imported without a tokenizer: token ids as text, or the characters of a nanoGPT model.
 
 Ids are typed as "464 3290 318". If the model has segments, two texts of ids are a pair, which is read as typed, [SEP]
 included. Characters are read from the meta.pkl of the data of nanoGPT's character-level models.
@@ -17,7 +17,7 @@ from transformer_core.text.interface import WRITTEN_MASK, PairTokens, Tokenizer
 from transformer_core.text.labels import Token, visible
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
-_MOST_NAMED = 5  # ids or characters that an error names
+_MOST_NAMED = 5  # number of ids or characters listed in an error
 _ROLES = ("pad", "bos", "eos")
 
 
@@ -45,7 +45,7 @@ class IdTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
-        """Return the tokenizer that `save` has written; if its values are invalid, any exception."""
+        """Return the tokenizer that `save` has written; invalid values may raise any exception."""
         vocab_size, n_segments = int(about["vocab_size"]), int(about.get("n_segments", 0))
         special = {role: None if about[role] is None else int(about[role]) for role in _ROLES}
         if vocab_size < 1 or any(i is not None and not 0 <= i < vocab_size for i in special.values()):
@@ -54,7 +54,7 @@ class IdTokenizer(Tokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, the special ones included."""
+        """The number of tokens, including special tokens."""
         return self._vocab_size
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
@@ -128,7 +128,7 @@ class IdTokenizer(Tokenizer):
 
 META = "meta.pkl"
 KIND = "characters"  # in files
-_MAX_BYTES = 2**24  # of META; all of Unicode takes an eighth
+_MAX_BYTES = 2**24  # size of META; all of Unicode would take an eighth of this
 
 
 class CharacterTokenizer(Tokenizer):
@@ -153,7 +153,7 @@ class CharacterTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "CharacterTokenizer":
-        """Return the tokenizer that `save` has written; if its values are invalid, any exception."""
+        """Return the tokenizer that `save` has written; invalid values may raise any exception."""
         return cls(dict(enumerate(about["characters"])))
 
     @property
@@ -191,24 +191,24 @@ class CharacterTokenizer(Tokenizer):
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Loads numbers, texts and their containers; refuses everything that needs a Python name."""
+    """Unpickles numbers, strings and containers; rejects everything that imports a Python name."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name}")
 
 
 def read_meta(path: Path) -> CharacterTokenizer:
-    """Read the character tokenizer of a nanoGPT; no code of the pickle is run.
+    """Read the character tokenizer of a nanoGPT model without running any code in the pickle.
 
     Raises:
-        CheckpointError: the file is not one.
+        CheckpointError: the file is not such a tokenizer.
     """
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise ValueError("too large")
         with path.open("rb") as file:
             return CharacterTokenizer(dict(_PlainUnpickler(file).load()["itos"]))
-    except Exception as error:  # pickle raises anything for damaged or other files
+    except Exception as error:  # pickle may raise any exception for damaged or unrelated files
         raise CheckpointError(
             "{path} does not contain the characters of a nanoGPT (itos: one for each token); copy the file from the "
             "data that the model was trained on, or remove it, to type token ids",

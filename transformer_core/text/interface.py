@@ -29,7 +29,7 @@ _NO_END = Message("this tokenizer has no end-of-sequence token; encode the text 
 class PairTokens:
     """Two texts as one sequence."""
 
-    tokens: list[tuple[int, str]]  # each with its piece of the texts; "" for those of the template
+    tokens: list[tuple[int, str]]  # each token with its piece of the texts; "" for template tokens
     segments: list[int]  # of each token
     border: int | None  # position of the second text's first token; None if that text has no tokens
 
@@ -56,11 +56,11 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def vocab_size(self) -> int:
-        """Number of tokens, special ones included."""
+        """The number of tokens, including special tokens."""
 
     @property
     def target(self) -> "Tokenizer":
-        """The tokenizer of generated texts: this one, except for models with one tokenizer per side."""
+        """The tokenizer for generated texts: this one, except for models with separate tokenizers per side."""
         return self
 
     def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
@@ -83,10 +83,10 @@ class Tokenizer(ABC):
         Args:
             word: as in labels, with "·" for a leading space, "↵" or "⇥"; or without, for the token with or without a
                 leading space, whichever exists.
-            instead_of: the token that it replaces, which decides about the space if both exist; None: with a space.
+            instead_of: the token that it replaces, which determines the space if both exist; None: with a space.
 
         Raises:
-            TextError: it is not a single token, or unknown.
+            TextError: the word is unknown, or not a single token.
         """
         word = word.strip() or word
         has_space = instead_of is None or self._token(instead_of).text.startswith(b" ")
@@ -116,28 +116,28 @@ class Tokenizer(ABC):
     def encode_for(self, text: Given, architecture: Architecture) -> list[int]:
         """Return the input tokens of a model for a text, special tokens included.
 
-        Tokenizers that are trained here give text, <eos> for an encoder-decoder; <bos>, text for a decoder; <bos>,
-        text, <eos> for an encoder. Others follow the training of their model. For an encoder, "<mask>", "[MASK]" and
-        two or more underscores become the mask token, if there is one.
+        Tokenizers trained here return (text, <eos>) for an encoder-decoder, (<bos>, text) for a decoder and (<bos>,
+        text, <eos>) for an encoder. Others use the format in which their model was trained. For an encoder,
+        "<mask>", "[MASK]" and two or more underscores become the mask token, if there is one.
 
         Args:
-            text: any text, for an encoder-decoder the source; or a pair, if the tokenizer `takes_pairs`.
+            text: any text (the source of an encoder-decoder), or a pair if the tokenizer `takes_pairs`.
             architecture: of the model.
 
         Raises:
-            TextError: two texts for a tokenizer or a model that takes one.
+            TextError: two texts for a tokenizer or a model that accepts only one.
         """
         return [i for i, _ in self._read_given(text, architecture)]
 
     def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int | None]:
         """Return the segment of each token of a pair (`token_type_ids`), and the position where the second text begins.
 
-        That is None if the second text has no tokens. If it is empty, only the first text counts, as in transformers.
+        The position is None if the second text has no tokens. An empty second text is ignored, as in transformers.
 
         Source: Devlin et al. 2019, sec. 3 and figure 2.
 
         Raises:
-            TextError: this tokenizer takes one text.
+            TextError: this tokenizer accepts only one text.
         """
         first, second = map(encodable, texts)
         if not second:
@@ -146,9 +146,9 @@ class Tokenizer(ABC):
         return pair.segments, pair.border
 
     def labels_for(self, text: Given, architecture: Architecture) -> list[str]:
-        """Return a label for each token of `encode_for`, unknown words as typed after "<unk>".
+        """Return a label for each token of `encode_for`; unknown words follow "<unk>" as typed.
 
-        Labels of word tokenizers are as typed, too, because their tokens are in lower case.
+        Word tokenizers also use the words as typed, because their tokens are in lower case.
         """
         shown = []
         read = self._read_given(text, architecture)
@@ -165,7 +165,7 @@ class Tokenizer(ABC):
         """Return the text of tokens without special tokens.
 
         Args:
-            ids: whole numbers, in a list or in a tensor of one axis.
+            ids: integers, in a list or in a one-dimensional tensor.
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -273,7 +273,7 @@ class BackendTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each text, without special ones; faster than one by one."""
-        different = dict.fromkeys(texts)  # short ones often recur; each takes about 5 microseconds
+        different = dict.fromkeys(texts)  # short texts often recur; encoding takes about 5 microseconds each
         encodings = self._backend.encode_batch_fast([*map(encodable, different)], add_special_tokens=False)
         ids = {text: encoding.ids for text, encoding in zip(different, encodings, strict=True)}
         return [ids[text] for text in texts]
@@ -302,10 +302,10 @@ def read_line(line: str) -> Given:
 
 
 def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
-    """Return tokens as plain integers; they may exceed the vocabulary, since the model's may be larger.
+    """Return tokens as plain integers; they may exceed the vocabulary, because the model's may be larger.
 
     Raises:
-        TextError: a number below 0.
+        TextError: a token is negative.
     """
     known = [int(i) for i in ids]
     if min(known, default=0) < 0:
@@ -317,7 +317,7 @@ def encodable(text: str) -> str:
     """Return a text with lone surrogates, which UTF-8 cannot represent, replaced by U+FFFD.
 
     Raises:
-        ArgumentError: it is not a text.
+        ArgumentError: `text` is not a string.
     """
     if not isinstance(text, str):
         raise wrong_kind("text", text, Message("a text"))
@@ -325,9 +325,9 @@ def encodable(text: str) -> str:
 
 
 def typed(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the piece of a text of each token, from the tokens' offsets."""
+    """Return the piece of the text that belongs to each token, given the offsets of the tokens."""
     next_starts = [*(start for start, _ in offsets[1:]), len(text)]
-    # An accent that was typed after its letter is between two offsets: NFC has joined it to the letter.
+    # NFC joins a separately typed accent to its letter, so the accent lies between two offsets.
     return [
         text[start:end] + text[end:next_start].rstrip()
         for (start, end), next_start in zip(offsets, next_starts, strict=False)

@@ -29,7 +29,7 @@ _NAMES = {  # Unicode's own abbreviations (NameAliases.txt)
     **dict(zip("\u2066\u2067\u2068\u2069", "LRI RLI FSI PDI".split(), strict=True)),
     **dict(zip("\u202f\u034f\u2060\ufeff\ufe0e\ufe0f", "NNBSP CGJ WJ BOM VS15 VS16".split(), strict=True)),
 }
-_LONGEST_GRAPHEME = 16  # code points; longer piles of accents are split to keep labels short
+_LONGEST_GRAPHEME = 16  # code points; longer stacks of accents are split to keep labels short
 
 _GRAPHEME = regex.compile(r"\X")
 _ON_ITS_OWN = regex.compile(r"([\s\p{Z}\p{Cc}])")  # never part of a longer grapheme
@@ -45,7 +45,7 @@ class Token:
     text: bytes = b""  # UTF-8, possibly a part of a character
     name: str = ""  # of a special token, whose `text` is empty
     mark: str = ""  # shown before the text: "##" for a token that continues a word
-    starts_anew: bool = False  # its text does not directly follow that of the token before it
+    starts_anew: bool = False  # its text does not directly follow the text of the previous token
 
 
 def labels(tokens: Sequence[Token]) -> list[str]:
@@ -69,7 +69,7 @@ def runs_of(tokens: Iterable[Token]) -> Iterator[list[Token]]:
 
 
 def with_border(shown: Iterable[str], border: int | None) -> tuple[str, ...]:
-    """Return labels with the mark of a second text at one position only; None: nowhere."""
+    """Return the labels with the mark of a second text at this position only; None: at no position."""
     bare = (label.removeprefix(BORDER) for label in shown)
     return tuple(BORDER + label if place == border else label for place, label in enumerate(bare))
 
@@ -80,7 +80,7 @@ def border_in(shown: Sequence[str]) -> int | None:
 
 
 def visible(text: str) -> str:
-    """Return a text as in labels: "a cat" as "a·cat"."""
+    """Return a text as labels show it: "a cat" as "a·cat"."""
     return "".join(map(_visible, _graphemes(text)))
 
 
@@ -98,7 +98,7 @@ def byte_level_text(token: str) -> bytes:
 def _labels_of_run(run: Sequence[Token]) -> list[str]:
     ends = [*accumulate(len(token.text) for token in run)]
     contents: list[list[str]] = [[] for _ in run]
-    first, start = 0, 0  # the token in which the next grapheme begins; bytes before it
+    first, start = 0, 0  # index of the token where the next grapheme begins; bytes before that grapheme
     text = b"".join(token.text for token in run).decode("utf-8", "surrogateescape")
     for grapheme in _graphemes(text):
         end = start + len(grapheme.encode("utf-8", "surrogateescape"))
@@ -128,7 +128,7 @@ def _graphemes(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _visible(grapheme: str) -> str:
-    """Return a grapheme as in labels, without white space."""
+    """Return a grapheme as labels show it, without white space."""
     if grapheme in _SIGNS:
         return _SIGNS[grapheme]
     hidden = _HIDDEN.match(grapheme)

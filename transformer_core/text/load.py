@@ -1,4 +1,4 @@
-"""Loading tokenizers: those that were saved here, and those of models from Hugging Face."""
+"""Loading tokenizers: those saved by this package, and those of models from Hugging Face."""
 
 import json
 import os
@@ -27,7 +27,7 @@ _USUAL = {
 _OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
 
-# Any file of a tokenizer, also of unsupported types.
+# Any file of a tokenizer, including unsupported types.
 _TRACES = (
     META,
     "tokenizer*",
@@ -45,7 +45,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
     """Load a tokenizer that `Tokenizer.save` has written.
 
     Raises:
-        CheckpointError: the file is missing, damaged, or of another program.
+        CheckpointError: the file is missing, damaged, or written by another program.
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
@@ -75,20 +75,20 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
 
 
 def has_tokenizer(folder: Path) -> bool:
-    """Return whether a model folder of Hugging Face contains files of a tokenizer."""
+    """Return whether a Hugging Face model folder contains tokenizer files."""
     return any(True for _ in tokenizer_files(folder))
 
 
 def tokenizer_files(folder: Path) -> Iterator[Path]:
-    """Return the files of a tokenizer in a folder, also of unsupported types."""
+    """Return the files of a tokenizer in a folder, including those of unsupported types."""
     return (path for name in (*_TRACES, *_TRACES_OF_PIECES) for path in folder.glob(name))
 
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
     """Load the tokenizer of a model folder of Hugging Face, without running its code and without network access.
 
-    `tokenizers` reads a tokenizer.json (0.1 s; importing transformers would take seconds). Older layouts are read by
-    transformers, and MarianMT's two models by sentencepiece.
+    `tokenizers` reads a tokenizer.json (0.1 s; importing transformers would take seconds). `transformers` reads
+    older layouts, and `sentencepiece` the two models of MarianMT.
 
     Differs: transformers 5 rebuilds Llama's tokenizers from their parts, which drops a space at the beginning of a
         text; here the file is followed, as sentencepiece does.
@@ -137,7 +137,7 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
 
 
 def _load_older(folder: Path) -> ForeignTokenizer:
-    """Read an older layout by transformers."""
+    """Read an older layout with transformers."""
     from transformers import AutoTokenizer
 
     try:
@@ -145,7 +145,7 @@ def _load_older(folder: Path) -> ForeignTokenizer:
             raise ValueError("an empty file")
         theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         backend = Backend.from_str(theirs.backend_tokenizer.to_str())
-    except Exception as error:  # transformers raises anything for damaged files
+    except Exception as error:  # transformers may raise any exception for damaged files
         raise CheckpointError(
             "the tokenizer in {folder} is damaged or of an unsupported type; save it as "
             "tokenizer.json, or copy it again",

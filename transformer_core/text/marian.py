@@ -20,12 +20,12 @@ from transformer_core.text.interface import Tokenizer, from_zero
 from transformer_core.text.labels import Token
 
 _SIDES = ("source", "target")
-_USUAL = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"}  # how special tokens are spelt
+_USUAL = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"}  # spelling of special tokens
 _LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)  # the target language of multilingual models: ">>fra<<"
 
 
 class MarianTokenizer(Tokenizer):
-    """The tokenizer of a MarianMT model for sources; `target` is that for targets, with the same tokens."""
+    """The source tokenizer of a MarianMT model; `target` is the target tokenizer, with the same vocabulary."""
 
     pad_id: int
     eos_id: int
@@ -55,7 +55,7 @@ class MarianTokenizer(Tokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "MarianTokenizer":
-        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
+        """Return the tokenizer of a tokenizer.json; invalid values may raise any exception."""
         models = {side: base64.b64decode(values["models"][side], validate=True) for side in _SIDES}
         return cls(values["vocabulary"], models, about["special"])
 
@@ -66,7 +66,7 @@ class MarianTokenizer(Tokenizer):
 
     @property
     def target(self) -> "MarianTokenizer":
-        """The tokenizer of generated texts."""
+        """The tokenizer for generated texts."""
         target = copy.copy(self)
         target._cutter = self._target
         return target
@@ -142,7 +142,7 @@ def load_marian(folder: Path) -> MarianTokenizer:
         models = {side: (folder / f"{side}.spm").read_bytes() for side in _SIDES}
         special = {role: spelling(settings, role, [usual], vocabulary) for role, usual in _USUAL.items()}
         return MarianTokenizer(vocabulary, models, {role: str(token) for role, token in special.items()})
-    except Exception as error:  # sentencepiece and malformed vocabularies raise anything
+    except Exception as error:  # sentencepiece and malformed vocabularies may raise any exception
         raise CheckpointError(
             "the tokenizer in {folder} is damaged (vocab.json, source.spm or target.spm); copy it again", folder=folder
         ) from error

@@ -1,4 +1,4 @@
-"""Tokenizers that are trained here, with the `tokenizers` library.
+"""Tokenizers trained by this package, with the `tokenizers` library.
 
 Three kinds. *word*: one token per word, for the generated corpora, where heads should attend to words. *character*: one
 token per Unicode character. *byte_bpe*: byte-level byte-pair encoding (Sennrich et al. 2016; bytes as in Radford et al.
@@ -27,11 +27,11 @@ PAD, BOS, EOS, UNK, MASK = "<pad>", "<bos>", "<eos>", "<unk>", "<mask>"
 _SHORT_WORD = 4  # characters, with the white space before it
 _WITH_WHITE_BEFORE = re.compile(r"[ \t\n\r\f\v]*[^ \t\n\r\f\v]+|[ \t\n\r\f\v]+")
 _OTHER_WHITE = re.compile(r"[^\S \t\n\r\f\v\x1c-\x1f]")
-SPECIAL_TOKENS = (PAD, BOS, EOS, UNK)  # tokens 0 to 3 of every tokenizer that is trained here; MASK may be token 4
+SPECIAL_TOKENS = (PAD, BOS, EOS, UNK)  # tokens 0 to 3 of every tokenizer trained here; MASK may be token 4
 
 
 class OwnTokenizer(BackendTokenizer):
-    """A tokenizer that was trained here."""
+    """A tokenizer trained by this package."""
 
     pad_id: int
     bos_id: int
@@ -50,7 +50,7 @@ class OwnTokenizer(BackendTokenizer):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "OwnTokenizer":
-        """Return the tokenizer of a tokenizer.json; if its values are invalid, any exception."""
+        """Return the tokenizer of a tokenizer.json; invalid values may raise any exception."""
         backend = Backend.from_str(json.dumps(values))
         if about["kind"] not in get_args(TokenizerKind):
             raise ValueError("no such kind")
@@ -60,7 +60,7 @@ class OwnTokenizer(BackendTokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, special ones included."""
+        """The number of tokens, including special tokens."""
         return self._backend.get_vocab_size()
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
@@ -74,7 +74,7 @@ class OwnTokenizer(BackendTokenizer):
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each text, without special ones; texts of many short words are encoded word by word.
 
-        That is possible because no token continues over the beginning of white space.
+        This is possible because no token extends across the beginning of white space.
         """
         n_characters = sum(map(len, texts))
         n_breaks = sum(text.count("\n") + text.count(" ") for text in texts)
@@ -107,7 +107,7 @@ class OwnTokenizer(BackendTokenizer):
         return [begin, *self._cut_around_masks(text), end]
 
     def _cut_around_masks(self, text: str) -> list[tuple[int, str]]:
-        """Return the tokens of a text with blanks, tokenized as if there were words in the blanks."""
+        """Return the tokens of a text with blanks, tokenized as if the blanks were words."""
         if self.mask_id is None:
             return self._cut(text)
         *parts, last = WRITTEN_MASK.split(text)
@@ -147,7 +147,7 @@ def train_tokenizer(
     Args:
         texts: the corpus.
         kind: "word", "character" or "byte_bpe".
-        vocab_size: maximum number of tokens, special ones included; byte_bpe has at least those and 256 bytes.
+        vocab_size: maximum number of tokens, including special ones; byte_bpe has at least those and 256 bytes.
         mask: add a mask token, as token 4.
 
     Raises:
@@ -177,7 +177,7 @@ def train_tokenizer(
 
 
 def word_tokenizer(words: Iterable[str]) -> OwnTokenizer:
-    """Return a word tokenizer whose vocabulary is the special tokens and these words, in this order."""
+    """Return a word tokenizer whose vocabulary consists of the special tokens and these words, in this order."""
     backend, _ = _word_level(0, [])
     vocabulary = {word: i for i, word in enumerate(dict.fromkeys((*SPECIAL_TOKENS, *words)))}
     backend.model = models.WordLevel(vocab=vocabulary, unk_token=UNK)

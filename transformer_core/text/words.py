@@ -54,7 +54,7 @@ def unknown_words(tokenizer: Tokenizer, text: Given) -> tuple[str, ...]:
 
 
 def is_ignored(tokenizer: Tokenizer, text: Given) -> bool:
-    """Return whether a tokenizer ignores some spaces, tabs or line breaks of a text, other than single spaces.
+    """Return whether a tokenizer ignores any white space in a text other than single spaces.
 
     Raises:
         TextError: the tokenizer has no tokens for the text.
@@ -72,8 +72,8 @@ def _is_ignored(tokenizer: Tokenizer, text: str) -> bool:
 
 
 _BREAKS = r"\n\r\t\v\f\x85\u2028\u2029"
-_STRAY = "[\udc80-\udcff]+"  # bytes of incomplete characters, as `surrogateescape` decodes them
-_TYPED = WORD.replace("'", "['’]")  # the word tokenizer treats both alike
+_STRAY = "[\udc80-\udcff]+"  # bytes of incomplete characters, decoded with `surrogateescape`
+_TYPED = WORD.replace("'", "['’]")  # the word tokenizer treats both apostrophes alike
 _WORD = regex.compile(rf"\s*[{_BREAKS}]|\s*(?:{_STRAY}|(?=[^\w\s])\X|{_TYPED})|\s+", regex.IGNORECASE)
 _SCRIPTS = "".join(map(r"\p{{{}}}".format, "Han Hiragana Katakana Thai Lao Khmer Myanmar Tibetan".split()))
 _UNSPACED = regex.compile(rf"([^\S{_BREAKS}]*(?=[{_SCRIPTS}])(?=\p{{L}})\X)")  # a letter of a script without spaces
@@ -81,7 +81,7 @@ _PART = re.compile(r" ?(\S+) (\d+)/\d+(?: |$)")  # a part of a letter in a label
 
 
 def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, ...]:
-    """Return the number of the word of each token of a text: 0, 1, 2, ..., in order and without gaps.
+    """Return the index of the word that each token of a text belongs to: 0, 1, 2, ..., in order and without gaps.
 
     Raises:
         TextError: a token that is not in the vocabulary.
@@ -126,7 +126,7 @@ def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]
 
 
 def _beginnings(run: Sequence[Token]) -> Iterator[bool]:
-    """Yield whether a word begins with each token of a run."""
+    """Yield, for each token of a run, whether it begins a word."""
     owners = _owners(b"".join(token.text for token in run))
     start, last = 0, -1
     for i, token in enumerate(run):
@@ -137,7 +137,7 @@ def _beginnings(run: Sequence[Token]) -> Iterator[bool]:
 
 
 def _owners(text: bytes) -> list[tuple[int, bool]]:
-    """Return the number of the word of each byte, and whether the byte belongs to the leading spaces."""
+    """Return the word index of each byte, and whether the byte belongs to the leading spaces."""
     owners: list[tuple[int, bool]] = []
     for number, word in enumerate(_cut(text.decode("utf-8", "surrogateescape"))):
         n_bytes = len(word.encode("utf-8", "surrogateescape"))
@@ -147,13 +147,13 @@ def _owners(text: bytes) -> list[tuple[int, bool]]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Split a text into words with their leading spaces; joined they are the text."""
+    """Split a text into words with their leading spaces; concatenated, they give back the text."""
     for i, part in enumerate(_UNSPACED.split(text)):
         yield from [part] if i % 2 else _WORD.findall(part)
 
 
 def _joined(labels: Sequence[str]) -> str:
-    """Return the label of a word from its tokens' labels."""
+    """Return the label of a word, given the labels of its tokens."""
     if len(labels) > 1:
         first, *others = (_PART.sub(lambda part: part[1] if part[2] == "1" else "", label) for label in labels)
         labels = [first, *(label.removeprefix("##") for label in others)]

@@ -73,7 +73,7 @@ _REFUSALS = (
     ),
 )
 
-_LEAST_MEASURED = 5  # points that a curve of held-out measures needs
+_LEAST_MEASURED = 5  # fewest points for a curve of held-out measurements
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,29 +89,29 @@ class TrainingConfig:
     steps: Count  # optimizer steps
     batch_size: Count  # pairs, or pieces of texts, per step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
     stride: Stride | None = None  # tokens from one window of a running text to the next; None: a window's length
-    accumulate: Count = 1  # gradient accumulation: parts of a batch, one after another; each needs less memory
+    accumulate: Count = 1  # gradient accumulation: parts of a batch, computed one after another to save memory
     warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
-    seed: Seed = 0  # of the initial weights, the order of the data, and dropout
+    seed: Seed = 0  # for initial weights, data order, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
-    learning_rate_factor: AboveZero = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
-    learning_rate_floor: Share = 0.0  # share of the highest rate at which the cosine ends
-    rate_changes: RateChanges = ()  # changes during training: from a step on, the rate times a factor
+    learning_rate_factor: AboveZero = 1.0  # multiplies the paper's formula (sec. 5.3, eq. (3))
+    learning_rate_floor: Share = 0.0  # final rate of the cosine schedule, as a fraction of the peak
+    rate_changes: RateChanges = ()  # changes during training: (step, factor of the rate from that step on)
     label_smoothing: Share = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
     guided_head: str | None = None  # "encoder.1.0": layer and head that learns what pronouns refer to (guidance.py)
-    guidance_weight: AboveZero = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
+    guidance_weight: AboveZero = 0.05  # weight of the guided head's loss in the total loss, as in Garg et al. 2019
     optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
-    weight_decay: Decay = 0.0  # of matrices, per step, times the learning rate; "adamw" only
+    weight_decay: Decay = 0.0  # of matrices, per step, multiplied by the learning rate; "adamw" only
     adam_beta1: Share = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
     adam_beta2: Share = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
-    adam_eps: AboveZero = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
-    clip_norm: ClipNorm | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
-    precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
+    adam_eps: AboveZero = 1e-9  # added to the root of Adam's mean of squared gradients (sec. 5.3)
+    clip_norm: ClipNorm | None = 1.0  # maximum L2 norm of the gradient; None: no limit. Differs: the paper names none
+    precision: Precision = "fp32"  # of matrix products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
     compile: bool = False  # torch.compile, for running texts: the first step takes a minute, the others are faster
-    film_megabytes: CountOrZero = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
+    film_megabytes: CountOrZero = 200  # size limit of the film's snapshots, in 10^6 bytes; 0: no film
     log_every: Count = 10  # steps between two lines of metrics.jsonl
     save_every: Count = 500  # steps between two replacements of last/
     evaluate_every: Count = 500  # steps between two held-out measurements; at most a fifth of all steps
-    evaluate_pairs: Count = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
+    evaluate_pairs: Count = 256  # held-out pairs or texts per measurement; the final measurement uses all
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -120,7 +120,7 @@ class TrainingConfig:
 
     @property
     def guided(self) -> tuple[int, int] | None:
-        """Layer and head of the encoder that is guided, from 0; None: none is."""
+        """Layer and head of the guided encoder head, counted from 0; None if no head is guided."""
         if self.guided_head is None:
             return None
         _, layer, head = self.guided_head.split(".")
@@ -128,7 +128,7 @@ class TrainingConfig:
 
     @property
     def evaluation_interval(self) -> int:
-        """Steps between two held-out measurements: `evaluate_every`, or fewer, so that there are five, or all steps."""
+        """Steps between two held-out measurements: `evaluate_every`, or fewer to get at least five, if possible."""
         return max(1, min(self.evaluate_every, self.steps // _LEAST_MEASURED))
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,12 +137,12 @@ class TrainingConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a configuration from plain values; an unknown or missing name is a TypeError."""
+        """Build a configuration from plain values; raise TypeError for an unknown or missing name."""
         changes = values.get("rate_changes", ())
         return cls(**{**values, "rate_changes": tuple((step, factor) for step, factor in changes)})
 
     def _check_rate_changes(self) -> None:
-        """Check that changes of the learning rate are steps that rise, each with a factor."""
+        """Check that the changes of the learning rate have increasing steps, and factors above 0."""
         former = 0
         for step, factor in self.rate_changes:
             if type(step) is not int or step <= former:

@@ -18,7 +18,7 @@ from transformer_core.training.guidance import antecedent_shares, has_antecedent
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
 _BATCH_SIZE = 128  # pairs, or pieces of texts
-_SEED = 0  # of the mask: the same at every measurement
+_SEED = 0  # for the mask, which is the same at every measurement
 
 
 @torch.inference_mode()
@@ -35,7 +35,7 @@ def evaluate(
     Args:
         model: its mode, training or evaluation, is restored.
         tokenizer: the model's own.
-        corpus: has the measures.
+        corpus: defines the measures.
         items: at least one.
         guided: layer and head of the encoder that was guided towards antecedents, if any.
 
@@ -91,7 +91,7 @@ def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pair
     """Return the measures of the model's output for each source.
 
     Exact match compares tokens, since a word tokenizer decodes different targets to one text. The measures judge texts,
-    and get the target as the tokenizer decodes it.
+    and are given the target as the tokenizer decodes it.
     """
     verdicts: dict[str, list[bool]] = {name: [] for name in ("exact_match", *corpus.measures)}
     for row, written in free_outputs(model, tokenizer, pairs, beyond_sources=False):
@@ -108,7 +108,7 @@ def free_outputs(
 ) -> Iterator[tuple[int, list[int]]]:
     """Yield the greedy output for each source, sorted by length.
 
-    It is cut if it is longer than the longest target of its batch, since it is wrong then.
+    An output that is longer than the longest target of its batch is cut off, since it is wrong anyway.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
@@ -170,7 +170,7 @@ def _fractions(verdicts: dict[str, list[bool]]) -> dict[str, float]:
 def _by_length(
     sequences: Mapping[int, Sequence[int]], model: Transformer
 ) -> Iterator[tuple[list[int], Int[Tensor, "batch pos"]]]:
-    """Yield batches of rows of similar length, each with its matrix, padded on the right."""
+    """Yield batches of row numbers of similar length, each with its token matrix, padded on the right."""
     device, filler = next(model.parameters()).device, model.config.pad_id or 0
     rows = sorted(sequences, key=lambda row: len(sequences[row]))
     for first in range(0, len(rows), _BATCH_SIZE):

@@ -32,7 +32,7 @@ def guidance_loss(
         antecedents: True if the query is a pronoun and the key a token of an antecedent.
 
     Returns:
-        nats per pronoun; 0 without a pronoun.
+        The loss in nats per pronoun; 0 without pronouns.
 
     Source: Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", sec. 4.2.
     Differs: they guide a head of cross-attention towards word alignments; here it is a head of self-attention, as in
@@ -67,7 +67,7 @@ class GuidedTrainingLoss(nn.Module):
 
 
 def check_guidance(training: TrainingConfig, model: ModelConfig, corpus: Corpus) -> None:
-    """Raise ConfigError if a head is to be guided, and there is no such head or no pair with antecedents."""
+    """Raise ConfigError if the head to guide, if any, does not exist, or if no pair has antecedents."""
     if training.guided is None:
         return
     if not has_antecedents(corpus.train) or model.architecture != "encoder_decoder":
@@ -88,21 +88,21 @@ def check_guidance(training: TrainingConfig, model: ModelConfig, corpus: Corpus)
 
 
 def has_antecedents(items: Sequence[Pair] | Sequence[Text]) -> bool:
-    """Return whether these are pairs with annotated antecedents; all pairs of a corpus are, or none."""
+    """Return whether these are pairs with annotated antecedents; in a corpus, all pairs are annotated or none."""
     first = items[0] if len(items) else None
     return isinstance(first, Pair) and first.antecedents is not None
 
 
 @torch.inference_mode()
 def antecedent_shares(model: Transformer, batches: Batches) -> Float[Tensor, "layer head"] | None:
-    """Return how often each head of the encoder puts the largest weight of a pronoun on its antecedent.
+    """Return how often each encoder head gives the largest attention weight of a pronoun to its antecedent.
 
     Args:
         model: in evaluation mode.
         batches: read for one epoch.
 
     Returns:
-        shares of all pronouns, in [0, 1]; None without pronouns or annotations.
+        Fractions of all pronouns, in [0, 1]; None without pronouns or annotations.
     """
     sites = [_site(layer) for layer in range(model.config.n_encoder_layers)]
     n_right, n_pronouns = torch.zeros(len(sites), model.config.n_heads, dtype=torch.int64), 0
@@ -113,7 +113,7 @@ def antecedent_shares(model: Transformer, batches: Batches) -> Float[Tensor, "la
             return None
         with capture(model, *sites) as acts:
             model.encode(batch.inputs[0])
-        row, query = batch.antecedents.any(dim=-1).nonzero(as_tuple=True)  # of each pronoun
+        row, query = batch.antecedents.any(dim=-1).nonzero(as_tuple=True)  # position of each pronoun
         for layer, site in enumerate(sites):
             keys = acts[site][row, :, query].argmax(dim=-1)  # [pronoun, head]
             n_right[layer] += batch.antecedents[row[:, None], query[:, None], keys].sum(dim=0).cpu()

@@ -32,9 +32,9 @@ class Gradients:
     for each part).
 
     Args:
-        model: gets the gradients.
+        model: the model, whose parameters get the gradients.
         config: smoothing, precision, parts, and whether to compile.
-        processes: those that train together.
+        processes: the processes that train together.
     """
 
     def __init__(self, model: Transformer, config: TrainingConfig, processes: Processes) -> None:
@@ -55,10 +55,10 @@ class Gradients:
     def compute(self, batch: Batch) -> tuple[float, float | None]:
         """Set the gradient of every parameter, and return the losses of the batch before its update.
 
-        With a guided head it is the gradient of the loss plus `guidance_weight` times the guidance loss.
+        With a guided head, this is the gradient of the loss plus `guidance_weight` times the guidance loss.
 
         Returns:
-            The mean over all targets that count, and the guidance loss, the mean over all pronouns; both in nats. The
+            The mean loss over all targets that count, and the mean guidance loss over all pronouns, both in nats. The
             latter is None without a guided head or a pronoun.
 
         Raises:
@@ -75,7 +75,7 @@ class Gradients:
         with self.processes.connected():
             for number, part in enumerate(parts, start=1):
                 rows = part.batch.to(self.device)
-                if not part.weight:  # a gradient of weight 0: the other processes wait for one
+                if not part.weight:  # a part of weight 0: the other processes wait for its gradient
                     rows = rows._replace(targets=torch.zeros_like(rows.targets))
                 total += self._add_part(part._replace(batch=rows), is_last=number == len(parts))
         losses = self.processes.total(total)
@@ -100,7 +100,7 @@ class Gradients:
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:
-    """Clip the gradient to a norm over all parameters, and return its norm before.
+    """Clip the gradient to a maximum norm over all parameters, and return its norm before clipping.
 
     Source: Pascanu et al. 2013, algorithm 1.
     """
@@ -110,8 +110,8 @@ def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) ->
     return norm.item()
 
 
-_EXPLODED = 3.0  # times the loss of guessing evenly, or times the first loss where that is more
-_EXPLODED_STEPS = 5  # consecutive ones: a single bad batch is not an explosion
+_EXPLODED = 3.0  # times the loss of uniform guessing, or times the first loss if that is higher
+_EXPLODED_STEPS = 5  # consecutive steps; a single bad batch is not an explosion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class StepRecord:
     loss: float  # smoothed cross-entropy before the step's update, nats per target that counts
     learning_rate: float  # of this step's update
     gradient_norm: float  # L2 norm over all parameters, before clipping
-    tokens_per_second: float  # tokens that the model is given, without padding, per second
+    tokens_per_second: float  # input tokens per second, without padding
     guidance: float | None = None  # loss of the guided head, nats per pronoun; None without one, or without pronouns
 
 
@@ -145,14 +145,14 @@ def train(
         batches: one per step, the same in every process.
         config: the configuration.
         optimizer: the optimizer to resume with; a new one by default.
-        steps_done: steps before a resumed run.
-        processes: those that train together.
+        steps_done: steps done before resuming.
+        processes: the processes that train together.
 
     Yields:
         One record per step, from `steps_done` + 1 to `config.steps`; the same in every process, except for the time.
 
     Raises:
-        RunError: the loss or the gradient is not finite, and the weights are those before that step; or the loss has
+        RunError: the loss or the gradient is not finite (the weights are those before that step), or the loss has
             grown far beyond that of guessing.
     """
     if optimizer is None:
@@ -164,7 +164,7 @@ def train(
         start = perf_counter()
         batch = next(batches)
         _seed_random_numbers(processes.step_seed(config.seed, step), device)
-        if not model.training:  # evaluation between two steps has left it so
+        if not model.training:  # an evaluation between two steps may have changed the mode
             model.train()
 
         loss, guidance = gradients.compute(batch)
@@ -200,7 +200,7 @@ def _n_tokens(batch: Batch, pad_id: int | None) -> int:
 
 
 def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: TrainingConfig) -> None:
-    """Raise before an update that would break all weights."""
+    """Raise RunError before an update with a non-finite loss or gradient, which would break all weights."""
     if math.isfinite(loss) and math.isfinite(gradient_norm):
         return
     failure = (
@@ -216,7 +216,7 @@ class _ExplosionWatch:
 
     def __init__(self, vocab_size: int) -> None:
         self.highest = _EXPLODED * math.log(vocab_size)  # nats
-        self.n_steps: int | None = None  # for which the loss has been above that; None: no step was seen yet
+        self.n_steps: int | None = None  # consecutive steps with a loss above that; None: no step seen yet
 
     def see(self, step: int, loss: float, config: TrainingConfig) -> None:
         """Record the loss of a step, which may be high at first; raise RunError if it has exploded."""

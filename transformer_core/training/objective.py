@@ -26,7 +26,7 @@ def label_smoothed_cross_entropy(
         smoothing: in [0, 1).
 
     Returns:
-        nats per target that counts.
+        The loss in nats per target that counts.
 
     Raises:
         TextError: no target counts. (A compiled function returns nan instead.)

@@ -18,10 +18,10 @@ class Adam:
     becomes (1 - rate decay) w - rate m' / (sqrt(v') + eps), with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t).
 
     This uses the function of `torch.optim.AdamW`: the class would import torch's compiler, two seconds at the beginning
-    of each training; a step takes equally long (within 2 %, two configurations).
+    of each training; the time per step is the same (within 2 %, in two configurations).
 
     Args:
-        model: its parameters are changed in place.
+        model: the model, whose parameters are updated in place.
         config: decays, epsilon, and weight decay.
 
     Source: Kingma and Ba 2015, algorithm 1; Vaswani et al. 2017, sec. 5.3, for the decays; Loshchilov and Hutter 2019,
@@ -57,7 +57,7 @@ class Adam:
             [parameter.grad for parameter in parameters if parameter.grad is not None],
             [self.state[name]["exp_avg"] for name in names],
             [self.state[name]["exp_avg_sq"] for name in names],
-            [],  # the largest mean squares, for a variant
+            [],  # the largest mean squares, which only AMSGrad uses
             [self.state[name]["step"] for name in names],
             fused=True,
             lr=learning_rate,
@@ -94,7 +94,7 @@ class Adam:
 
 
 def warmup_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Return the paper's learning rate: a linear warm-up, then a decay with the inverse root of the step.
+    """Return the paper's learning rate: a linear warm-up, then inverse square root decay.
 
     lrate = factor * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)
 

@@ -1,6 +1,6 @@
-"""Direct tests of a model in training, for its diagnosis.
+"""Direct tests of a model during training, to diagnose problems.
 
-Each changes one thing that must, or must not, affect a healthy model, and measures the effect.
+Each test changes an input that must, or must not, affect a healthy model, and measures the effect.
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.evaluate import free_outputs
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
-N_PROBED = 32  # items of each part of a corpus: cheap, and shares of them are exact to some hundredths
-_CUTS = (0.0, 0.25, 0.5, 0.75)  # places in a row from which the answers are hidden
-_SEED = 0  # of the replacements of hidden tokens, and of the mask: the same at every measurement
+N_PROBED = 32  # items per part of a corpus: cheap, and their fractions are exact to a few hundredths
+_CUTS = (0.0, 0.25, 0.5, 0.75)  # relative positions in a row from which answers are hidden
+_SEED = 0  # for the mask and the replacements of hidden tokens, which are the same at every measurement
 
 
 @torch.inference_mode()
@@ -39,8 +39,8 @@ def probe(model: Transformer, tokenizer: Tokenizer, training: Batch, held_out: S
         `training_loss`: of `training`, without smoothing and dropout.
         `seen_accuracy`, `hidden_accuracy`: targets of `training` that are the most probable token, in the original
         batch, and with the answer and all that follows replaced by other tokens (encoder: all answers by <mask>).
-        Without leakage the decoder's two are equal.
-        `source_gain`: increase of the held-out loss with the source of another pair.
+        Without leakage, the two are equal for a decoder.
+        `source_gain`: increase of the held-out loss when each source is replaced by another pair's.
         `early_end`: mean probability of <eos> where a held-out text continues: before the first token of a target, in
         the middle of other texts.
         `cut_outputs`: outputs of held-out sources that never end.
@@ -90,7 +90,7 @@ def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str,
     first, n_rows = counts.int().argmax(dim=-1), torch.arange(len(fed), device=fed.device)
     seen, unseen = [], []
     for cut in _CUTS:
-        at = first + (cut * counts.sum(dim=-1)).long()  # batch
+        at = first + (cut * counts.sum(dim=-1)).long()  # [batch]
         is_hidden = torch.arange(fed.shape[1], device=fed.device) >= (at + _offset(fed, targets, counts))[:, None]
         logits = model(*batch.inputs[:-1], torch.where(is_hidden & counts, others, fed))
         unseen.append(logits[n_rows, at].argmax(dim=-1) == targets[n_rows, at])
@@ -99,7 +99,7 @@ def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str,
 
 
 def _offset(fed: Int[Tensor, "batch pos"], targets: Int[Tensor, "batch pos"], counts: Bool[Tensor, "batch pos"]) -> int:
-    """Return how many positions after a target its own token is an input: 1 for correctly shifted targets."""
+    """Return how many positions later a target is itself an input: 1 for correctly shifted targets."""
     both = counts[:, 1:] & counts[:, :-1]
     if not (fed[:, 1:] == targets[:, :-1])[both].all() and (fed == targets)[counts].all():
         return 0
@@ -107,7 +107,7 @@ def _offset(fed: Int[Tensor, "batch pos"], targets: Int[Tensor, "batch pos"], co
 
 
 def _source_gain(model: Transformer, batch: Batch) -> dict[str, float]:
-    """Return by how much the correct sources lower the loss, if they differ."""
+    """Return by how much the correct sources lower the loss; empty if all sources are equal."""
     source, *rest = batch.inputs
     others = source.roll(1, dims=0)
     is_other = (others != source).any(dim=-1)

@@ -30,8 +30,8 @@ class Microbatch(NamedTuple):
     """A part of a batch that a process computes at once."""
 
     batch: Batch
-    weight: float  # of its mean loss in the mean over the whole batch of all processes
-    guidance_weight: float = 0.0  # the same for the mean over its pronouns, with a guided head
+    weight: float  # weight of its mean loss in the mean over the whole batch
+    guidance_weight: float = 0.0  # the same for its mean guidance loss, with a guided head
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Processes:
         return self.rank == 0
 
     def device(self, name: str) -> str:
-        """Return the device of this process, its own one of several GPUs.
+        """Return the device of this process; with several GPUs, each process has its own.
 
         Raises:
             ConfigError: there are more processes than GPUs on this machine.
@@ -79,7 +79,7 @@ class Processes:
         return f"cuda:{self.local_rank}"
 
     def join(self, device: torch.device) -> None:
-        """Connect to the other processes, by NCCL between GPUs, by Gloo between CPUs.
+        """Connect to the other processes, with NCCL between GPUs and Gloo between CPUs.
 
         Raises:
             OtherProcessError: one of them ended.
@@ -88,12 +88,12 @@ class Processes:
             if device.type == "cuda":
                 torch.cuda.set_device(device)
             backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-            # Functions of this module have the current group as a default. If the wrapper imported it, they would keep
+            # This module's functions take the current group as a default. If the wrapper imported it, they would keep
             # ours after `leave`, with its threads, which may abort a process at exit.
             import_module("torch.distributed.nn")
             with self.connected():
                 dist.init_process_group(backend, timeout=_PATIENCE)
-            self.total(torch.zeros(1))  # the first one, which connects the others, may end only now
+            self.total(torch.zeros(1))  # the first process, which connects the others, may end only after this
 
     def leave(self) -> None:
         """Disconnect from the other processes."""
@@ -108,11 +108,11 @@ class Processes:
             return DistributedDataParallel(model, forward_sync_buffers=False)
 
     def sending(self, model: nn.Module, *, now: bool) -> AbstractContextManager[None]:
-        """Return a context in which gradients are sent to the other processes, or accumulated until then."""
+        """Return a context in which gradients are sent to the other processes if `now`, or else accumulated."""
         return nullcontext() if now or not isinstance(model, DistributedDataParallel) else model.no_sync()
 
     def parts(self, batch: Batch, n_parts: int) -> Iterator[Microbatch]:
-        """Yield this process's parts of a batch, in `n_parts` of nearly equal size.
+        """Yield this process's share of a batch, in `n_parts` parts of nearly equal size.
 
         The sum over all parts of weight times mean loss, *averaged over the processes*, is the mean loss over all
         targets of the batch, however it is divided.
@@ -129,7 +129,7 @@ class Processes:
             yield Microbatch(part, self.size * n_own / n_targets, self.size * n_own_pronouns / max(1, n_pronouns))
 
     def total(self, value: Tensor) -> Tensor:
-        """Return the mean of a number over all processes."""
+        """Return the mean of a tensor over all processes."""
         if self.size > 1:
             with self.connected():
                 dist.all_reduce(value, dist.ReduceOp.SUM)
@@ -187,7 +187,7 @@ class Processes:
             ) from error
 
     def step_seed(self, seed: int, step: int) -> int:
-        """Return the seed of a step's dropout in this process; those of neighbours are unrelated."""
+        """Return the seed of a step's dropout in this process; seeds of different processes are unrelated."""
         mixed = (seed, step) if self.is_first else (seed, step, self.rank)
         return int(np.random.SeedSequence(mixed).generate_state(1)[0])
 

@@ -1,4 +1,4 @@
-"""What there is to see of a captured activation: its cells, the lengths of its vectors, how its numbers are spread."""
+"""The picture of a captured activation: its cells, the lengths of its vectors, and a histogram of its numbers."""
 
 from dataclasses import dataclass
 
@@ -7,30 +7,30 @@ from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import SiteError
 
-MOST_ROWS, MOST_COLUMNS = 128, 192  # cells of a picture; of more, each stands for several
-N_BINS = 41  # odd, so that one bin has zero in its middle
+MOST_ROWS, MOST_COLUMNS = 128, 192  # cells of a picture; of larger activations, each cell pools several numbers
+N_BINS = 41  # odd, so that one bin is centred on 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ActivationPicture:
     """An activation, or one head of it, as it is drawn."""
 
-    cells: Float[np.ndarray, "row column"]  # NaN where there is no finite number, as the mask forbids it
-    rows: Int[np.ndarray, " row"]  # the first place that each row stands for
+    cells: Float[np.ndarray, "row column"]  # NaN where no number is finite, or the mask forbids it
+    rows: Int[np.ndarray, " row"]  # the first position that each row covers
     columns: Int[np.ndarray, " column"]
-    n_rows: int  # places in all
+    n_rows: int  # number of positions
     n_columns: int
-    lengths: Float[np.ndarray, " pos"] | None  # Euclidean, of each place's vector; None where rows are no vectors
+    lengths: Float[np.ndarray, " pos"] | None  # L2 norm at each position; None where rows are not vectors
     counts: Int[np.ndarray, " bin"]  # numbers in each bin
     edges: Float[np.ndarray, " edge"]
     mean: float
     deviation: float
     n_finite: int
-    share_of_zeros: float  # exactly 0, among the finite ones
+    share_of_zeros: float  # share of exact zeros among finite numbers
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a cell stands for several numbers, by the one of the largest size."""
+        """Whether a cell pools several numbers and shows the one of largest magnitude."""
         return self.cells.shape != (self.n_rows, self.n_columns)
 
 
@@ -45,9 +45,9 @@ def picture_of(
 
     Args:
         values: [pos, width], or [head, pos, width] of which one head is selected; booleans count as 0 and 1.
-        head: which; of fewer, the last one.
-        are_vectors: whether the rows are vectors of a space, whose lengths mean something.
-        allowed: False = there is nothing to see, as the mask forbids it.
+        head: index of the head; clipped to the last one.
+        are_vectors: whether the rows are vectors whose lengths are meaningful.
+        allowed: False = hidden, as the mask forbids it.
 
     Raises:
         SiteError: it has other axes.
@@ -80,7 +80,7 @@ def picture_of(
 def most_probable(
     values: Float[np.ndarray, "pos vocab"], n: int
 ) -> tuple[Float[np.ndarray, "pos token"], Int[np.ndarray, " token"]]:
-    """Return the columns of the tokens with the highest numbers, in the order of their places, and the tokens."""
+    """Return the columns of the `n` tokens with the highest values, ordered by their peak positions, and the tokens."""
     best = values.max(axis=0)
     highest = np.argsort(-best, kind="stable")[:n]
     chosen = highest[np.argsort(values[:, highest].argmax(axis=0), kind="stable")]
@@ -88,7 +88,7 @@ def most_probable(
 
 
 def _spread(finite: Float[np.ndarray, " number"]) -> tuple[Int[np.ndarray, " bin"], Float[np.ndarray, " edge"]]:
-    """Return how many numbers lie in each bin: around 0 where there are some below it, else from 0 on."""
+    """Return the counts and edges of a histogram: symmetric around 0 if there are negative numbers, else from 0."""
     size = float(np.abs(finite).max(initial=0.0)) or 1.0
     low = -size if finite.size and finite.min() < 0 else 0.0
     counts, edges = np.histogram(finite, bins=N_BINS, range=(low, size))
@@ -96,7 +96,7 @@ def _spread(finite: Float[np.ndarray, " number"]) -> tuple[Int[np.ndarray, " bin
 
 
 def _starts(n: int, most: int) -> Int[np.ndarray, " cell"]:
-    """Return where each of at most this many cells begins: cell i of m at i * n // m."""
+    """Return the start of each of at most `most` cells: cell i of m starts at i * n // m."""
     m = min(n, most)
     return np.array([cell * n // m for cell in range(m)], dtype=np.int64)
 
@@ -104,7 +104,7 @@ def _starts(n: int, most: int) -> Int[np.ndarray, " cell"]:
 def _pooled(
     values: Float[np.ndarray, "pos width"], rows: Int[np.ndarray, " row"], columns: Int[np.ndarray, " column"]
 ) -> Float[np.ndarray, "row column"]:
-    """Return the number of the largest size in each block, with its sign; NaN where there is none."""
+    """Return the number of largest magnitude in each block, with its sign; NaN where there is none."""
     if (len(rows), len(columns)) == values.shape:
         return values
     high = np.fmax.reduceat(np.fmax.reduceat(values, rows, axis=0), columns, axis=1)

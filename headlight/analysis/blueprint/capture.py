@@ -1,6 +1,6 @@
 """A text on its way through a model, captured on demand: each hook point once, when it is requested.
 
-And the feed-forward network as convolutions, which give the same numbers from what was captured before it.
+Also the feed-forward network as convolutions, which give the same numbers from its captured input.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ MOST_BYTES = 64 << 20  # of one text's activations that are kept
 
 
 class CapturedText:
-    """What passed the hook points while a model read one text."""
+    """Values at a model's hook points on one text, captured on demand."""
 
     def __init__(self, model: Transformer, inputs: Sequence[Sequence[int]]) -> None:
-        """Say what is read; nothing runs yet.
+        """Set the model and the text to read; nothing runs yet.
 
         Args:
             model: in evaluation mode.
@@ -41,7 +41,7 @@ class CapturedText:
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many tokens each stack reads, by its name."""
+        """The number of tokens that each stack reads, by its name."""
         config = self.model.config
         stacks = [*(["encoder"] if config.has_encoder else []), *(["decoder"] if config.has_decoder else [])]
         return {stack: tokens.shape[1] for stack, tokens in zip(stacks, self._inputs, strict=False)}
@@ -69,7 +69,7 @@ class CapturedText:
             return self._kept[site]
 
     def keep(self, *sites: str) -> None:
-        """Capture what passes some hook points in one forward pass, as far as it is not kept; `values` returns it."""
+        """Capture the hook points that are not kept yet in one forward pass; `values` returns them."""
         with self._lock:
             missing = [site for site in sites if site not in self._kept and site != PROBABILITIES]
             for site, value in (self._captured(*missing) if missing else {}).items():
@@ -96,7 +96,7 @@ class CapturedText:
         return dict(activations)
 
     def _keep(self, site: str, value: Tensor) -> None:
-        """Keep what was captured; of too much, what was requested first is left out."""
+        """Keep captured values; beyond the memory limit, drop those requested first."""
         self._kept[site] = value[0].cpu().numpy() if value.dtype == torch.bool else _array(value[0])
         while sum(kept.nbytes for kept in self._kept.values()) > MOST_BYTES and len(self._kept) > 1:
             del self._kept[next(iter(self._kept))]
@@ -111,7 +111,7 @@ def probabilities(logits: Float[Tensor, "batch pos vocab"]) -> Float[Tensor, "ba
 
 
 def _array(tensor: Tensor) -> np.ndarray:
-    """Return a float32 array, wherever and in whatever precision the tensor is."""
+    """Return a tensor of any device and precision as a float32 array."""
     return tensor.float().cpu().numpy()
 
 
@@ -121,7 +121,7 @@ def as_convolutions(network: FeedForward, x: Float[Tensor, "batch pos d_model"])
 
     Args:
         network: in evaluation mode.
-        x: what comes into the network.
+        x: input of the network.
 
     Source: Vaswani et al. 2017, sec. 3.3: "Another way of describing this is as two convolutions with kernel size 1."
     """
@@ -137,12 +137,12 @@ def as_convolutions(network: FeedForward, x: Float[Tensor, "batch pos d_model"])
 def convolution_error(
     network: FeedForward, x: Float[np.ndarray, "pos d_model"], output: Float[np.ndarray, "pos d_model"]
 ) -> float:
-    """Return the largest difference between a network's output and what convolutions make of its input.
+    """Return the largest difference between a network's output and that of the convolutions on the same input.
 
     Args:
         network: in evaluation mode.
-        x: what came into the network.
-        output: what it gave.
+        x: input of the network.
+        output: its output.
     """
     weight = network.up.weight
     computed = as_convolutions(network, torch.from_numpy(x)[None].to(weight.device, weight.dtype))

@@ -46,17 +46,17 @@ class CodePart:
 
     name: str  # "MultiHeadAttention"
     text: str
-    file: str  # as one writes it at the project's root
-    line: int  # where it begins, from 1
+    file: str  # relative to the project's root
+    line: int  # first line, from 1
 
 
 def code_of(config: ModelConfig, box: Box) -> tuple[CodePart, ...]:
-    """Return the code that computes a box, what does it first."""
+    """Return the code that computes a box, the main part first."""
     return tuple(map(_read, _names(config, box)))
 
 
 def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
-    """Return the classes and functions of a box, each as module, colon, and name in it."""
+    """Return the classes and functions of a box, each as "module:name"."""
     norm = f"{_MODEL}.norms:{_NORMS.get(config.norm, 'LayerNorm')}"
     match box.kind:
         case "positions":

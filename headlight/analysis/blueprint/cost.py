@@ -82,7 +82,7 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
 def step_costs(
     config: ModelConfig, n_steps: int, *, n_given: int = 1, n_src: int = 0, cached: bool = True
 ) -> list[StepCost]:
-    """Return the cost of each step: the first reads `n_given` tokens, each other one a single token.
+    """Return the cost of each step: the first reads `n_given` tokens, every later one a single token.
 
     See `step_cost` for the other arguments; `n_given` is the length of the prompt, 1 if there is only <bos>.
     """
@@ -125,12 +125,12 @@ def _feed_forward(config: ModelConfig, n_read: int) -> int:
 
 
 PARTS = ("projections", "attention", "feed_forward", "unembedding")
-FARTHEST = 1 << 30  # tokens, up to which a crossing is looked for
+FARTHEST = 1 << 30  # tokens; the longest text that `crossing` considers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What lies in memory while a text of some length is read or written, in bytes."""
+    """Memory used while a text of some length is read or written, in bytes."""
 
     weights: int
     cache: int  # keys and values of all layers; 0 for a model that does not write
@@ -138,7 +138,7 @@ class Memory:
 
 
 def reading_cost(config: ModelConfig, length: int) -> StepCost:
-    """Return the multiply-adds of one forward: of all stacks, each over a text of this length.
+    """Return the multiply-adds of one forward pass: of all stacks, each over a text of this length.
 
     Args:
         config: of the model.
@@ -156,7 +156,7 @@ def reading_cost(config: ModelConfig, length: int) -> StepCost:
 
 
 def reading_costs(config: ModelConfig, lengths: Sequence[int]) -> dict[str, Int[np.ndarray, " length"]]:
-    """Return the multiply-adds of one forward over texts of several lengths, by part, and their "total"."""
+    """Return the multiply-adds of one forward pass over texts of several lengths, by part, and their "total"."""
     costs = [reading_cost(config, length) for length in lengths]
     names = (*PARTS, "total")
     return {name: np.array([getattr(cost, name) for cost in costs], dtype=np.int64) for name in names}
@@ -168,7 +168,7 @@ def writing_cost(config: ModelConfig, length: int, *, cached: bool) -> int:
     Args:
         config: of a model with a decoder. With two stacks the source is as long as what is written, and read once.
         length: tokens that are written.
-        cached: with a KV cache; else every step reads all that was written before again.
+        cached: with a KV cache; else every step reads all previous tokens again.
 
     Raises:
         ConfigError: the model has no decoder.
@@ -181,8 +181,8 @@ def writing_cost(config: ModelConfig, length: int, *, cached: bool) -> int:
 
     if length <= 3:
         return source + sum(step(n) for n in range(length))
-    # From the second step on the cost is a polynomial of at most the second degree in what was written before, so three
-    # of them say all: Newton's forward differences.
+    # From the second step on the cost is a polynomial of degree at most 2 in the number of tokens written before, so
+    # three values determine it: Newton's forward differences.
     first, second, third = step(1), step(2), step(3)
     n = length - 1
     slope, bend = second - first, third - 2 * second + first
@@ -191,7 +191,7 @@ def writing_cost(config: ModelConfig, length: int, *, cached: bool) -> int:
 
 
 def memory(config: ModelConfig, length: int, *, n_parameters: int, bytes_per_number: int = 4) -> Memory:
-    """Return the memory that a text of this length takes; with two stacks, in each of them.
+    """Return the memory that a text of this length takes; with two stacks, both have this length.
 
     Args:
         config: of the model.
@@ -209,7 +209,7 @@ def memory(config: ModelConfig, length: int, *, n_parameters: int, bytes_per_num
 
 
 def crossing(config: ModelConfig, one: str, other: str) -> int | None:
-    """Return the shortest length at which one part of reading costs more than another; None where there is none.
+    """Return the shortest length at which one part of reading costs more than another; None if there is none.
 
     Args:
         config: of the model.

@@ -1,9 +1,9 @@
 """The plan of a model: the boxes that figure 1 of the paper would have, the arrows between them, and their weights.
 
-A box has a name that is short and stable, for addresses: "encoder.embed", "decoder.0.cross_attn", "unembed". Whatever
-the configuration leaves out is not on the plan, and each normalization is where it is computed: after the sum as in the
-paper ("add & norm"), or before its sub-layer (Xiong et al. 2020). A matrix that two boxes share is at both, and counted
-at the first.
+A box has a name that is short and stable, for addresses: "encoder.embed", "decoder.0.cross_attn", "unembed". Parts
+that the configuration leaves out are not on the plan. Each normalization is where it is computed: after the sum as in
+the paper ("add & norm"), or before its sub-layer (Xiong et al. 2020). A matrix shared by two boxes appears at both and
+counts at the first.
 """
 
 import math
@@ -21,7 +21,7 @@ BoxKind = Literal[
     "positions",  # added to the embeddings, or acting inside attention
     "segments",
     "sum",  # of the embeddings
-    "layer",  # a whole block, which the boxes of its sub-layers lie in
+    "layer",  # a whole block, which contains the boxes of its sub-layers
     "attention",
     "norm",
     "add",
@@ -32,15 +32,15 @@ BoxKind = Literal[
     "softmax",
 ]
 Flow = Literal["stream", "residual", "query", "key", "value", "inside"]
-"""What an arrow carries: the stream itself, the stream around a sub-layer, what becomes queries, keys and values, or
-what acts inside attention without being a vector of the stream."""
+"""What an arrow carries: the stream itself, the stream around a sub-layer, the input of queries, keys or values, or
+positions that act inside attention."""
 
 STACKS = ("encoder", "decoder")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """One thing on the plan."""
+    """A box on the plan."""
 
     name: str
     kind: BoxKind
@@ -52,7 +52,7 @@ class Box:
 
     @property
     def layer(self) -> int | None:
-        """The layer that it is or lies in."""
+        """The layer that it is or belongs to."""
         second = self.name.split(".")[1:2]
         return int(second[0]) if second and second[0].isdecimal() else None
 
@@ -71,7 +71,7 @@ class Box:
 
 @dataclass(frozen=True, kw_only=True)
 class Arrow:
-    """What one box hands to another."""
+    """A connection from one box to another."""
 
     start: str  # name of a box
     end: str
@@ -87,16 +87,16 @@ class Blueprint:
     arrows: tuple[Arrow, ...]
 
     def layers(self, stack: str) -> int:
-        """Return how many layers a stack has; 0 where it is not there."""
+        """Return the number of layers of a stack; 0 if the model lacks it."""
         return ATTENTIONS[stack].n_layers(self.config)
 
     @property
     def stacks(self) -> tuple[str, ...]:
-        """The stacks that are there."""
+        """The stacks that the model has."""
         return tuple(stack for stack in STACKS if self.layers(stack))
 
     def first_to_look_at(self) -> str:
-        """Return the box to look at first: the attention that says most, in the last layer."""
+        """Return the box to show first: an attention of the last layer, cross-attention in an encoder-decoder."""
         attention = "cross_attn" if self.config.architecture == "encoder_decoder" else "self_attn"
         stack = self.stacks[-1]
         return f"{stack}.{self.layers(stack) - 1}.{attention}"
@@ -123,13 +123,13 @@ class _Plan:
         self.arrows: list[Arrow] = []
 
     def put(self, kind: BoxKind, name: str, *arrows: tuple[str, Flow]) -> str:
-        """Put a box on the plan, with the arrows that end there, each by its start; return the box's name."""
+        """Put a box on the plan, with its incoming arrows by their start; return the box's name."""
         self.boxes[name] = Box(name=name, kind=kind)
         self.arrows += [Arrow(start=start, end=name, flow=flow) for start, flow in arrows]
         return name
 
     def stack(self, stack: str, memory: str = "") -> str:
-        """Put a stack on the plan; return the box that its final states come from."""
+        """Put a stack on the plan; return the box that gives its final states."""
         config = self.config
         x = self.embedded(stack)
         for layer in range(ATTENTIONS[stack].n_layers(config)):
@@ -140,7 +140,7 @@ class _Plan:
         return self.put("norm", f"{stack}.ln_final", (x, "stream")) if config.has_final_norm else x
 
     def embedded(self, stack: str) -> str:
-        """Put what a stack begins with on the plan; return the box that its first layer reads from."""
+        """Put a stack's embeddings on the plan; return the box that its first layer reads from."""
         config = self.config
         x = self.put("embedding", f"{stack}.embed")
         added: dict[str, BoxKind] = {f"{stack}.pos_embed": "positions"} if has_added_positions(config) else {}
@@ -188,7 +188,7 @@ def is_normalized(config: ModelConfig, box: Box) -> bool:
 
 
 def _positions_inside(config: ModelConfig) -> str:
-    """Return the part of a stack that tells attention of positions from within; "" where none does."""
+    """Return the part of a stack that gives attention its positions from within; "" if there is none."""
     if config.has_rotary_positions:
         return "rotary"
     return "position_bias" if config.positions in ("alibi", "relative_buckets") else ""
@@ -207,27 +207,27 @@ class Weight:
     """A matrix or a vector that training changes."""
 
     name: str  # in the model, such as "decoder.blocks.0.self_attn.q.weight"
-    symbol: str  # as papers write it, "W_Q"; "" where there is no custom
+    symbol: str  # its symbol in papers, "W_Q"; "" if there is no convention
     shape: tuple[int, ...]
-    shared_with: str = ""  # the first name of the same matrix, where it has several; there it is counted
+    shared_with: str = ""  # the first name of a shared matrix, where it is counted
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers it holds."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def n_parameters(self) -> int:
-        """How many parameters it brings; none where it is another one's."""
+        """The number of parameters that it adds; 0 if it is shared with an earlier weight."""
         return 0 if self.shared_with else self.n_numbers
 
 
 @lru_cache(maxsize=16)
 def weights_of(config: ModelConfig) -> Mapping[str, tuple[Weight, ...]]:
-    """Return the weights of each box, by its name; those of a layer are all that lie in it.
+    """Return the weights of each box, by its name; a layer has all weights of its sub-layers.
 
     Args:
-        config: of the model; its modules are built without memory for their numbers.
+        config: of the model; its modules are built without allocating memory for weights.
     """
     from transformer_core.model.transformer import assemble
 
@@ -256,5 +256,5 @@ def all_weights(config: ModelConfig) -> list[Weight]:
 
 
 def n_parameters(config: ModelConfig) -> int:
-    """Return how many parameters a model has, each shared matrix counted once."""
+    """Return the number of parameters of a model, each shared matrix counted once."""
     return sum(weight.n_parameters for weight in all_weights(config))

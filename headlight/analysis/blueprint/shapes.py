@@ -1,7 +1,7 @@
-"""The shape of everything that passes a box of the plan: in symbols, and in numbers for a text.
+"""The shapes of all tensors in a box of the plan: in symbols, and in numbers for a text.
 
 Symbols are the field's: batch, pos (src and tgt where there are two texts), query, key, head, kv_head, d_head, d_model,
-d_ff, vocab. What passes a hook point names it; the rest is on the way.
+d_ff, vocab. Tensors at a hook point name it; the others are intermediate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ PROBABILITIES = "softmax"
 
 @dataclass(frozen=True)
 class BoxStage:
-    """Something that passes a box."""
+    """A tensor in a box."""
 
-    name: str  # of the quantity or of the step, such as "pattern" or "reshaped"
+    name: str  # name of the quantity or step, such as "pattern" or "reshaped"
     axes: tuple[str, ...]
-    site: str = ""  # the hook point that it passes, or `PROBABILITIES`; "" where one cannot look
+    site: str = ""  # its hook point, or `PROBABILITIES`; "" if it cannot be captured
 
     @property
     def is_hook_point(self) -> bool:
@@ -35,7 +35,7 @@ def stages(config: ModelConfig, box: Box) -> tuple[BoxStage, ...]:
 
 
 def input_site(config: ModelConfig, box: Box) -> str:
-    """Return the hook point of what comes into a feed-forward network: the normalization before it."""
+    """Return the hook point of a feed-forward network's input: the normalization before it."""
     *_, before, network = sublayers(config, box.stack)
     norm = network.norm if config.norm_position == "pre" else before.norm
     return f"{box.module.removesuffix('mlp')}{norm}.hook_normalized"
@@ -180,7 +180,7 @@ def _attention(config: ModelConfig, box: Box) -> Iterator[BoxStage]:
 
 
 def _side_by_side(name: str, pos: str, heads: str, n: int) -> Iterator[BoxStage]:
-    """Yield a projection of n kinds of vectors in one product, on its way to one tensor with the heads first."""
+    """Yield the stages of a joint projection to n kinds of vectors, up to one tensor with the heads first."""
     width = f"{n}·d_head" if n > 1 else "d_head"
     whole = f"({heads})·d_head" if "+" in heads else f"{n}·{heads}·d_head" if n > 1 else f"{heads}·d_head"
     yield BoxStage(name, ("batch", pos, whole))

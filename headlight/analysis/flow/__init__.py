@@ -1,1 +1,1 @@
-"""Where attention goes over several layers, and what changes when something is changed."""
+"""Attention across layers, changes of patterns, and the sources of attention scores."""

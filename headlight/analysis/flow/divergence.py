@@ -7,14 +7,14 @@ from jaxtyping import Bool, Float
 
 Rows = Float[np.ndarray, "*rows key"]
 
-_TINY = np.finfo(np.float64).tiny  # in place of 0 under a logarithm: what it is multiplied with is 0
+_TINY = np.finfo(np.float64).tiny  # replaces 0 inside a logarithm; the factor in front of it is 0
 
 
 def entropy(p: Rows, *, unit: Literal["nats", "bits"] = "nats") -> Float[np.ndarray, "*rows"]:
     """Return - sum p log p over the last axis, where 0 log 0 is 0.
 
     Args:
-        p: distributions; a row of nothing has entropy 0.
+        p: distributions; an all-zero row has entropy 0.
         unit: of the result: nats for the natural logarithm, bits for that to base 2.
 
     Returns:
@@ -29,12 +29,12 @@ def js_divergence(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#ro
     """Return the Jensen-Shannon divergence H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in bits.
 
     Args:
-        p: distributions, one a row; worked on in float64, whatever they come in.
-        q: others over the same keys; leading axes of length 1 stand for any length.
+        p: distributions, one per row; computed in float64 whatever the input type.
+        q: others over the same keys; leading axes of length 1 broadcast.
 
     Returns:
-        in [0, 1]: exactly 0 for equal rows, 1 for rows that share no key; 1/2 between a row of nothing (all 0) and
-        any that sums to 1. Its root is a metric: the Jensen-Shannon distance (Endres and Schindelin 2003).
+        in [0, 1]: exactly 0 for equal rows, 1 for rows that share no key; 1/2 between an all-zero row and
+        any that sums to 1. Its square root is a metric: the Jensen-Shannon distance (Endres and Schindelin 2003).
 
     Source: Lin 1991, eq. (4.1), with both weights 1/2.
     """
@@ -46,7 +46,7 @@ def js_divergence(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#ro
 def js_divergences(
     a: Float[np.ndarray, "head_a *rows key"], b: Float[np.ndarray, "head_b *rows key"] | None = None
 ) -> Float[np.ndarray, "head_a head_b *rows"]:
-    """Return the `js_divergence` of each of some heads and each of others, row by row; b None: the same heads."""
+    """Return the `js_divergence` of each head of a and each of b, row by row; b None: every two heads of a."""
     p = a.astype(np.float64)
     q = p if b is None else b.astype(np.float64)
     own_p, own_q = entropy(p, unit="bits"), entropy(q, unit="bits")
@@ -65,7 +65,7 @@ def head_changes(
     b: Float[np.ndarray, "*heads query key"],
     mask: Bool[np.ndarray, "query key"],
 ) -> Float[np.ndarray, "*heads"]:
-    """Return how far apart the patterns of each head are: the mean distance over the queries that have a choice.
+    """Return the mean Jensen-Shannon distance between the two patterns of each head, over the queries with a choice.
 
     Args:
         a: attention weights of some heads.

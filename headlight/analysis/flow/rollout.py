@@ -4,9 +4,9 @@ A head attends to states that are themselves mixtures of tokens. Two ways to fol
 multiplies the attention matrices of the layers; *flow* treats their weights as capacities, and computes the maximum
 flow from each token.
 
-Both go by attention alone: W is the mean over a layer's heads, and each layer is A = r I + (1 - r) W, with r = 0.5 for
-the residual stream. In an encoder-decoder each decoder layer mixes twice, first r : 1 - r of itself and self-attention,
-then r : 1 - r of that and cross-attention, whose keys are the encoder's final states.
+Both use attention alone: W is the mean over a layer's heads, and each layer is A = r I + (1 - r) W, with r = 0.5
+for the residual stream. In an encoder-decoder each decoder layer mixes twice, first r : 1 - r of itself and
+self-attention, then r : 1 - r of that and cross-attention, whose keys are the encoder's final states.
 
 Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
 Differs: they follow one stack; the way from decoder to source through cross-attention is put together here from the
@@ -34,23 +34,23 @@ Where = Literal["source", "target"]
 
 MOST_TOKENS: Mapping[str, int] = {"rollout": 512, "flow": 96}  # flow is computed for every pair of tokens
 
-_UNITS = 1 << 30  # of flow in a weight of 1: scipy counts in whole numbers below 2^31
+_UNITS = 1 << 30  # capacity of an edge of width 1: scipy uses integers below 2^31
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Part:
-    """The final states of one side, and how much they may depend on the tokens of a side."""
+    """How much the final states of one side may depend on the input tokens of the same or the other side."""
 
     of: Where
     side: Where
     values: Float[np.ndarray, "query key"]  # in [0, 1]
-    mask: Bool[np.ndarray, "query key"]  # True: there is a way from this token
+    mask: Bool[np.ndarray, "query key"]  # True: there is a path from this token
 
 
 def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
-    """Return how much final states may depend on each input token, by the patterns of all layers.
+    """Return how much final states may depend on each input token, given the patterns of all layers.
 
-    Of the encoder, of the decoder, and of the decoder from the source: each that the model has.
+    The parts are encoder, decoder, and decoder from source, as far as the model has them.
 
     Args:
         model_run: of a short text.
@@ -80,9 +80,9 @@ def across_layers(
 
     Args:
         patterns: [layer, query, key], the mean over the heads of "encoder", "decoder" and "cross", as far as they are
-            there; leave out upper layers to ask a lower one.
+            there; leave out upper layers for the states of a lower one.
         stack: "encoder" or "decoder".
-        method: "rollout" or "flow"; of a hundred tokens flow takes some seconds.
+        method: "rollout" or "flow"; for a hundred tokens, flow takes some seconds.
         residual: r, in [0, 1].
 
     Returns:
@@ -113,7 +113,7 @@ def across_layers(
 
 
 class _Graph:
-    """A graph of states, laid from the last layer down; each node is a number."""
+    """A graph of states, built from the last layer down; nodes are integers."""
 
     def __init__(self, residual: float) -> None:
         self._residual, self._n_nodes = residual, 0
@@ -125,11 +125,11 @@ class _Graph:
         return range(self._n_nodes - n, self._n_nodes)
 
     def lay(self, upper: range, lower: range, widths: Float[np.ndarray, "upper lower"]) -> None:
-        """Join each upper node with each lower one by an edge; all edges to the upper ones are there already."""
+        """Add an edge from each upper node to each lower one; all edges into the upper nodes must exist already."""
         self._laid.append((upper, lower, widths))
 
     def stack(self, patterns: Float[np.ndarray, "layer query key"], top: range) -> range:
-        """Lay the layers A = r I + (1 - r) W of a stack below its final states; return its inputs."""
+        """Add the layers A = r I + (1 - r) W of a stack below its final states; return its input nodes."""
         for pattern in patterns[::-1]:
             widths = self._residual * np.eye(len(top)) + (1 - self._residual) * pattern
             self.lay(top, below := self.nodes(len(top)), widths)
@@ -137,17 +137,17 @@ class _Graph:
         return top
 
     def products(self, top: range) -> Float[np.ndarray, "top node"]:
-        """Return the sum over all paths from each top node to each node of the product of their widths."""
+        """Return, for each top node and each node, the sum over all paths between them of the product of widths."""
         shares = np.eye(len(top), self._n_nodes, top.start)
         for upper, lower, widths in self._laid:
             shares[:, lower.start : lower.stop] += shares[:, upper.start : upper.stop] @ widths
         return shares
 
     def flows(self, top: range, ends: range) -> Float[np.ndarray, "top end"]:
-        """Return the maximum flow from each top node to each of some others alone."""
+        """Return the maximum flow from each top node to each end node, computed for one pair at a time."""
         graph = lil_array((self._n_nodes, self._n_nodes), dtype=np.int32)
         for upper, lower, widths in self._laid:
             graph[upper.start : upper.stop, lower.start : lower.stop] = np.rint(widths * _UNITS).astype(np.int32)
         graph = graph.tocsr()
         flows = np.array([[maximum_flow(graph, start, end).flow_value for end in ends] for start in top])
-        return np.minimum(flows / _UNITS, 1.0)  # rounded up in every edge, a little more than 1 could leave a node
+        return np.minimum(flows / _UNITS, 1.0)  # edges that were rounded up may add up to slightly more than 1

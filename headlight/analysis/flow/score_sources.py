@@ -39,17 +39,17 @@ class SourceName:
 class ScoreSources:
     """The scores of one head on one text, by their sources; all in float64.
 
-    Over both sources, a cell sums to scale * q · k; with the bias, to the model's score before the mask.
+    Summed over both sources, a cell gives scale * q · k; adding the bias gives the model's score before the mask.
     """
 
     sources_of_query: tuple[SourceName, ...]
     sources_of_key: tuple[SourceName, ...]
     parts_q: Float[np.ndarray, "source query d_head"]  # they sum to q
     parts_k: Float[np.ndarray, "_ key d_head"]  # they sum to k
-    bias: Float[np.ndarray, "query key"] | None  # what the distance adds; None: there is no such bias
+    bias: Float[np.ndarray, "query key"] | None  # the relative position bias; None: there is none
     scale: float  # 1 / sqrt(d_head), or 1
     scores: Float[np.ndarray, "query key"]  # the model's, -inf where nothing may be attended to
-    has_frozen_norms: bool  # there are normalizations: split as divisions by the numbers of this text
+    has_frozen_norms: bool  # the model normalizes: each is split as a division by this text's values
 
     @property
     def n_bytes(self) -> int:
@@ -71,7 +71,7 @@ class ScoreSources:
     def by_kind(
         self, kinds_q: Collection[SourceKind] | SourceKind | None, kinds_k: Collection[SourceKind] | SourceKind | None
     ) -> Float[np.ndarray, "query key"]:
-        """Return the part of each score from some kinds of sources, one, several or None for all; without the bias."""
+        """Return the part of each score from one or several kinds of sources (None: all), without the bias."""
         q = self.parts_q[_of_kinds(self.sources_of_query, kinds_q)].sum(axis=0)
         k = self.parts_k[_of_kinds(self.sources_of_key, kinds_k)].sum(axis=0)
         return self.scale * q @ k.T
@@ -81,7 +81,7 @@ Captured = Mapping[str, Float[np.ndarray, "..."]]
 Sides = dict[str, tuple[tuple[SourceName, ...], Float[np.ndarray, "source pos d_head"]]]
 BIAS = SourceName(kind="bias")
 Until = Literal["self_attn", "cross_attn", "end"]
-"""Which reader the stream is followed to: a block's self-attention, its cross-attention, or who reads the stack."""
+"""The reader that the stream is followed to: self-attention, cross-attention, or the reader of the whole stack."""
 
 
 @torch.inference_mode()
@@ -90,9 +90,9 @@ def score_sources(
 ) -> ScoreSources:
     """Run the model once over a text, and split one head's scores into their sources.
 
-    Exact, except that a normalization counts as a division by the number of this text, which would be another one
-    without a source. Heads and feed-forward networks count with their outputs on this text. All biases on the way are
-    one source; those of values and inside feed-forward networks belong to the head and the network.
+    The split is exact, except that a normalization counts as a division by its value on this text, which would change
+    if a source were removed. Heads and feed-forward networks count with their outputs on this text. All biases on the
+    way are one source; those of values and inside feed-forward networks belong to the head and the network.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
@@ -102,8 +102,8 @@ def score_sources(
         head: from 0.
 
     Raises:
-        ConfigError: an attention, a layer or a head that the model does not have.
-        TextError: tokens that the model cannot take.
+        ConfigError: the model does not have this attention, layer or head.
+        TextError: the model cannot take the tokens.
 
     Source: Elhage et al. 2021, "A mathematical framework for Transformer circuits", for scores as sums over pairs of
     sources; Dai et al. 2019, "Transformer-XL", sec. 3.3, for content and position.
@@ -140,19 +140,19 @@ def score_sources(
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """Something is added to the stream."""
+    """A step that adds a vector to the stream."""
 
     source: SourceName
-    site: str | None  # where it was captured; of a head its z; None: a bias
-    module: str | None = None  # path of the projection that a head writes by, or that has the bias
+    site: str | None  # where it was captured; for a head, its z; None: a bias
+    module: str | None = None  # path of the head's output projection, or of the module that has the bias
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normed:
-    """The stream, or what is read of it, is normalized."""
+    """A step that normalizes the stream, or the input of its reader."""
 
     module: str
-    sites: tuple[str, ...]  # what was normalized is the sum of these
+    sites: tuple[str, ...]  # the input of the normalization is the sum of these
 
 
 def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> tuple[Written | Normed, ...]:
@@ -204,12 +204,12 @@ def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Itera
 
 
 class _Split:
-    """The stream that queries, or keys, are read from, as what was written into it."""
+    """The stream that queries or keys are read from, split into the vectors written into it."""
 
     def __init__(
         self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Written | Normed, ...]
     ) -> None:
-        """Hold the steps, and find what each normalization divided by."""
+        """Store the steps, and compute the divisor of each normalization."""
         self._outline, self._config = outline, outline.config
         self._weights, self._captured, self._steps = weights, captured, steps
         self._deviations = {
@@ -219,10 +219,10 @@ class _Split:
         }
 
     def read_by(self, heads: Mapping[str, int]) -> Sides:
-        """Return the sources, and what each makes of a head's queries ("q") or keys ("k").
+        """Return the sources, and the contribution of each to a head's queries ("q") or keys ("k").
 
         Args:
-            heads: whose queries, and whose keys.
+            heads: by "q" and "k", the head whose queries or keys are read.
         """
         d_head, module = self._config.d_head, self._outline.module
         rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
@@ -238,7 +238,7 @@ class _Split:
     def _finished(
         self, name: str, rows: slice, sources: tuple[SourceName, ...], split: Float[np.ndarray, "source pos d_head"]
     ) -> tuple[tuple[SourceName, ...], Float[np.ndarray, "_ pos d_head"]]:
-        """Return queries or keys by their sources, after all that follows the product with the weights."""
+        """Return queries or keys by source, after bias, normalization and rotation."""
         module = f"{self._outline.module}.{name}"
         bias = self._weights.bias(module)
         if bias is not None:
@@ -264,7 +264,7 @@ class _Split:
     def _passed_on(
         self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Written | Normed], *, with_biases: bool = False
     ) -> Float[np.ndarray, "pos d_model"]:
-        """Return a part of the stream after the normalizations of some steps; `with_biases`: and with their biases."""
+        """Return a part of the stream after the normalizations in `steps`; `with_biases`: add the steps' biases too."""
         for step in steps:
             if isinstance(step, Normed):
                 part = self._through(part, step.module, self._deviations[step.module])
@@ -276,7 +276,7 @@ class _Split:
     def _through(
         self, part: Float[np.ndarray, "*source pos width"], module: str, deviation: Float[np.ndarray, "pos 1"]
     ) -> Float[np.ndarray, "*source pos width"]:
-        """Return a part of what was normalized, after the normalization, but for its bias."""
+        """Return a part of the input of a normalization, normalized but without the bias."""
         return _centred(part, self._config.norm) / deviation * self._weights[f"{module}.weight"]
 
 
@@ -285,7 +285,7 @@ def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Floa
 
 
 def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray, "*axes width"]:
-    """Return vectors without their mean, where the normalization takes it away: that keeps sums apart too."""
+    """Return vectors minus their mean, if the normalization subtracts it; this is linear, so it keeps sums."""
     return x if norm == "rms" else x - x.mean(axis=-1, keepdims=True)
 
 

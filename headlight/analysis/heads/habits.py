@@ -1,4 +1,4 @@
-"""The plain habits of heads, as the cells of a pattern on which a head of that habit lays its attention."""
+"""The simple attention habits of heads, each as the cells of a pattern that a head with that habit attends to."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ NEAR = 3  # tokens
 
 
 def aligned_cells(case: "KnownText", n_queries: int, n_keys: int) -> Bool[np.ndarray, "query key"]:
-    """Return, for each place whose token others determine, those others."""
+    """Return, for each position whose token is determined by other tokens, the positions of those tokens."""
     cells = np.zeros((n_queries, n_keys), dtype=bool)
     for query, keys in zip(case.determined, case.sources, strict=False):  # without sources, nothing is known
         cells[query, list(keys)] = True
@@ -20,7 +20,7 @@ def aligned_cells(case: "KnownText", n_queries: int, n_keys: int) -> Bool[np.nda
 
 
 def antecedent_cells(case: "KnownText", n_tokens: int) -> Bool[np.ndarray, "query key"]:
-    """Return, for each pronoun of the source, what it stands for."""
+    """Return, for each pronoun of the source, the tokens of its antecedent."""
     cells = np.zeros((n_tokens, n_tokens), dtype=bool)
     for query, key in case.antecedents:
         cells[query, key] = True
@@ -28,17 +28,17 @@ def antecedent_cells(case: "KnownText", n_tokens: int) -> Bool[np.ndarray, "quer
 
 
 def previous_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
-    """Return the token before each; the first two have no other to choose."""
+    """Return, for each token, the one before it; the first two are left out, as they have no other choice."""
     return np.eye(n_tokens, k=-1, dtype=bool) & _from(2, n_tokens)
 
 
 def first_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
-    """Return the first token, for all but the first two."""
+    """Return the first token as the key of every query except the first two."""
     return (np.arange(n_tokens) == 0) & _from(2, n_tokens)
 
 
 def near_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
-    """Return each token and up to three to either side, for those that have more before them than that."""
+    """Return, for each token, itself and up to three on either side; tokens with too few before them are left out."""
     place = np.arange(n_tokens)
     return (np.abs(place[:, None] - place) <= NEAR) & _from(NEAR + 1, n_tokens)
 
@@ -49,9 +49,9 @@ def induction_cells(
     """Return, for each token that occurred before, the tokens right after its earlier occurrences.
 
     Args:
-        tokens: of one text, or of several of one length.
-        is_special: True = the token says nothing: its coming again is no repetition.
-        queries: whose rows are wanted.
+        tokens: token ids of one text, or of several of equal length.
+        is_special: True = a special token, whose recurrence does not count as a repetition.
+        queries: the rows to return.
 
     Source: Olsson et al. 2022, prefix matching.
     Differs: they measure on random tokens that are repeated as a whole; here any text will do.
@@ -63,9 +63,9 @@ def induction_cells(
 
 
 def share_weights(cells: Bool[np.ndarray, "*texts query key"]) -> Float[np.ndarray, "*texts query key"]:
-    """Return weights whose product with a pattern, summed, is the mean share of attention that lies on the cells.
+    """Return weights that, multiplied by a pattern and summed, give the mean share of attention on the cells.
 
-    The mean is over the queries that have such cells; each counts alike. Where none has, all weights are 0.
+    The mean is over the queries that have such cells, weighted equally. If no query has any, all weights are 0.
     """
     n_queries = cells.any(axis=-1).sum(axis=-1)  # texts
     return cells / np.maximum(n_queries, 1)[..., None, None]
@@ -84,7 +84,7 @@ def closeness(
     mask: Bool[np.ndarray, "query key"],
     n_queries: int,
 ) -> Float[np.ndarray, "*orders query key"]:
-    """Return how near each key is to the diagonal: 1 on it, 0 at the farthest key that the query may look at.
+    """Return how close each key is to the diagonal: 1 on it, 0 at the farthest key that the query may attend to.
 
     Diagonality is (D - U) / (1 - U), where D is the mean closeness weighted by attention, over the queries with a
     choice, and U that of uniform attention.

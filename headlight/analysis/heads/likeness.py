@@ -1,6 +1,6 @@
-"""How alike all heads of one model or of two are: in where they look, and in what they write.
+"""Similarity of the heads of one model or of two: by where they attend, and by what they write.
 
-Heads that are alike form groups; of two models, each head is matched with the one of the other that is most like it.
+Similar heads form groups; between two models, each head is matched with its most similar counterpart.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,17 @@ from transformer_core.errors import ConfigError, NotFiniteError
 Patterns = Float[np.ndarray, "_ _ _ _"]
 """Of one text: [layer, head, query, key]."""
 
-_ROUNDING = 1e-9  # of the greatest distance: a gap below it is none
+_ROUNDING = 1e-9  # share of the greatest distance; smaller gaps are ignored
 _HEADS_AT_A_TIME = 16
-_STRIP_CELLS = 2**23  # of Gram matrices at a time: 64 MiB
+_STRIP_CELLS = 2**23  # numbers in the Gram matrices held at a time: 64 MiB
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadMap:
-    """Heads as points of a plane, as far from each other as their distances say, as well as a plane can."""
+    """Heads as points in a plane whose distances approximate the distances between the heads."""
 
     points: Float[np.ndarray, "head 2"]  # in the unit of the distances, centred
-    kept: float  # share, in [0, 1], of the squared distances that these two axes keep, of what all axes together would
+    kept: float  # squared distances that these two axes keep, as a share, in [0, 1], of what all axes keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,22 +36,22 @@ class ClusterName:
     """What a group of heads has in common."""
 
     habit: str | None  # None: none is above the threshold
-    mean: float | None  # over the heads, of the score of that habit; without one the highest of any; None: none known
+    mean: float | None  # mean score of the habit over the heads; without a habit, the highest mean; None: unknown
     n_heads: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadMatching:
-    """The heads of one attention in model A, each with the head of model B that is most like it."""
+    """The heads of one attention in model A, each matched with a different head of model B."""
 
     n_layers: int
     n_heads: int  # of a layer
     similarity: Float[np.ndarray, "head_a head_b"]  # in [0, 1]; heads are counted through all layers
-    partners: Int[np.ndarray, " head_a"]  # of each head of A a head of B, no two the same
+    partners: Int[np.ndarray, " head_a"]  # for each head of A, its head of B; all different
 
     @property
     def matched(self) -> Float[np.ndarray, " head_a"]:
-        """How like each other the two heads of each pair are."""
+        """The similarity of the two heads of each pair."""
         return self.similarity[np.arange(len(self.partners)), self.partners]
 
     @property
@@ -65,7 +65,7 @@ class HeadMatching:
         return float(self.similarity.diagonal().mean())
 
     def partner(self, layer: int, head: int) -> tuple[int, int]:
-        """Return layer and head of B that a head of A is matched with."""
+        """Return the layer and number of the head of B that a head of A is matched with."""
         partner_layer, in_layer = divmod(int(self.partners[layer * self.n_heads + head]), self.n_heads)
         return partner_layer, in_layer
 
@@ -75,11 +75,11 @@ def pattern_distances(
     others: Float[np.ndarray, "head_b query key"] | None = None,
     mask: Bool[np.ndarray, "query key"] | None = None,
 ) -> Float[np.ndarray, "head_a head_b"]:
-    """Return the mean Jensen-Shannon distance of each two heads' rows, over the queries that have a choice.
+    """Return the mean Jensen-Shannon distance between the rows of each two heads, over the queries with a choice.
 
     Args:
         heads: attention weights.
-        others: those of another model's heads on the same text; None: each head is compared with each other one.
+        others: those of another model's heads on the same text; None: the heads are compared with each other.
         mask: True = may attend; None: everything is allowed. A query has a choice where at least two keys are.
 
     Returns:
@@ -102,7 +102,7 @@ def pattern_distances(
 def cka_matrix(
     xs: Sequence[Float[np.ndarray, "pos _"]], ys: Sequence[Float[np.ndarray, "pos _"]] | None = None
 ) -> Float[np.ndarray, "x y"]:
-    """Return the linear centred kernel alignment of each of some activations with each of some others.
+    """Return the linear centred kernel alignment (CKA) of each activation in `xs` with each in `ys`.
 
     CKA(X, Y) = ||Y^T X||_F^2 / (||X^T X||_F ||Y^T Y||_F), with the columns of X and Y centred.
 
@@ -134,16 +134,16 @@ def _refuse_not_finite(values: np.ndarray) -> None:
 
 
 def head_map(distances: Float[np.ndarray, "head head"]) -> HeadMap:
-    """Lay heads out in a plane by classical multidimensional scaling.
+    """Map heads to points in a plane by classical multidimensional scaling.
 
-    The eigenvectors of -1/2 J D^2 J (J centres rows and columns), each times the root of its eigenvalue; of the two
-    directions that an axis may have, the one in which the farthest head, the first of several, is positive.
+    The coordinates are the eigenvectors of -1/2 J D^2 J (J centres rows and columns), each times the square root of its
+    eigenvalue. Each axis is oriented so that the head farthest from 0 (the first of several) has a positive coordinate.
 
     Args:
         distances: symmetric, 0 on the diagonal.
 
     Returns:
-        The two axes that keep most of the squared distances, and how much that is.
+        The two axes that keep most of the squared distances, and the share that they keep.
 
     Source: Torgerson 1952.
     """
@@ -170,10 +170,10 @@ def clusters(distances: Float[np.ndarray, "head head"], *, n_most: int = 8) -> I
 
     Args:
         distances: symmetric, 0 on the diagonal.
-        n_most: groups at most.
+        n_most: maximum number of groups.
 
     Returns:
-        One group for all where no merge is farther than the one before, as with fewer than three heads.
+        A single group if no merge is farther than the one before, as with fewer than three heads.
 
     Source: Sokal and Michener 1958 for the average linkage.
     """
@@ -193,15 +193,15 @@ def clusters(distances: Float[np.ndarray, "head head"], *, n_most: int = 8) -> I
 def name_clusters(
     labels: Int[np.ndarray, " head"], scores: Mapping[str, Float[np.ndarray, " head"]], threshold: float
 ) -> tuple[ClusterName, ...]:
-    """Name each group of heads by the habit that its heads have most of.
+    """Name each group of heads after the habit with the highest mean score in it.
 
     Args:
         labels: the group of each head, from `clusters`.
-        scores: by habit how much of it each head has; NaN: not known.
-        threshold: a mean that is not above it makes no name.
+        scores: by habit, the score of each head; NaN: not known.
+        threshold: a group whose highest mean is not above it gets no habit.
 
     Returns:
-        A name for each group, in their order; of equal means the first habit.
+        A name for each group, in order; among equal means, the first habit wins.
     """
     names = []
     for label in range(int(labels.max(initial=-1)) + 1):
@@ -233,7 +233,7 @@ def match_heads(
         masks: [query, key] of each text, True = may attend; None: everything is allowed.
 
     Raises:
-        ConfigError: the patterns are of models of different shape, of different texts, or of none with a choice.
+        ConfigError: the models differ in shape, the texts differ, or no text has a query with a choice.
 
     Source: Lin 1991 for the divergence; Kuhn 1955 for the assignment.
     """
@@ -268,13 +268,13 @@ def _as_list(texts: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _centred(x: Float[np.ndarray, "pos d"]) -> Float[np.ndarray, "pos d"]:
-    """Return the columns about their means; exactly 0 where all positions are alike."""
+    """Return the columns with their means subtracted; exactly 0 where all positions are equal."""
     shifted = x - x[:1].astype(np.float64)
     return shifted - shifted.mean(axis=0)
 
 
 def _products(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray] | None = None) -> Float[np.ndarray, "x y"]:
-    """Return ||Y^T X||_F^2 of each two, from features or as products of Gram matrices: whichever is less work."""
+    """Return ||Y^T X||_F^2 for each pair, computed from features or Gram matrices, whichever is cheaper."""
     is_same, ys = ys is None, xs if ys is None else ys
     n_positions = len(xs[0])
     width_x, width_y = sum(x.shape[1] for x in xs), sum(y.shape[1] for y in ys)

@@ -27,7 +27,7 @@ class HeadOnText:
     text: Given
     entropy: float | None  # nats, the mean over those queries; None: no query has a choice
     distance: float | None  # |query - key| in tokens, weighted by attention; the same
-    share_on_first: float | None  # of attention, on the first key, in [0, 1]; the same
+    share_on_first: float | None  # share of attention on the first key, in [0, 1]; likewise
     strongest: Cell
     strongest_labels: tuple[str, str]  # of its query and its key
     n_tokens: int  # the number of keys
@@ -39,7 +39,7 @@ class HeadOnText:
 
     @classmethod
     def in_run(cls, text: Given, model_run: "ModelRun", head: HeadName) -> "HeadOnText":
-        """Measure a head on one text, which a model ran on.
+        """Measure a head on the text of a model run.
 
         Raises:
             NotFiniteError: a weight is NaN or infinite.
@@ -82,7 +82,7 @@ class Spread:
 
     mean: float
     deviation: float  # standard deviation of these texts (divided by their number)
-    n_texts: int  # that have the measure
+    n_texts: int  # texts that have the measure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class HeadOverTexts:
 
     @classmethod
     def of(cls, texts: Sequence[HeadOnText]) -> "HeadOverTexts":
-        """Put the texts together.
+        """Combine the measures of several texts.
 
         Raises:
             ConfigError: there is no text.

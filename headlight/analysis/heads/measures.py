@@ -1,6 +1,6 @@
-"""Measures of a head: a few numbers of where it attends, each share of attention beside that by chance.
+"""Measures of a head: a few numbers that say where it attends, each share of attention with its chance level.
 
-Chance is the share of the same weights over the same texts with their tokens in another order.
+The chance level is the share that the same weights get on the same texts with their tokens shuffled.
 """
 
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ _NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04  # of a `H
 
 
 class HeadName(NamedTuple):
-    """Which head."""
+    """The attention, layer and number of a head."""
 
     attention: str  # its name in ATTENTIONS
     layer: int
     head: int
 
     def in_words(self) -> Message:
-        """Return the head as it is called on the screen."""
+        """Return the name of the head as shown on the screen."""
         attention = Message(ATTENTIONS[self.attention].title)
         return Message("{attention} L{layer}.H{head}", attention=attention, layer=self.layer, head=self.head)
 
@@ -49,7 +49,7 @@ def by_layer(heads: Iterable[tuple[str, int, int]]) -> dict[tuple[str, int], tup
 
 @dataclass(frozen=True, kw_only=True)
 class HeadScore:
-    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None where not known."""
+    """The scores of one head on some texts; shares of attention are means in [0, 1], None where unknown."""
 
     attention: str  # its name in ATTENTIONS
     layer: int
@@ -57,13 +57,13 @@ class HeadScore:
     aligned: float | None  # on the positions that determine the next token; None: not known for these texts
     previous: float | None  # on the token before
     first: float | None  # on the first token
-    near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
-    effect: float  # nats by which the loss of what is determined rises without the head
-    antecedent: float | None = None  # of pronouns of a source, on what they stand for; None where that is not known
+    near: float | None  # on the token itself and up to three on either side, for tokens that may attend to more
+    effect: float  # nats by which the loss of the determined tokens rises without the head
+    antecedent: float | None = None  # of pronouns in the source, on their antecedents; None where these are not known
 
     @property
     def habit(self) -> tuple[str, float] | None:
-        """What it does with most of its attention, as the name of that share, and with how much; None: nothing."""
+        """The name and the value of the share that most of its attention goes to; None if no share is notable."""
         names = ("antecedent", "aligned", "previous", "first")
         shares = {name: share for name in names if (share := getattr(self, name)) is not None}
         name = max(shares, key=shares.__getitem__, default=None)  # in cross-attention there may be none
@@ -79,7 +79,7 @@ class HeadScore:
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A mean share of attention, in [0, 1], and what the same weights would get by chance."""
+    """A mean share of attention, in [0, 1], and the share expected by chance."""
 
     score: float
     chance: float  # the mean over shuffled tokens
@@ -88,7 +88,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMeasures:
-    """One head, measured on some texts; None where a measure has no meaning, or the texts give nothing to measure.
+    """One head, measured on some texts; None where a measure does not apply, or the texts give nothing to measure.
 
     Each is a mean over texts, and in a text over its queries.
     """

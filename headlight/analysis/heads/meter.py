@@ -1,4 +1,4 @@
-"""Measuring heads: cheap enough for every snapshot of a training.
+"""Measure heads cheaply enough to do so at every snapshot of a training.
 
 All measures but entropy are sums of a pattern times weights, and the weights depend on the texts alone. So they are
 computed once, for the texts and for their tokens in other orders, and measuring is one product.
@@ -31,20 +31,20 @@ from transformer_core.model.masks import AttentionMask
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
-N_SHUFFLES = 16  # orders of the tokens that chance is measured in
+N_SHUFFLES = 16  # shuffled orders of the tokens that give the chance level
 MAX_TOKENS = 64  # of each side; of longer texts, the beginning is measured
 
 Orders = Int[np.ndarray, "order pos"]
-"""Which token of a text stands at each place; the first order is the text's own."""
+"""For each order, the index of the token at each position; the first order is the text's own."""
 
 
 class _Readers(NamedTuple):
-    """What reads the measures off the patterns of one layer; the weights of what is padding are 0."""
+    """The weights that turn the patterns of one layer into measures; 0 at padding."""
 
-    measures: tuple[str, ...]  # of SHARES: those that have a meaning here, the same in all layers of an attention
-    of_cells: Float[Tensor, "text column cell"]  # a column is an order, of a measure
+    measures: tuple[str, ...]  # of SHARES: those that apply here, the same in all layers of an attention
+    of_cells: Float[Tensor, "text column cell"]  # a column: one order of one measure
     of_queries: Float[Tensor, "text query entropy"]
-    n_texts: Int[np.ndarray, " measured"]  # of each entropy and column: in how many texts there is one
+    n_texts: Int[np.ndarray, " measured"]  # for each entropy and column, the number of texts that have it
 
 
 class _Batch(NamedTuple):
@@ -62,7 +62,7 @@ class HeadMeter:
         tokenizer: the models' own.
         items: held-out pairs or texts; about ten give a good picture.
         max_tokens: of each side; of longer texts, the beginning is measured.
-        n_shuffles: in how many other orders the tokens are put, to see what chance gives.
+        n_shuffles: number of shuffled orders that the chance level is computed from.
 
     Raises:
         CorpusError: there are no items.
@@ -168,7 +168,7 @@ def _sums(model: Transformer, batch: _Batch) -> dict[str, tuple[np.ndarray, np.n
 
 
 def _head_measures(name: HeadName, shares: Sequence[str], means: Float[np.ndarray, " column"]) -> HeadMeasures:
-    """Return the measures of one head from its means: the entropies, then each share in each order of the tokens."""
+    """Return one head's measures, given its means: the entropies, then each share in each order of the tokens."""
     n = len(ENTROPIES)
     measures: dict[str, Any] = {m: None if np.isnan(x) else float(x) for m, x in zip(ENTROPIES, means[:n], strict=True)}
     by_order = means[n:].reshape(len(shares), -1).clip(0, 1)
@@ -177,7 +177,7 @@ def _head_measures(name: HeadName, shares: Sequence[str], means: Float[np.ndarra
 
 
 def _share(scores: Float[np.ndarray, " order"]) -> Share | None:
-    """Return a score beside those of shuffled tokens; None where the texts give nothing to measure."""
+    """Return a score with its chance level from shuffled tokens; None where the texts give nothing to measure."""
     by_chance = scores[1:][~np.isnan(scores[1:])]
     if np.isnan(scores[0]) or not len(by_chance):
         return None
@@ -187,7 +187,7 @@ def _share(scores: Float[np.ndarray, " order"]) -> Share | None:
 def _readers(
     attention: Attention, config: ModelConfig, cases: Sequence[KnownText], special: Collection[int], n_shuffles: int
 ) -> _Readers:
-    """Work out the weights of all texts, filled up with zeros to one size."""
+    """Compute the weights of all texts, zero-padded to the same size."""
     by_case = [_weights(attention, config, case, special, n_shuffles) for case in cases]
     measures = tuple(by_case[0][0])
     n_queries = max(len(case.side(attention.queries_from)) for case in cases)
@@ -206,7 +206,7 @@ def _readers(
 def _weights(
     attention: Attention, config: ModelConfig, case: KnownText, special: Collection[int], n_shuffles: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return, for one text, each share's weights [order, query, key], and those of the entropies [query, entropy]."""
+    """Return the weights of one text: [order, query, key] for each share, and [query, entropy] for the entropies."""
     query_side, key_side = case.side(attention.queries_from), case.side(attention.keys_from)
     is_self = attention.is_self
     queries = orders_of(query_side, special, n_shuffles=n_shuffles)
@@ -226,11 +226,11 @@ def _weights(
 def allowed_cells(
     attention: Attention, config: ModelConfig, n_queries: int, n_keys: int
 ) -> Bool[np.ndarray, "query key"]:
-    """Return which keys each query of one text may look at, by the rule of the model.
+    """Return which keys each query of one text may attend to in a layer of this configuration.
 
     Args:
         attention: which one.
-        config: as it holds in the layer: `config.at_layer(layer)`.
+        config: of the layer: `config.at_layer(layer)`.
         n_queries: of the text.
         n_keys: likewise.
     """
@@ -250,7 +250,7 @@ def diagonal_weights(
     keys: Int[np.ndarray, "order key"],
     allowed: Bool[np.ndarray, "query key"],
 ) -> Float[np.ndarray, "order query key"]:
-    """Return the weights of diagonality, (D - U) / (1 - U), as `closeness` says; see there for arguments."""
+    """Return the weights of diagonality, (D - U) / (1 - U), as defined in `closeness`; arguments as there."""
     chosen = has_choice(allowed)
     near = closeness(queries, keys, allowed, len(allowed))
     counted = allowed * (chosen / max(chosen.sum(), 1))[:, None]
@@ -259,20 +259,20 @@ def diagonal_weights(
 
 
 def entropy_weights(allowed: Bool[np.ndarray, "query key"]) -> Float[np.ndarray, "query entropy"]:
-    """Return the weights of each query's entropy in the mean, and in the mean of its share of the highest possible."""
+    """Return each query's weights in the mean entropy, and in the mean of entropies divided by their maximum."""
     n_allowed = allowed.sum(axis=1)
     mean = (n_allowed >= 2) / max((n_allowed >= 2).sum(), 1)
     return np.stack([mean, mean / np.log(np.maximum(n_allowed, 2))], axis=1)
 
 
 def orders_of(tokens: Sequence[int], special: Collection[int], *, n_shuffles: int, seed: int = 0) -> Orders:
-    """Return the order in which a text stands, and others, drawn at random: the same ones for the same text and seed.
+    """Return the original order of a text, then random permutations of it, determined by the text and the seed.
 
     Args:
         tokens: of the text.
         special: tokens that keep their positions: attention to them does not count as chance.
         n_shuffles: how many orders to draw.
-        seed: for other draws of the same text.
+        seed: a different seed gives different permutations of the same text.
     """
     random = np.random.default_rng((seed, *tokens))
     orders = np.tile(np.arange(len(tokens)), (1 + n_shuffles, 1))
@@ -284,10 +284,10 @@ def orders_of(tokens: Sequence[int], special: Collection[int], *, n_shuffles: in
 def rearranged(
     cells: Bool[np.ndarray, "query key"], queries: Int[np.ndarray, "order query"], keys: Int[np.ndarray, "order key"]
 ) -> Bool[np.ndarray, "order query key"]:
-    """Return where the tokens that belong together stand in each order.
+    """Return the cells of related tokens after each reordering.
 
     Args:
-        cells: of the text in its own order: which queries and which keys belong together.
+        cells: in the text's own order, True where a query and a key are related.
         queries: orders of the queries' text.
         keys: orders of the keys' text; in self-attention the same.
     """

@@ -32,7 +32,7 @@ def head_outputs(
         the bias of the last projection.
 
     Raises:
-        ConfigError: a text of more tokens.
+        ConfigError: the text has more tokens.
 
     Source: Elhage et al. 2021, "Attention Heads are Independent and Additive".
     """
@@ -72,7 +72,7 @@ def layer_states(
 
     Returns:
         by "encoder" and "decoder", whichever the model has, n_layers + 1 states, float32: `hook_resid_pre` of block 0
-        and `hook_resid_post` of each. In post-norm these are sums that the block's last normalization has yet to pass.
+        and `hook_resid_post` of each. In post-norm these are the sums before the block's last normalization.
     """
     with capture(model, *STATE_SITES) as activations:
         final_states(model, inputs)

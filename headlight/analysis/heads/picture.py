@@ -1,6 +1,6 @@
 """The picture of a head, or of several as one: in tokens or words, of a whole text or a window of it.
 
-A picture has at most `MOST_CELLS` rows and columns; of more, each cell is the largest of a block of queries and keys.
+A picture has at most `MOST_CELLS` rows and columns; beyond that, each cell is the maximum of a block of cells.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class HeadShare:
-    """A head, and how much it counts beside others."""
+    """A head, and its weight in a mean of several heads."""
 
     layer: int
     head: int
@@ -37,13 +37,13 @@ class HeadShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ViewSpec:
-    """The choices of a picture."""
+    """The options of a picture."""
 
-    heads: tuple[HeadShare, ...]  # one, or several of which the weighted mean is drawn
+    heads: tuple[HeadShare, ...]  # one, or several, whose weighted mean is drawn
     quantity: Quantity = "pattern"
-    in_words: bool = False  # scores, which no sum makes one of, stay those of tokens
+    in_words: bool = False  # no effect on scores, which cannot be summed
     hidden: frozenset[Hidden] = frozenset()
-    renormalise: bool = False  # divide what is left of a row by its sum; of weights only
+    renormalise: bool = False  # divide the visible part of each row by its sum; weights only
     window: tuple[Span, Span] | None = None  # of queries and of keys, in tokens; None: all
 
 
@@ -52,11 +52,11 @@ class PictureAxis:
     """The queries or the keys of a picture: tokens, or words, one by one."""
 
     labels: tuple[str, ...]
-    tokens: tuple[range, ...]  # of the whole text, that each one stands for
-    first: int  # how many are shown before the picture's first, in the whole text
+    tokens: tuple[range, ...]  # for each label, its tokens in the whole text
+    first: int  # position of the first label among those of the whole text
 
     def place(self, token: int | None) -> int | None:
-        """Return the place in the whole text of what a token belongs to; None where it is not shown."""
+        """Return the position, in the whole text, of the label that a token belongs to; None if it is not shown."""
         places = (i for i, tokens in enumerate(self.tokens) if token is not None and token in tokens)
         place = next(places, None)
         return None if place is None else place + self.first
@@ -64,7 +64,7 @@ class PictureAxis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadPicture:
-    """Numbers to draw, and what their rows and columns stand for."""
+    """The values to draw, and the tokens or words that their rows and columns stand for."""
 
     values: Float[np.ndarray, "row column"]
     mask: Bool[np.ndarray, "row column"]  # True = may attend
@@ -74,7 +74,7 @@ class HeadPicture:
     largest: float | None  # of all cells of the text (of a long one, of the rows that are shown), where no range is set
 
     def token_of(self, query: int | None, key: int | None) -> tuple[int | None, int | None]:
-        """Return the first tokens of a row's and a column's place in the whole text."""
+        """Return the first token of a row and that of a column, given their positions in the whole text."""
         places = ((query, self.queries), (key, self.keys))
         query, key = (
             side.tokens[place - side.first].start
@@ -97,15 +97,15 @@ def picture(
     """Return the picture of an attention on a text.
 
     Args:
-        attention_maps: the attention.
-        spec: what is wanted of it.
+        attention_maps: of the attention.
+        spec: the options of the picture.
         labels: of queries and keys.
         words: the number of the word that each query and each key belongs to.
-        special: which queries and keys are no text.
+        special: True for queries and keys that are special tokens.
         most_cells: rows and columns at most.
 
     Raises:
-        ConfigError: heads that cannot be combined, or nothing is left to show.
+        ConfigError: the heads cannot be combined, or nothing is left to show.
     """
     n_queries, n_keys = attention_maps.shape[2:]
     spans = _slices(spec.window, n_queries, n_keys)
@@ -147,7 +147,7 @@ def cell_in_all_heads(attention_maps: "AttentionMaps", queries: range, keys: ran
 
 @dataclass(frozen=True, kw_only=True)
 class _Shown:
-    """The tokens of a side that are shown, and what they make together."""
+    """The visible tokens of one side, and the units (tokens or words) that they form."""
 
     tokens: list[int]
     places: tuple[int, ...]  # the unit that each belongs to: 0, 1, 2, ...
@@ -171,7 +171,7 @@ class _Shown:
         )
 
     def side(self) -> PictureAxis:
-        """Return it with a label for each unit."""
+        """Return the axis, with a label for each unit."""
         ranges: list[range] = []
         for token, place in zip(self.tokens, self.places, strict=True):
             start = ranges.pop().start if place < len(ranges) else token
@@ -200,10 +200,10 @@ def _hidden(
 def _rows(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Float[np.ndarray, "query key"]:
     """Return the quantity of one head, or of several as one, for some queries and all keys.
 
-    Of all heads of a long text there is never more than one at a time.
+    For a long text, only one head at a time is held in memory.
 
     Raises:
-        ConfigError: weights of which no mean can be made.
+        ConfigError: the head weights allow no weighted mean.
     """
     if len(spec.heads) == 1:
         return _of_head(attention_maps, spec.quantity, spec.heads[0], queries)
@@ -219,7 +219,7 @@ def _rows(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Fl
 def _mask(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Bool[np.ndarray, "query key"]:
     """Return, for some queries and all keys, where any of the heads may attend.
 
-    Of scores, where all of them may: a mean with a score of -inf is -inf.
+    For scores, return where all of them may, because a mean that includes -inf is -inf.
     """
     heads = [share for share in spec.heads if share.weight] if len(spec.heads) > 1 else spec.heads
     masks = [attention_maps.mask(layer, queries) for layer in {share.layer for share in heads}]

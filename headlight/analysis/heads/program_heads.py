@@ -24,8 +24,8 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.evaluate import evaluate
 
 N_COMPARED = 64  # held-out inputs
-N_UNTRAINED = 20  # models with other first weights
-_FIRST_SEED = 1_000  # of those; trainings usually have small ones
+N_UNTRAINED = 20  # models with different initial weights
+_FIRST_SEED = 1_000  # seed of the first of them; trainings usually have small seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +77,10 @@ def match_program(
     n_inputs: int = N_COMPARED,
     n_untrained: int = N_UNTRAINED,
 ) -> ProgramMatch:
-    """Match each head of a program with a trained head, no two with the same one, so that patterns are nearest.
+    """Match each head of a program with a different trained head so that the total pattern distance is lowest.
 
     Only the rows of the program's input tokens are compared: no line says what <bos> and <eos> attend to. Untrained
-    models of the same sizes are matched in the same way: a distance that they reach says nothing of training.
+    models of the same sizes are matched in the same way: a distance that they also reach is no evidence of learning.
 
     Args:
         compiled: a compiled program.

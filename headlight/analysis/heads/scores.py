@@ -1,7 +1,7 @@
 """Scores of a head: where it attends, and how much the loss rises without it.
 
 Attention is compared with a corpus's true alignment and with simple patterns; the effect is that of zero ablation. A
-head may attend to the correct position and change nothing, or the other way round.
+head may attend to the correct position without affecting the loss, or affect it without attending there.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
 
     Args:
         model: in evaluation mode.
-        tokenizer: the model's own; one token a unit, where alignments are to count.
-        items: texts to measure on, held out; some dozens give two digits.
+        tokenizer: the model's own; one token per unit if alignments are to be measured.
+        items: texts to measure on, held out; a few dozen give two significant digits.
 
     Returns:
         The heads in the order of the forward pass. Those of the encoder have no alignment: None.

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 COLUMNS = ("query", "query_token", "key", "key_token", "allowed", "weight")
-_ENDS = "\r\n"  # labels that hold either of both are put into quotation marks
+_ENDS = "\r\n"  # labels that contain either are quoted
 
 
 def pattern_csv(
@@ -20,15 +20,15 @@ def pattern_csv(
     first_query: int = 0,
     first_key: int = 0,
 ) -> str:
-    """Return one line a cell, in reading order, with the weight as exact as it was computed.
+    """Return one line per cell, in reading order, with the weight in full precision.
 
     Args:
         pattern: attention weights in [0, 1].
         query_tokens: the labels of the rows.
         key_tokens: the labels of the columns.
         mask: True = may attend.
-        first_query: the place of the first row in the whole text, where the pattern is a window of it.
-        first_key: that of the first column.
+        first_query: position of the first row in the whole text, where the pattern is a window of it.
+        first_key: position of the first column.
     """
     queries = [f"{line}," for line in _lines(enumerate(query_tokens, first_query))]
     keys = [f"{line}," for line in _lines(enumerate(key_tokens, first_key))]
@@ -44,7 +44,7 @@ def matrix_csv(
     columns: Sequence[object],
     value_name: str,
 ) -> str:
-    """Return one line a cell, in reading order: its row, its column, its value as exact as it was computed.
+    """Return one line per cell, in reading order: its row, its column, and its value in full precision.
 
     Args:
         values: numbers; "nan" stands for those that are not.

@@ -1,6 +1,6 @@
-"""Every head of one text in a few numbers, which order an overview of heads, or tint it.
+"""A few numbers for every head on one text, which sort or colour an overview of heads.
 
-They are worked out from some rows at a time: of a text of four thousand tokens nobody ever holds all patterns.
+They are computed from a few rows at a time: all patterns of a text of four thousand tokens are never in memory at once.
 """
 
 from math import log
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 MEASURES = ("entropy", "distance", "diagonality", "first", "special", "previous", "induction")
 """In the order of menus; all are means over the queries of a text, and `measure_text` says over which."""
 
-_OF_SELF_ATTENTION = ("distance", "previous", "induction")  # they have a meaning only there
+_OF_SELF_ATTENTION = ("distance", "previous", "induction")  # they apply only there
 
 
 def applies(measure: str, attention: str) -> bool:
-    """Return whether a measure has a meaning for an attention, by its name in ATTENTIONS."""
+    """Return whether a measure applies to an attention, given by its name in ATTENTIONS."""
     return ATTENTIONS[attention].is_self or measure not in _OF_SELF_ATTENTION
 
 
@@ -56,8 +56,8 @@ def measure_text(
         ids: of the queries' tokens; None: not known, and induction is not measured.
 
     Returns:
-        By their names, the measures that apply to this attention; NaN where the text gives nothing to measure, such as
-        one without special tokens.
+        The measures that apply to this attention, by name; NaN where the text gives nothing to measure, for example
+        because it has no special tokens.
 
     Source of induction: Olsson et al. 2022, "In-context learning and induction heads", prefix matching.
     Differs: they measure on random tokens that are repeated as a whole; here any text will do.
@@ -69,7 +69,7 @@ def measure_text(
         sums, counts, even = {name: np.zeros(n_heads) for name in names}, dict.fromkeys(names, 0), 0.0
         for queries, rows, mask in attention_maps.chunks(layer):
             weights = _weights(mask, queries, special_keys, attention, attention_maps.shape[2], ids)
-            n_seen = int(np.flatnonzero(mask.any(axis=0)).max(initial=-1)) + 1  # after these keys, all is 0
+            n_seen = int(np.flatnonzero(mask.any(axis=0)).max(initial=-1)) + 1  # beyond these keys, all weights are 0
             cells = np.stack([(of_cells * counted[:, None])[:, :n_seen] for of_cells, counted in weights.values()])
             seen = rows[..., :n_seen]
             weighted = seen.reshape(n_heads, -1) @ cells.reshape(len(cells), -1).astype(rows.dtype).T  # [head, measure]
@@ -106,7 +106,7 @@ def _weights(
     n_queries: int,
     ids: Int[np.ndarray, " query"] | None,
 ) -> dict[str, tuple[np.ndarray, Bool[np.ndarray, " some"]]]:
-    """Return, of the measures that are sums of weighted attention, the weights, and which queries count."""
+    """Return the weights of the measures that are weighted sums of attention, and which queries count."""
     is_self, chosen = ATTENTIONS[attention].is_self, has_choice(mask)
     queries, keys = np.arange(rows.start, rows.stop), np.arange(mask.shape[1])
     has_other = queries >= 2 if is_self else chosen

@@ -1,9 +1,9 @@
 """Attribution patching: what replacing each component would change, estimated from one forward and one backward pass.
 
-A sieve, not a result: the estimate is the slope at the base run, so that it misses what is saturated (a head that
-attends to one key with all of its weight) and what cancels between layers, and it can be far off for the residual
-stream of early layers. Take the largest ones, and replace them exactly (`exact_top`). Integrated gradients (`steps`)
-average the slope between the activation and its replacement, which mends saturation at the cost of more passes.
+A filter, not a result: the estimate is the slope at the base run. It misses saturated components (a head that attends
+to one key with all of its weight) and effects that cancel between layers, and it can be far off for the residual
+stream of early layers. Patch the components with the largest estimates exactly (`exact_top`). Integrated gradients
+(`steps`) average the slope between the activation and its replacement: saturation matters less, at more passes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -87,9 +87,9 @@ def sieve_numbers(
     """Return the estimates of the components that were checked, and their exact changes.
 
     Args:
-        labels: of the components, one for each result.
-        estimates: of all components, as `attribution` returns them.
-        results: of those that were checked, as `exact_top` yields them.
+        labels: one component label for each result.
+        estimates: the estimates of all components, as `attribution` returns them.
+        results: the exact results of the checked components, as `exact_top` yields them.
         difference: as for `sweep_maps`.
 
     Returns:
@@ -107,7 +107,7 @@ def sieve_numbers(
 def _at(
     sweep: Sweep, always: Applied, sites: Sequence[str], moved: Intervention | None = None
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Return the activations of some sites and the slopes of the metric there, by site; with `moved`, at other ones."""
+    """Return activations and gradients of the metric at some sites, by site; `moved` edits the activations first."""
     model, metric = sweep.model, sweep.measured_metric
     with torch.inference_mode(False), torch.enable_grad():
         with (
@@ -128,5 +128,5 @@ def _at(
 
 
 def _towards(edits: Sequence[Intervention], share: float) -> Intervention:
-    """Return an intervention that moves an activation a share of the way to its edited value."""
+    """Return an intervention that moves an activation a fraction of the way to its edited value."""
     return lambda value, site: value + share * (apply_interventions(value, site, edits) - value)

@@ -1,4 +1,4 @@
-"""The base run, which interventions are compared with: a text as the unchanged model reads and continues it.
+"""The base run that interventions are compared with: the unchanged model reads a text and continues it.
 
 >>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> other = compare_with_source(model, tokenizer, base, "The animal didn't cross the street because it was too wide.")
@@ -49,10 +49,10 @@ class Base:
     text: Given
     target: str | None  # forced on an encoder-decoder; None: its own output
     run: ModelRun
-    sources: SourceRuns  # of other texts, that read and write as many tokens
+    sources: SourceRuns  # source runs of other texts, with the same token limits
     outputs: OutputTokens  # the tokens whose probabilities are compared
-    tokens: tuple[int, ...]  # their ids; at blanks the most probable ones
-    runners_up: tuple[int, ...]  # at each of them the most probable other token
+    tokens: tuple[int, ...]  # their ids; at blanks, the most probable tokens
+    runners_up: tuple[int, ...]  # the most probable other token at each of them
     free_output: str  # that the model generates
     forced: ForcedPass
 
@@ -61,11 +61,11 @@ class Base:
 
         Args:
             index: among the output tokens; -1: the last.
-            token: that should be probable; None: the token of the output.
-            other: that it is compared with; None: the most probable of the others at this place.
+            token: the token that should be probable; None: the output token at `index`.
+            other: the token to compare it with; None: the most probable other token at this position.
 
         Raises:
-            ConfigError: there is no such output token, or a token that is not in the vocabulary.
+            ConfigError: there is no such output token, or a token is not in the vocabulary.
         """
         n = len(self.tokens)
         if not -n <= index < n:
@@ -93,7 +93,7 @@ class RunComparison:
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention; of the source run
 
     def here(self, side: str, position: int) -> int | None:
-        """Return the position of the base run that a position of the source run is paired with; None: none."""
+        """Return the position of the base run paired with a position of the source run; None if unpaired."""
         return next((here for here, there in self.pairings[side].items() if there == position), None)
 
 
@@ -160,7 +160,7 @@ def compare_with_source(
         tokenizer: the model's own.
         base: of `read_base`.
         text: of the source run.
-        kind: of the components that are compared, with a row for each query: no "key", "value" or "pattern".
+        kind: kind of the components to compare, one with a row for each query: not "key", "value" or "pattern".
 
     Returns:
         `differences` are ‖there - here‖ / ‖here‖; a part is a head, or a layer of components without heads.
@@ -204,7 +204,7 @@ def forced_pass(model: Transformer, inputs: Sequence[Sequence[int]], positions: 
     Args:
         model: in evaluation mode.
         inputs: tokens of the source and of the decoder's input, or of the one text.
-        positions: of the output whose log-probabilities are kept.
+        positions: output positions whose log-probabilities are kept.
     """
     with stepwise_attention(model), capture(model, "*.hook_pattern", *STATE_SITES) as acts:
         log_probs = output_log_probs(model, inputs, positions)
@@ -235,7 +235,7 @@ def relative_changes(
 
 
 def best_tokens(model: Transformer, log_probs: Float[Tensor, "*axes vocab"]) -> Int[Tensor, "*axes"]:
-    """Return the most probable token at each place, of those that the model may write there."""
+    """Return the most probable token at each position among those that the model may write."""
     return writable(model, log_probs).argmax(dim=-1)
 
 

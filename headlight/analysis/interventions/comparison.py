@@ -38,15 +38,15 @@ N_CANDIDATES = 10  # for each output token, before and after
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Consequences:
-    """What a stack changes, beside the base run; the arrays over `token` are of the base output, teacher-forced."""
+    """Effects of a stack next to the base run; arrays over `token` cover the base output, teacher-forced."""
 
     stack: InterventionStack
     labels: tuple[str, ...]  # of the base output's tokens
     effect: Effect  # log-probability of each base token before and after, and KL of the distributions; nats
     pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
-    logit_differences: Float[np.ndarray, "when token"]  # before and after: logit of the first minus the second one
+    logit_differences: Float[np.ndarray, "when token"]  # before and after: logit of the first minus that of the second
     ranks: Int[np.ndarray, "when token"]  # before and after: how many tokens are more probable than the base token
-    best: Int[np.ndarray, "when token"]  # before and after: the token that greedy decoding writes
+    best: Int[np.ndarray, "when token"]  # before and after: the token that greedy decoding picks
     candidates: Int[np.ndarray, "when token candidate"]  # before and after: the most probable tokens, the best first
     head_changes: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention: Jensen-Shannon distance, in [0, 1]
     residual_changes: Mapping[str, Float[np.ndarray, "depth pos"]]  # by stack: `relative_changes`; depth 0: embeddings
@@ -74,12 +74,12 @@ def consequences(
         tokenizer: the model's own.
         base: a text, or what `read_base` returned for it.
         stack: what is changed.
-        pairs: by index of an output token, the two tokens of its logit difference; where it has none, the token of the
-            output and the most probable of the others.
+        pairs: by index of an output token, the two tokens of its logit difference; default: the output token and the
+            most probable other token.
 
     Raises:
         ConfigError: an entry that the model has no place for, or a pair of tokens that it does not have.
-        InterventionError: an entry names a position that the text has not, or a pattern of another shape.
+        InterventionError: an entry names a position outside the text, or a pattern of another shape.
         TextError: a source text that the model cannot read.
     """
     base = base if isinstance(base, Base) else read_base(model, tokenizer, base)
@@ -119,10 +119,10 @@ def consequences(
 
 
 def free_output(model: Transformer, tokenizer: Tokenizer, base: Base, result: Consequences) -> str:
-    """Return the model's own output with a stack, as `base.free_output` is its output without one.
+    """Return the model's own output with a stack; `base.free_output` is the output without one.
 
-    Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
-    each step it reads the same tokens and chooses the same one. So decoding continues from there.
+    Until the most probable token first differs, greedy decoding repeats the base output: at each step it reads the same
+    tokens and chooses the same one. So decoding starts at the first difference.
 
     Args:
         model: that `base` was read with.

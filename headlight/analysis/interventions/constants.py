@@ -1,4 +1,4 @@
-"""Constants that replace a component: its mean over a corpus, or the one of the least cost, learned on some texts.
+"""Constants that replace a component: its mean over a corpus, or the constant of least loss, fitted on some texts.
 
 >>> texts = [pair.source for pair in load_corpus("en-fr").held_out[:40]]
 >>> stack = Stack(entries=(corpus_mean(model, tokenizer, component, texts, corpus="en-fr"),))
@@ -35,7 +35,7 @@ class FittedConstant:
 
     ablation: Ablation  # by the method "constant"
     losses: tuple[float, ...]  # nats per output token: the mean ablation first, then after each step of Adam
-    loss: float  # of the constant: the lowest of them
+    loss: float  # loss of the constant: the lowest of `losses`
 
 
 def fit_constant(
@@ -58,8 +58,8 @@ def fit_constant(
     Args:
         model: in evaluation mode, with a last layer.
         tokenizer: the model's own.
-        component: is replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
-        texts: at least one; the constant is the best for these.
+        component: replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
+        texts: at least one; the constant is fitted on them.
         n_steps: of Adam, each over all texts.
         learning_rate: of Adam.
         max_tokens: as in `run_text`.
@@ -120,9 +120,9 @@ def corpus_mean(
     Args:
         model: in evaluation mode.
         tokenizer: the model's own.
-        component: is replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
-        texts: of the corpus, at least one; each position counts the same.
-        corpus: its name, of which the record keeps the beginning.
+        component: replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
+        texts: texts of the corpus, at least one; all positions have equal weight.
+        corpus: its name; the record truncates a long one.
         max_tokens: of each text, as in `run_text`.
 
     Raises:
@@ -167,7 +167,7 @@ def _loss(model: Transformer, component: Component, name: str, bases: Sequence[B
 
 
 def _rows(model: Transformer, component: Component, acts: Sequence[Tensor]) -> Tensor:
-    """Return the activations of all texts, [head, row, d_head] of the heads that are meant, or [row, d_model]."""
+    """Return the activations over all texts: [head, row, d_head] for the component's heads, or [row, d_model]."""
     rows = torch.cat([each[0] for each in acts], dim=-2).float().clone()
     if rows.ndim == 2:
         return rows

@@ -48,7 +48,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
 Hooks = dict[str, Intervention]
-"""What acts at each site."""
+"""The hooks at each site."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,8 +56,8 @@ class Applied:
     """A stack that is ready to act on a model, with the values of its source runs.
 
     Attributes:
-        hooks: by site, what acts there, in the order of the stack.
-        pairings: of the entries that take values from one other text, the positions that they take them from.
+        hooks: the hooks at each site, in the order of the stack.
+        pairings: for entries that take values from one other text, the positions that they take them from.
     """
 
     model: Transformer
@@ -67,8 +67,8 @@ class Applied:
     def active(self, *, is_checked: bool = True) -> AbstractContextManager[None]:
         """Run the model with the stack while the context lasts, in this thread alone; see `intervene`.
 
-        While decoding, positions are those of the whole text, with a cache too. Swapped tokens are replaced where their
-        embeddings pass, so the model is given the text's own.
+        While decoding, positions count from the start of the whole text, even with a cache. Token swaps act on the
+        embeddings, so pass the text's own tokens to the model.
         """
         return intervene(self.model, self.hooks, is_checked=is_checked)
 
@@ -83,7 +83,7 @@ def prepare(
 ) -> Applied:
     """Return a stack that is ready to act: its source runs are captured, without the stack.
 
-    (An outer `intervene` does act in those that `sources` does not hold yet.)
+    (An outer `intervene` does act in source runs that `sources` does not hold yet.)
 
     Args:
         model: in evaluation mode.
@@ -143,15 +143,15 @@ def _hooks_of(
 
 
 def constant_value(model: Transformer, component: Component, constant: Tensor) -> Tensor:
-    """Return the numbers of a constant as they broadcast to the activation that they replace.
+    """Return a constant in a shape that broadcasts to the activation that it replaces.
 
     Args:
-        model: whose activation it is.
-        component: that is replaced.
-        constant: one vector for each head that is named, one after the other; or one for a whole sub-layer.
+        model: the model with the component.
+        component: the component to replace.
+        constant: one vector for each named head, concatenated; or one for a whole sub-layer.
 
     Returns:
-        [head, 1, d_head], 0 for heads that are not named; or [1, d_model].
+        [head, 1, d_head], 0 for the other heads; or [1, d_model].
     """
     if component.kind not in ("head", "query", "key", "value"):
         return constant[None]
@@ -176,7 +176,7 @@ def _check_shapes(there: Tensor, run: ModelRun, attention: str) -> None:
 
 @torch.no_grad()
 def _swapping(model: Transformer, entry: TokenSwap) -> Hooks:
-    """Let a stack read other tokens: replace the embeddings that were looked up."""
+    """Swap input tokens by replacing the embeddings that were looked up."""
     name = "encoder" if entry.side == "source" else "decoder"
     embed = model.get_submodule(f"{name}.embed")
     device = next(embed.parameters()).device
@@ -187,7 +187,7 @@ def _swapping(model: Transformer, entry: TokenSwap) -> Hooks:
 
 
 def _editing_cells(entry: CellEdit) -> Hooks:
-    """Edit scores, or the pattern that they give."""
+    """Edit the scores, or the pattern after the softmax."""
     cells = [(head, *cell) for head in entry.heads or (None,) for cell in entry.cells or ((None, None),)]
     pattern, scores = (site(stem, layer=entry.layer, attention=entry.attention) for stem in ("pattern", "attn_scores"))
     match entry.operation:
@@ -201,7 +201,7 @@ def _editing_cells(entry: CellEdit) -> Hooks:
 
 
 def _setting(scores: str, pattern: str, cells: Sequence[Cell], entry: CellEdit) -> Hooks:
-    """Set cells where the mask allows them: a pattern alone does not say whether a 0 is forbidden."""
+    """Set cells that the mask allows: a pattern alone does not tell a forbidden cell from a weight of 0."""
     filled = set_cells(dict.fromkeys(cells, float(entry.number or 0)), renormalize=entry.renormalize)
     of_forward = local()  # a forward pass stays in its thread
 
@@ -233,7 +233,7 @@ def with_interventions(
         model: in evaluation mode.
         tokenizer: the model's own.
         stack: what is changed.
-        text: that the model will run on: its tokens are paired with those of the stack's other texts, if it has any.
+        text: the text that the model will run on; its tokens are paired with those of the stack's other texts, if any.
         target: forced on an encoder-decoder, as in `run_text`.
         max_tokens: as in `run_text`.
         max_new_tokens: as in `run_text`.

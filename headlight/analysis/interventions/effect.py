@@ -20,7 +20,7 @@ class OutputTokens:
     """The tokens of an output, and the positions whose distributions they were taken from."""
 
     positions: tuple[int, ...]  # among the tokens of the decoder's input, or of an encoder's text
-    tokens: tuple[int, ...] | None  # None: at each position the most probable one of the unchanged model
+    tokens: tuple[int, ...] | None  # None: the unchanged model's most probable token at each position
     labels: tuple[str, ...]
 
     @classmethod
@@ -53,7 +53,7 @@ class OutputTokens:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """An output token by token, as probable as a model finds it, without and with a change; all in nats."""
+    """Log-probabilities of an output, token by token, without and with a change; all in nats."""
 
     before: Float[np.ndarray, " token"]  # log-probability of each output token
     after: Float[np.ndarray, " token"]  # the same with the change
@@ -122,8 +122,8 @@ def effect(
 class Metric:
     """The main metric of an intervention, in nats; larger means more of `token`.
 
-    With `other`: logit(token) - logit(other), which is log p(token) - log p(other). It moves linearly with what is
-    written into the residual stream, up to the last normalization, and sees what lowers both tokens as no effect.
+    With `other`: logit(token) - logit(other), which is log p(token) - log p(other). It is linear in the residual
+    stream, up to the last normalization, and ignores a change that shifts both logits equally.
     Without: log p(token).
 
     Source: Zhang and Nanda 2024, "Towards best practices of activation patching", sec. 4, for the choice.
@@ -154,7 +154,7 @@ class Metric:
 
 
 def ranks(log_probs: Float[Tensor, "*when token vocab"], tokens: Sequence[int]) -> Int[np.ndarray, "*when token"]:
-    """Return how many tokens are more probable than each of some; 0: it is the most probable.
+    """Return, for each given token, how many tokens are more probable; 0: it is the most probable.
 
     Args:
         log_probs: or logits.

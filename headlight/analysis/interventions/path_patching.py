@@ -50,7 +50,7 @@ class Node(NamedTuple):
     """
 
     site: str
-    head: int | None = None  # of an attention; of keys and values one that several heads may share
+    head: int | None = None  # head of an attention; a key or value head may serve several heads
 
     def __str__(self) -> str:
         """Return the site, with the head in brackets."""
@@ -65,14 +65,14 @@ LOGITS = Node("hook_logits")
 
 
 class Edge(NamedTuple):
-    """From a sender to a receiver that reads it."""
+    """An edge from a sender to a receiver that reads its output."""
 
     sender: Node
     receiver: Node
 
 
 def edges(config: ModelConfig) -> tuple[Edge, ...]:
-    """Return all edges of a model, in the order of the forward pass; one for each sender and receiver after it.
+    """Return all edges of a model, in the order of the forward pass: one from each sender to each later receiver.
 
     Raises:
         ConfigError: the model is post-norm.
@@ -95,7 +95,7 @@ def path_patching(
     receivers: Iterable[Node | str] = (LOGITS,),
     metric: Metric | None = None,
 ) -> dict[Node, float]:
-    """Return how much each sender changes a metric through its edges to some receivers, and through nothing else.
+    """Return how much each sender changes a metric through its edges to some receivers alone.
 
     The output of each text's run is that of `text` (teacher-forced). Cost: two to four forward passes per sender.
 
@@ -143,7 +143,7 @@ def path_patching(
 
 
 def _chosen(named: Iterable[Node | str], there: Collection[Node]) -> set[Node]:
-    """Return the nodes that are named, one by one or by their sites."""
+    """Return the nodes that are named individually or by site."""
     chosen = set[Node]()
     for one in named:
         nodes = {node for node in there if one in (node, node.site)}
@@ -158,8 +158,8 @@ def run_with_edges(
 ) -> Float[Tensor, "batch out vocab"]:
     """Return the logits with some edges ablated.
 
-    Cost: one forward pass over n copies of the batch, and one of the other run; n is 1 plus the most different sets of
-    ablated senders that the receivers at one place of the residual stream have: queries, keys and values of a layer.
+    Cost: one forward pass over n copies of the batch, and one of the other run; n is 1 plus the largest number of
+    distinct non-empty sets of ablated senders among receivers that read the residual stream at the same place.
 
     Args:
         model: in evaluation mode.
@@ -168,8 +168,8 @@ def run_with_edges(
         other: another run, from which an ablated edge takes its sender's term; None: the term is 0.
 
     Returns:
-        those of `model(*inputs)` where nothing is ablated; those of `model(*other)` where all edges are, if the same
-        positions are padding.
+        the logits of `model(*inputs)` if nothing is ablated; those of `model(*other)` if all edges are ablated and the
+        same positions are padding.
 
     Raises:
         ConfigError: the model is post-norm, or has no such edge; or the other run has another shape.
@@ -191,7 +191,7 @@ def run_with_edges(
     terms: dict[Node, Tensor] = {}
 
     def act(value: Tensor, site: Site) -> Tensor:
-        """Let receivers take what their group has computed, note what senders write, and change what groups read.
+        """Give receivers the values of their group, record what senders write, and edit what groups read.
 
         Group 0 is the run itself; the others only carry what single receivers read instead.
         """
@@ -275,7 +275,7 @@ def _heads(config: ModelConfig, attention: str, stems: str) -> list[Node]:
 
 
 def _terms(model: Transformer, senders: Collection[Node], other: Inputs | None) -> dict[Node, Tensor]:
-    """Return the terms of some senders in another run [batch, pos, d_model]; without one, none."""
+    """Return the terms of some senders in another run [batch, pos, d_model]; empty without another run."""
     if other is None or not senders:
         return {}
     with capture(model, *{sender.site for sender in senders}) as acts:

@@ -1,4 +1,4 @@
-"""A record of an intervention: fields of a person, a notebook or a file are converted and checked when it is made."""
+"""Base class of intervention records: fields from any source are converted and checked at construction."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -10,7 +10,7 @@ from transformer_core.checked_fields import Refusal, check_fields, check_togethe
 from transformer_core.errors import ConfigError
 from transformer_core.text.interface import Given
 
-MAX_TEXTS = 16  # of a method
+MAX_TEXTS = 16  # of one entry
 MAX_TEXT_CHARS = 2000  # of each
 MAX_NAME_CHARS = 80
 _MAX_INDICES = 1024  # heads, positions, cells or tokens of an entry
@@ -18,7 +18,7 @@ _MAX_CONSTANT = 1 << 14  # numbers
 
 
 def items(name: str, values: Any, most: int | None = _MAX_INDICES) -> tuple[Any, ...]:
-    """Return some values as a tuple; `most`: the most there may be, None: any number."""
+    """Return values as a tuple; `most` is the largest length allowed, None for any."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise ConfigError("{field} must be a list; got {values!r}", field=name, values=values)
     listed = tuple(values)
@@ -86,12 +86,12 @@ _CONVERSIONS: Mapping[str, Callable[[str, Any], Any]] = {  # by field; they rais
 
 
 class Record:
-    """A frozen record that checks its fields, and whose representation names only those that are not the default."""
+    """A frozen record that checks its fields; its `repr` shows only those that differ from the default."""
 
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Convert and check the fields, one by one and together."""
+        """Convert and check each field, then check them together."""
         for field in fields(self):  # type: ignore[arg-type]
             value, convert = getattr(self, field.name), _CONVERSIONS.get(field.name)
             if convert and (value is not None or field.default is not None):
@@ -100,10 +100,10 @@ class Record:
         check_together(self, self.refusals)
 
     def __repr__(self) -> str:
-        """Return Python that gives an equal record."""
+        """Return a Python expression that evaluates to an equal record."""
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.not_default().items())})"
 
     def not_default(self) -> dict[str, Any]:
-        """Return the fields that are not the default."""
+        """Return the fields that differ from their defaults."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}  # type: ignore[arg-type]
         return {name: value for name, (value, default) in values.items() if default is MISSING or value != default}

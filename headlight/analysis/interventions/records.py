@@ -1,4 +1,4 @@
-"""Interventions as records: what is changed in a model, where, and how; an ordered stack of them is one experiment.
+"""Interventions as records: what changes in a model, where, and how; an ordered stack of them is one experiment.
 
 Records are plain values without torch: they compare equal by their fields, their `repr` is Python that a notebook runs,
 and `to_json` packs them into an address.
@@ -78,7 +78,7 @@ class Component(Record):
     attention: AttentionName  # of "feed_forward" and the residual stream: the stack, "encoder" or "decoder"
     layer: CountOrZero  # from 0
     heads: tuple[int, ...] | None = None  # from 0; keys and values count their own heads; None: all
-    positions: tuple[int, ...] | None = None  # from 0, of the queries; of "key" and "value" those of keys; None: all
+    positions: tuple[int, ...] | None = None  # from 0, query positions; key positions for "key" and "value"; None: all
 
 
 _OfComponent = Annotated[
@@ -144,7 +144,7 @@ class Ablation(Record):
     component: _OfComponent
     method: Method = "resample"  # "constant": the values of `constant`, such as optimal ones (Li and Janson 2024)
     texts: tuple[Given, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
-    seed: _Seed = 0  # "resample": of the draw at positions that have no counterpart in the other text
+    seed: _Seed = 0  # "resample": for drawing values at positions without a counterpart in the other text
     constant: tuple[float, ...] = ()  # "constant", "mean": one vector for each head, one after the other; float32
     corpus: _Name = ""  # "mean": the corpus that `constant` is the mean over
     name: _Name = ""
@@ -164,7 +164,7 @@ class Patch(Record):
     text: Given  # of the source run
     direction: Direction  # "denoising": the source run is the clean one; "noising": it is the corrupted one
     continuation: Continuation = "own"  # of the source run: what it generates, or the output of this run
-    seed: _Seed = 0  # of the draw at positions that have no counterpart in the source run
+    seed: _Seed = 0  # for drawing values at positions without a counterpart in the source run
     name: _Name = ""
     enabled: bool = True
 
@@ -212,7 +212,7 @@ class CellEdit(Record):
     heads: tuple[int, ...] | None = None  # from 0; None: all
     cells: tuple[tuple[int | None, int | None], ...] | None = None  # (query, key); None in a cell: a row or a column
     number: float | None = None  # "set": the weight, in [0, 1]; "scale": the factor
-    renormalize: bool = False  # "set", "scale": the other cells of a row share the rest; else the row's sum changes
+    renormalize: bool = False  # "set", "scale": rescale the other cells so that a row keeps its sum
     name: _Name = ""
     enabled: bool = True
 
@@ -237,7 +237,7 @@ class TokenSwap(Record):
     )
 
     side: TextSide  # "source": the encoder's input; "target": the decoder's input, a prompt too
-    positions: tuple[int, ...]  # from 0, among the tokens with the special ones
+    positions: tuple[int, ...]  # from 0, special tokens included
     tokens: tuple[int, ...]  # ids, one for each position
     name: _Name = ""
     enabled: bool = True
@@ -249,7 +249,7 @@ RECORDS: tuple[type[StackEntry], ...] = (Ablation, Patch, CellEdit, TokenSwap)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class InterventionStack(Record):
-    """Interventions in the order in which they act at one site; a disabled one does nothing."""
+    """Interventions in the order in which they act at a site; disabled ones do nothing."""
 
     entries: tuple[StackEntry, ...] = ()
 
@@ -273,7 +273,7 @@ class InterventionStack(Record):
 
     @property
     def texts(self) -> tuple[Given, ...]:
-        """The other texts that enabled entries take values from, each once."""
+        """The distinct other texts that enabled entries take values from."""
         named = (
             entry.texts if isinstance(entry, Ablation) else (entry.text,)
             for entry in self.enabled

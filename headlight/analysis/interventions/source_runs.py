@@ -21,7 +21,7 @@ from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
-LEAST_SHARE = 0.25  # of a text's tokens with a counterpart in another text; below it, hardly anything is patched
+LEAST_SHARE = 0.25  # share of a text's tokens with a counterpart; below it, hardly anything is patched
 _MOST_RUNS = 64
 _MOST_BYTES = 128 << 20  # of activations
 
@@ -29,12 +29,12 @@ _Key = tuple[Given, tuple[int, ...]]
 
 
 def pair_positions(here: FixedText, there: FixedText, side: str) -> dict[int, int]:
-    """Return which position of a source run stands for which position here: those of the texts, and of the outputs.
+    """Return the pairs of positions of this run and a source run, of the texts and of the outputs.
 
-    Of two runs that each read two texts, the first texts are paired, and the second ones.
+    If both runs read two texts, the first texts are paired with each other, and so are the second ones.
 
-    Parts of the same length are paired position by position; of others, equal tokens are, and those that were replaced
-    one for one (`align_tokens`).
+    Parts of equal length are paired position by position. Otherwise equal tokens are paired, and tokens that were
+    replaced one for one (`align_tokens`).
 
     Args:
         here: the run that values are put into.
@@ -42,7 +42,7 @@ def pair_positions(here: FixedText, there: FixedText, side: str) -> dict[int, in
         side: "source" or "target".
 
     Returns:
-        here -> there; for positions that have no counterpart, values are drawn from random positions of the source run.
+        here -> there; positions without a counterpart take values from random positions of the source run.
     """
     a, b = getattr(here, side), getattr(there, side)
     if side == "target" and here.architecture == "encoder_decoder":
@@ -129,7 +129,7 @@ class SourceRuns:
             return self._runs[key]
 
     def activations(self, model: Transformer, run: FixedText, sites: Iterable[str]) -> Mapping[str, Tensor]:
-        """Return the activations at some sites in a run [1, ...]; those not cached yet in one forward pass.
+        """Return the activations [1, ...] at some sites of a run; compute those not cached in one forward pass.
 
         Raises:
             SiteError: a site that the model does not have.
@@ -180,7 +180,7 @@ def site_of(component: Component) -> str:
 def stepwise_attention(model: Transformer) -> Iterator[None]:
     """Compute every attention step by step while the context lasts, as it is wherever a pattern is edited.
 
-    The fused kernel rounds differently, so that without this an edit that changes nothing would change the last bits.
+    The fused kernel rounds differently: without this, an edit that changes nothing would still change the last bits.
     """
     points = [point for name, point in named_hook_points(model).items() if name.endswith(".hook_pattern")]
     with active_hooks(dict.fromkeys(points, lambda pattern: pattern)):
@@ -190,14 +190,14 @@ def stepwise_attention(model: Transformer) -> Iterator[None]:
 def usual_other_text(
     tokenizer: Tokenizer, architecture: Architecture, text: str, others: Sequence[str], *, max_tokens: int = 64
 ) -> str:
-    """Return the text that has counterparts for the most tokens of a text, and of those as many as possible the same.
+    """Return the other text that pairs with the most tokens of a text; among ties, the one with most equal tokens.
 
     Args:
         tokenizer: the model's own.
         architecture: of the model.
         text: that values are put into.
-        others: to choose from, such as examples; of equally good ones the first is taken.
-        max_tokens: of each text that are compared.
+        others: candidates, such as examples; the first of equally good ones is taken.
+        max_tokens: the number of tokens of each text to compare.
 
     Returns:
         one of `others`; or, where fewer than a quarter of the tokens have a counterpart in each of them, the words of

@@ -13,11 +13,11 @@ from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, Message
 
-MAX_JSON_CHARS = 8_000  # what browsers and servers take as an address
+MAX_JSON_CHARS = 8_000  # short enough for a URL in browsers and servers
 
 
 def to_json(stack: records.InterventionStack) -> str:
-    """Return a stack as JSON: a list with an object for each entry, of the fields that are not as usual.
+    """Return a stack as JSON: a list with one object for each entry, of the fields that are not the default.
 
     Raises:
         ConfigError: it is longer than `MAX_JSON_CHARS`.
@@ -36,7 +36,7 @@ def from_json(text: str) -> records.InterventionStack:
     """Return the stack that `to_json` wrote.
 
     Raises:
-        ConfigError: it is not a JSON, no stack, or too long; or an entry that makes no sense.
+        ConfigError: the text is not JSON, not a stack or too long, or has an invalid entry.
     """
     if not isinstance(text, str) or len(text) > MAX_JSON_CHARS:
         raise ConfigError(
@@ -59,7 +59,7 @@ def from_json(text: str) -> records.InterventionStack:
 
 
 def _values(record: records.StackEntry | records.Component) -> dict[str, Any]:
-    """Return the fields of a record that are not the default, and the type of an entry."""
+    """Return the non-default fields of a record, and the type of an entry."""
     values: dict[str, Any] = {} if isinstance(record, records.Component) else {"type": record.tag}
     for name, value in record.not_default().items():
         if name == "component":
@@ -83,7 +83,7 @@ def _entry(values: Mapping[str, Any]) -> records.StackEntry:
 
 
 def _record(record: Any, values: Mapping[str, Any]) -> Any:
-    """Return a record with these fields; ConfigError: it has others, lacks one, or does not allow a value."""
+    """Return a record with these fields; ConfigError: a field is unknown or missing, or has an invalid value."""
     known = {field.name: field for field in fields(record)}
     for name in values:
         if name not in known:
@@ -97,7 +97,7 @@ def _record(record: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    """Return the value of a field: lists, which JSON has instead, as tuples."""
+    """Return the value of a field, with the lists of JSON as tuples."""
     match name, value:
         case "component", dict():
             return _record(records.Component, value)
@@ -172,12 +172,12 @@ def check_component(config: ModelConfig, component: records.Component) -> None:
 
 
 def head_count(config: ModelConfig, component: records.Component) -> int:
-    """Return how many heads the activation of a component has: those of keys and values may be fewer."""
+    """Return the number of heads in a component's activation; keys and values may have fewer."""
     return config.n_kv_heads if component.kind in ("key", "value") else config.n_heads
 
 
 def side_of(component: records.Component) -> str:
-    """Return the side whose positions those of a component are, "source" or "target"."""
+    """Return the side that a component's positions belong to, "source" or "target"."""
     attention = ATTENTIONS[component.attention]
     return attention.keys_from if component.kind in ("key", "value") else attention.queries_from
 

@@ -41,7 +41,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Given, Tokenizer
 
 EMPTY = InterventionStack()
-LEAST_DIFFERENCE = 1e-4  # nats between the metrics of two runs; below it may all be rounding
+LEAST_DIFFERENCE = 1e-4  # nats between the metrics of two runs; a smaller difference may be rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class SweepResult:
 
     component: Component
     before: float  # nats; the metric of the base text, with `given` acting
-    after: float  # nats; with the component replaced besides
+    after: float  # nats; with the component replaced as well
 
     @property
     def change(self) -> float:
@@ -77,17 +77,17 @@ def sweep_components(
 ) -> Iterator[Component]:
     """Yield every component of a kind, at each position or at all positions together, in the order of the forward pass.
 
-    Of a head there is one for each head ("key" and "value" count their own), of "attention" one for each attention
-    sub-layer, of the other kinds one for each layer of a stack. Positions of a decoder after the one of the metric
-    cannot reach it and are left out: their effect is exactly 0.
+    Kinds with heads yield one for each head ("key" and "value" count their own), "attention" one for each attention
+    sub-layer, other kinds one for each layer of a stack. Decoder positions after the metric's cannot reach it and are
+    left out: their effect is exactly 0.
 
     Args:
         config: of the model.
-        base: whose positions they are; those of "key" and "value" are the keys', so the source's in cross-attention.
+        base: the run with the positions; for "key" and "value" those of the keys: the source's in cross-attention.
         kind: "resid_pre" of layer 0 is the sum of the embeddings.
         metric: None: `base.metric()`.
-        attentions: of which, or of which stacks; None: all that the model has.
-        by_position: one component for each position, and not one for all of them.
+        attentions: the attentions or stacks to cover; None: all that the model has.
+        by_position: yield one component for each position instead of one for all positions.
     """
     metric = metric or base.metric()
     places = [
@@ -110,7 +110,7 @@ def sweep_components(
 
 @dataclass(eq=False)
 class Sweep:
-    """What is replaced in one component after the other of a base run, and what is measured each time.
+    """A sweep over components of a base run: how each is replaced, and the metric to measure.
 
     Attributes:
         model: that `base` was read with.
@@ -118,7 +118,7 @@ class Sweep:
         base: the run that is changed, over its output (teacher-forced).
         template: how each component is replaced; its own component is not used.
         metric: what is measured; None: `base.metric()`.
-        given: acts in all runs, before and after: the effect of one head while another one is off, say.
+        given: interventions active both before and after, for the effect of one head while another is off, say.
 
     All methods raise ConfigError for a component that the model does not have, InterventionError for a pattern of a
     source text with another number of tokens, and TextError for a source text that the model cannot read.
@@ -136,7 +136,7 @@ class Sweep:
         self.measured_metric = self.metric or self.base.metric()
 
     def exact(self, components: Iterable[Component]) -> Iterator[SweepResult]:
-        """Replace one component after the other, each alone, and yield the metric: one forward pass each.
+        """Replace each component alone and yield the metric before and after: one forward pass each.
 
         Nothing is active between two results, so a caller may stop at any time.
         """
@@ -155,8 +155,8 @@ class Sweep:
 
             (patched - base) / (source - base)
 
-        It is 0 where replacing a component changes nothing, and 1 where it makes all of the difference between both
-        texts; it is negative where it moves the metric away from the source run, and above 1 where it overshoots. The
+        It is 0 where replacing a component changes nothing, and 1 where it accounts for the whole difference between
+        the texts; it is negative if the metric moves away from the source run, and above 1 if it overshoots. The
         metric of the source run is read at the position that is paired with the metric's own (`pair_positions`), for
         the same two tokens, and without `given`, as the values that are taken from that run.
 
@@ -179,7 +179,7 @@ class Sweep:
         return difference if abs(difference) >= LEAST_DIFFERENCE else None
 
     def replacements(self, components: Sequence[Component]) -> list[Applied]:
-        """Return the replacement of each component, ready to act; each source run is captured in one forward pass."""
+        """Return the prepared replacement of each component; each source run is captured in one forward pass."""
         sites = [site_of(component) for component in components]
         for source in self._sources():
             self.base.sources.activations(self.model, source, sites)
@@ -246,7 +246,7 @@ def sweep(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepMap:
-    """The changes of the metric that one attention's, or stack's, components make."""
+    """Changes of the metric for the components of one attention or stack."""
 
     rows: tuple[str, ...]  # "L0.H1", or "L0"
     columns: tuple[str, ...]  # labels of the positions, or "H0"
@@ -268,13 +268,13 @@ def sweep_maps(
 
     Args:
         base: whose positions they are.
-        components: all of the sweep, as `sweep_components` yields them; of one kind, by position or not.
-        results: exact or estimated, those so far.
+        components: all components of the sweep, as `sweep_components` yields them; of one kind, by position or not.
+        results: the exact or estimated results so far.
         difference: nats that every change is divided by, as `Sweep.difference` returns them; None: changes in nats.
 
     Returns:
         by attention: by position a row for each layer and head, else a row for each layer and a column for each head.
-        Positions after the metric's, which no component is at, are 0.
+        Positions after the metric's, which have no component, are 0.
     """
     changes = {result.component: result.change / (difference or 1.0) for result in results}
     maps = {}

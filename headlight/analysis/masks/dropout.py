@@ -1,4 +1,4 @@
-"""Dropout on the pattern, as a training has it: which weights it sets to 0, and what becomes of the output."""
+"""Dropout on the pattern, as in training: which weights it sets to 0, and how the output changes."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class DropoutOutcome:
     dropped_pattern: Float[np.ndarray, "query key"]  # after: pattern * keep, which the values are multiplied by
     before: Predictions
     now: Predictions
-    moved: Float[np.ndarray, " asked"]  # by how much the outputs at each target differ at most
+    moved: Float[np.ndarray, " asked"]  # largest absolute difference of the outputs at each target
 
 
 @torch.inference_mode()
@@ -42,18 +42,18 @@ def run_dropout(
 ) -> DropoutOutcome:
     """Run a model without dropout, and with dropout on the pattern of each of its attentions, in all layers.
 
-    The masks are those that the model's own dropout modules draw in training on a CPU, with torch seeded so, where
-    `dropout_pattern` is their only dropout. The model is not changed, and nobody else's random numbers are.
+    The masks are those that the model's own dropout modules would draw in training on a CPU with this seed, if
+    `dropout_pattern` were the only dropout. Neither the model nor torch's global random state changes.
 
     Args:
         model: in evaluation mode.
         tokenizer: the model's.
         text: without padding.
         attention: the selected one.
-        layer: of it.
-        head: of that layer.
-        probability: p in [0, 1), that a weight is dropped.
-        seed: of the random numbers.
+        layer: layer of the attention.
+        head: head of that layer.
+        probability: p in [0, 1), the probability that a weight is dropped.
+        seed: seed of the random numbers.
 
     Source: Srivastava et al. 2014; on attention weights as in Vaswani et al.'s tensor2tensor.
     """

@@ -1,4 +1,4 @@
-"""What a decoder's mask hides: which outputs move when a token changes, and as the text grows while it is written."""
+"""What a decoder's mask hides: which outputs move when a token changes, and when the text grows during decoding."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,25 +22,25 @@ from transformer_core.text.interface import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class Leak:
-    """What each output makes of a change of each token. Outputs are rows and changed tokens columns, as in a mask."""
+    """Effect of changing each token on each output. Outputs are rows and changed tokens columns, as in a mask."""
 
-    moved: Float[np.ndarray, "pos changed"]  # by how much the logits of an output change at most; exactly 0: not at all
+    moved: Float[np.ndarray, "pos changed"]  # largest change of an output's logits; exactly 0: no effect
     before: Int[np.ndarray, " pos"]  # the most probable token at each output
     after: Int[np.ndarray, "pos changed"]  # the same, after each change
 
     @property
     def from_later(self) -> Float[np.ndarray, " cell"]:
-        """What moved in outputs before the changed token: the cells above the diagonal."""
+        """Changes of outputs before the changed token: the cells above the diagonal."""
         return self.moved[np.triu_indices(len(self.before), k=1)]
 
     @property
     def n_leaks(self) -> int:
-        """How many cells above the diagonal are not exactly 0."""
+        """The number of cells above the diagonal that are not exactly 0."""
         return int(np.count_nonzero(self.from_later))
 
     @property
     def most_leaked(self) -> float:
-        """By how much logits above the diagonal move at most."""
+        """The largest change of logits above the diagonal."""
         return float(self.from_later.max(initial=0.0))
 
     def change(self, place: int) -> "Change":
@@ -59,13 +59,13 @@ class Leak:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What the change of one token does."""
+    """The effect of changing one token."""
 
-    most_before: float  # by how much the logits of an output before it move at most
-    most_from_it: float  # the same of the outputs from it on
-    n_before: int  # how many outputs before it move
-    n_from_it: int  # how many from it on
-    turned: tuple[tuple[int, int, int], ...]  # outputs that say another token: their place, the token before and after
+    most_before: float  # largest change of logits of outputs before it
+    most_from_it: float  # largest change of logits of outputs from it on
+    n_before: int  # number of outputs before it that change
+    n_from_it: int  # number of outputs from it on that change
+    turned: tuple[tuple[int, int, int], ...]  # outputs with another token: position, token before, token after
 
 
 @torch.inference_mode()
@@ -75,16 +75,16 @@ def leak(
     replacements: Sequence[int],
     interventions: Mapping[str, MaskRule] | None = None,
 ) -> Leak:
-    """Change one token after the other, and see which outputs move.
+    """Change each token in turn, and measure how much each output moves.
 
-    Each text runs on its own, in the same shape as the unchanged one: so what does not depend on the changed token
-    comes out with the same bits, and 0 is exactly 0.
+    Each text runs on its own, in the same shape as the unchanged one: outputs that do not depend on the changed token
+    are bitwise equal, and their change is exactly 0.
 
     Args:
         model: in evaluation mode.
         inputs: as for `final_states`; the tokens of the last stack are changed.
         replacements: the replacement of each of these tokens.
-        interventions: masks by site, in the place of the model's own.
+        interventions: masks by site that replace the model's own.
 
     Raises:
         NotFiniteError: an output is NaN or infinite.
@@ -120,8 +120,8 @@ def changed_token(
         model: in evaluation mode, with its own masks.
         tokenizer: the model's.
         text: without padding.
-        place: of the token, on the side whose outputs are judged.
-        token: that stands there then.
+        place: position of the token, on the side whose outputs are judged.
+        token: the new token there.
     """
     side, before = text.output_side, text.inputs[text.output_side]
     after = (*before[:place], token, *before[place + 1 :])
@@ -131,9 +131,9 @@ def changed_token(
 
 
 def other_tokens(tokens: Sequence[int]) -> tuple[int, ...]:
-    """Return another token of the same text for each one: the next that differs, from the beginning again at the end.
+    """Return a replacement for each token: the next different token of the text, wrapping around at the end.
 
-    Where all are the same, a neighbour of it in the vocabulary.
+    If all tokens are equal, the replacement is a neighbour in the vocabulary.
     """
     n = len(tokens)
     others = []
@@ -144,7 +144,7 @@ def other_tokens(tokens: Sequence[int]) -> tuple[int, ...]:
 
 
 ROUNDING: Mapping[str, float] = {"float64": 1e-8, "float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-1}
-"""Logits: in each precision, differences up to this are put down to rounding."""
+"""Differences of logits up to this are attributed to rounding, by precision."""
 
 UNMASKED = MaskChoice(preset="none", attention="decoder")
 """No mask on the decoder's self-attention."""
@@ -152,12 +152,12 @@ UNMASKED = MaskChoice(preset="none", attention="decoder")
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """What a decoder says of each next token, read at once and step by step."""
+    """A decoder's predictions of each next token, read at once and step by step."""
 
     best: Int[np.ndarray, " pos"]  # the most probable token after each one, from one pass under the causal mask
     in_one_pass: Float[np.ndarray, " pos"]  # its probability there, in [0, 1]
-    in_steps: Float[np.ndarray, " pos"]  # its probability where each token is read separately, with a cache
-    apart: Float[np.ndarray, " pos"]  # by how much the logits of both differ at most
+    in_steps: Float[np.ndarray, " pos"]  # its probability when tokens are read one by one, with a cache
+    apart: Float[np.ndarray, " pos"]  # largest difference of logits between both
     apart_unmasked: Float[np.ndarray, " pos"]  # the same, of steps with a cache and without any mask
     grown: Float[np.ndarray, "length pos"]  # row n - 1: the first n tokens read at once; by how much the logits at
     # each position differ at most from what they were when it was the last one; NaN after the text
@@ -166,7 +166,7 @@ class Steps:
 
     @property
     def most_apart(self) -> float:
-        """The largest difference between one pass and steps."""
+        """The largest difference of logits between one pass and steps."""
         return float(self.apart.max())
 
     @property
@@ -176,7 +176,7 @@ class Steps:
 
     @property
     def most_grown(self) -> float:
-        """By how much logits move at most as the text grows."""
+        """The largest change of logits as the text grows."""
         return float(np.nanmax(self.grown))
 
     @property

@@ -8,9 +8,9 @@ from headlight.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 
 MaskKind = Literal["own", "padding", "look_ahead", "padding_look_ahead", "window", "prefix", "block", "none", "flipped"]
-"""How the mask of one attention is made; `rules.MaskRule` says how."""
+"""The rule for the mask of one attention; `rules.MaskRule` implements it."""
 
-N_PADDING = 3  # tokens of padding that a preset about padding shows
+N_PADDING = 3  # padding tokens that presets about padding add
 MOST_PADDING = 8
 
 
@@ -21,10 +21,10 @@ class Preset:
     name: str  # in addresses
     kind: MaskKind = "own"  # of the selected attention
     others: Mapping[str, MaskKind] = field(default_factory=dict)  # of attentions by name, regardless of the selection
-    seen_at: tuple[str, ...] = ()  # the attentions whose mask shows it, the one that shows it best first; (): all
-    size: int | None = None  # what the size is usually; None: it has none
-    needs_padding: bool = False  # to be seen at all
-    is_shifted: bool = True  # False: the decoder reads the tokens that it has to predict
+    seen_at: tuple[str, ...] = ()  # the attentions whose mask shows it, best first; (): all
+    size: int | None = None  # default size; None: the preset has no size
+    needs_padding: bool = False  # the preset has no effect without padding
+    is_shifted: bool = True  # False: each decoder position reads its own target
     is_mistake: bool = False  # one of the well-known mistakes
 
 
@@ -54,7 +54,7 @@ PRESETS: Mapping[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def presets_of(config: ModelConfig) -> Mapping[str, Preset]:
-    """Return the presets that say something about a model: those of its attentions, and of padding if it has some."""
+    """Return the presets that apply to a model: those of its attentions, and of padding if it has a padding token."""
     attentions = attentions_of(config)
     return {
         name: preset
@@ -66,15 +66,15 @@ def presets_of(config: ModelConfig) -> Mapping[str, Preset]:
 
 
 def attention_for(preset: Preset, chosen: str, config: ModelConfig) -> str:
-    """Return the attention to look at: the chosen one, unless it shows nothing of the preset and another one does."""
+    """Return the attention to show: the chosen one, unless only another one shows the preset."""
     better = [name for name in preset.seen_at if name in attentions_of(config)]
     return better[0] if better and chosen not in better else chosen
 
 
 def padded_sides(preset: Preset, attention: str, config: ModelConfig) -> tuple[str, ...]:
-    """Return which sides of a text are filled up, "source" or "target": where the keys come from.
+    """Return which sides of a text get padding, "source" or "target": the side of the keys.
 
-    A mistake with padding is about the text that is read, regardless of the selected attention.
+    Mistakes with padding always pad the side that the model reads, regardless of the selected attention.
     """
     if preset.needs_padding and preset.others:
         return ("source",) if config.has_encoder else ("target",)

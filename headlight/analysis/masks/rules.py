@@ -1,4 +1,4 @@
-"""The rule by which a mask is made in place of the model's own, and cells of it turned over by hand."""
+"""Rules for masks that replace the model's own, with cells toggled by hand."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from transformer_core.instrument.sites import Site
 from transformer_core.model.masks import block_mask, prefix_mask, sliding_window_mask
 
 MaskCell = tuple[int, int]
-"""Query and key, as places in the whole text."""
+"""Query and key, as positions in the whole text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +26,9 @@ class MaskRule:
 
     kind: MaskKind = "own"
     size: int = 1  # of the window, the prefix or the blocks
-    looks_back: bool = False  # the attention is one that hides the future: windows and blocks do so, too
-    n_real: int | None = None  # keys that are not padding, from the first on; None: all
-    turned: tuple[MaskCell, ...] = ()  # cells that are allowed where the rule forbids, and forbidden where it allows
+    looks_back: bool = False  # the attention is causal: windows and blocks hide the future, too
+    n_real: int | None = None  # number of keys before the padding; None: all
+    turned: tuple[MaskCell, ...] = ()  # toggled cells: allowed where the rule forbids, forbidden where it allows
 
     def __call__(self, own: Bool[Tensor, "*batch query key"], site: Site) -> Bool[Tensor, "*batch query key"]:
         """Return the mask that takes the place of the model's own, True = may attend."""
@@ -66,12 +66,12 @@ class MaskRule:
 
 @dataclass(frozen=True, kw_only=True)
 class MaskChoice:
-    """What a person chose: a preset, what it is put on, and which cells were turned over."""
+    """A user's choice: a preset, where it applies, and which cells are toggled."""
 
     preset: str = "own"
     size: int = 1
     attention: str  # the selected one, whose cells are toggled
-    layer: int | None = None  # the only one that is changed; None: all layers
+    layer: int | None = None  # the only layer to change; None: all layers
     turned: tuple[MaskCell, ...] = ()
 
     def rule(self, attention: str, n_real: int | None = None) -> MaskRule:
@@ -79,7 +79,7 @@ class MaskChoice:
 
         Args:
             attention: its name.
-            n_real: keys of it that are not padding; None: all.
+            n_real: number of its keys that are not padding; None: all.
         """
         preset, is_selected = PRESETS[self.preset], attention == self.attention
         return MaskRule(
@@ -91,7 +91,7 @@ class MaskChoice:
         )
 
     def interventions(self, config: ModelConfig, *, n_source: int | None, n_target: int | None) -> dict[str, MaskRule]:
-        """Return the rule of each site; none where the model's masks are left unchanged.
+        """Return the rule of each site whose mask changes.
 
         Args:
             config: of the model.

@@ -1,4 +1,4 @@
-"""A model run with other masks: what one head makes of them, and what becomes of the output."""
+"""Run a model with other masks: their effect on one head and on the output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ ROOM = 8  # tokens that a text may become longer under other masks, before it is
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedHead:
-    """What a head makes of its mask."""
+    """One head's mask, scores and pattern."""
 
     allowed: Bool[np.ndarray, "query key"]  # True = may attend
     scores: Float[np.ndarray, "query key"]  # before the mask, which puts -inf where it forbids
     pattern: Float[np.ndarray, "query key"]  # each row sums to 1, or is all 0 where nothing may be attended to
 
     def without(self, turned: Sequence[MaskCell]) -> Bool[np.ndarray, "query key"]:
-        """Return the mask with some cells turned over once more: back to what they were."""
+        """Return the mask with some toggled cells restored."""
         mask = self.allowed.copy()
         for query, key in turned:
             mask[query, key] ^= True
@@ -52,7 +52,7 @@ class MaskedHead:
 class Predictions:
     """The predictions of a model at the judged positions."""
 
-    best: tuple[int, ...]  # the most probable token at each
+    best: tuple[int, ...]  # the most probable token at each position
     labels: tuple[str, ...]  # of these tokens
     probability: Float[np.ndarray, " asked"]  # of the target token, in [0, 1]
 
@@ -70,12 +70,12 @@ class MaskOutcome:
     head: MaskedHead
     before: Predictions
     now: Predictions
-    moved: Float[np.ndarray, " asked"]  # by how much the outputs changed at most, at each place
-    moved_by_padding: float  # by how much the padding alone moves the outputs of real tokens at most: own masks
+    moved: Float[np.ndarray, " asked"]  # largest change of the outputs at each position
+    moved_by_padding: float  # largest effect of padding on real tokens' outputs, own masks
 
     @property
     def n_changed(self) -> int:
-        """At how many places another token is the most probable one now."""
+        """The number of positions whose most probable token has changed."""
         return sum(before != now for before, now in zip(self.before.best, self.now.best, strict=True))
 
 
@@ -122,7 +122,7 @@ def masks_of(
         model: in evaluation mode.
         text: what it reads.
         choice: of masks.
-        layer: of the selected attention; of the others it is the first.
+        layer: layer of the selected attention; the others use the first layer.
     """
     sites = {
         name: attention.site(layer if name == choice.attention else 0, "hook_mask")
@@ -137,7 +137,7 @@ def masks_of(
 def preset_masks(
     model: Transformer, tokenizer: Tokenizer, text: MaskText, attention: str
 ) -> dict[str, Bool[np.ndarray, "query key"]]:
-    """Return the mask that each preset puts on an attention, in its usual size and with its padding, by name.
+    """Return the mask that each preset gives an attention, with its default size and padding, by preset.
 
     Args:
         model: in evaluation mode.
@@ -158,13 +158,13 @@ def preset_masks(
 def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choice: MaskChoice) -> str:
     """Return the free-running output of a model under other masks; "" if no position is left.
 
-    Each step reads all again, so that the mask is at work on all rows, also on those that a cache would keep.
+    Each step reads the whole text again, so that the mask acts on all rows, including those that a cache would keep.
 
     Args:
         model: in evaluation mode, with a decoder.
         tokenizer: the model's.
         text: the source, with its padding, or the prompt, is taken from it.
-        choice: of masks; of the target nothing is padding here.
+        choice: the masks; the target has no padding here.
     """
     alone = text.without_padding()
     source = text.inputs.get("source")
@@ -227,7 +227,7 @@ def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab
     """Return the outputs at the judged positions, on the CPU.
 
     Raises:
-        NotFiniteError: one is NaN or infinite.
+        NotFiniteError: an output is NaN or infinite.
     """
 
     def said() -> Tensor:

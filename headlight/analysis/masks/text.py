@@ -1,4 +1,4 @@
-"""A text to try masks on: short enough to be drawn, with padding after it, or with targets that are not shifted."""
+"""A text to try masks on: short enough to draw, optionally padded or with unshifted targets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ MOST_TOKENS = 48  # on each side, padding included
 
 @dataclass(frozen=True, kw_only=True)
 class MaskText:
-    """The tokens that a model is given, and those that it is requested."""
+    """The tokens that a model is given, and those that it should predict."""
 
     architecture: Architecture
     inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
@@ -25,13 +25,13 @@ class MaskText:
     judged: tuple[int, ...]  # positions of the output that have a target token
     expected: tuple[int, ...]  # the target token of each of them
     expected_labels: tuple[str, ...]
-    n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
-    left_out: range  # places of the text that were not read, for lack of room
+    n_given: int  # given tokens at the start of the target: <bos>, a prompt
+    left_out: range  # positions of the text that were cut off
     is_shifted: bool = True
 
     @property
     def output_side(self) -> str:
-        """Where the places of the output are counted: on the target's side, or on the one side that there is."""
+        """The side that output positions belong to: the target, or the only side."""
         return "source" if self.architecture == "encoder_only" else "target"
 
     @property
@@ -44,7 +44,7 @@ class MaskText:
 
     @property
     def n_padding(self) -> Mapping[str, int]:
-        """How many tokens of padding stand after each side."""
+        """The number of padding tokens after each side."""
         return {side: len(tokens) - self.n_real[side] for side, tokens in self.inputs.items()}
 
     def sides(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -53,7 +53,7 @@ class MaskText:
         return self.labels[kind.queries_from], self.labels[kind.keys_from]
 
     def without_padding(self) -> "MaskText":
-        """Return the same text as it is alone in its batch."""
+        """Return the same text without its padding."""
         return replace(
             self,
             inputs={side: tokens[: self.n_real[side]] for side, tokens in self.inputs.items()},
@@ -61,7 +61,7 @@ class MaskText:
         )
 
     def padded(self, tokenizer: Tokenizer, pad_id: int | None, sides: Sequence[str], n_padding: int) -> "MaskText":
-        """Return the text with padding after some of its sides; as it is where the model has no padding.
+        """Return the text with padding after some of its sides; unchanged if the model has no padding token.
 
         Args:
             tokenizer: the model's.
@@ -79,14 +79,14 @@ class MaskText:
         return replace(self, inputs=inputs, labels=labels)
 
     def targeted(self) -> "MaskText":
-        """Return the text up to the last position that has a target; of texts without padding."""
+        """Return the text up to the last position that has a target; the text must have no padding."""
         n = len(self.expected)
         if self.architecture == "encoder_only" or n == len(self.inputs["target"]):
             return self
         return self._with_target(self.inputs["target"][:n], self.labels["target"][:n])
 
     def unshifted(self) -> "MaskText":
-        """Return the text with the decoder given the tokens that it is requested; of texts without padding."""
+        """Return the text with the targets as the decoder's input; the text must have no padding."""
         return replace(self._with_target(self.expected, self.expected_labels), is_shifted=False)
 
     def _with_target(self, tokens: tuple[int, ...], labels: tuple[str, ...]) -> "MaskText":
@@ -107,17 +107,17 @@ def mask_text(
     max_tokens: int = MOST_TOKENS,
     max_new_tokens: int = 24,
 ) -> MaskText:
-    """Return a text and what the model says to it, token for token as `analysis.run_text` reads both.
+    """Return a text with its targets, tokenized exactly as `analysis.run_text` does.
 
-    A decoder's target is the token after each of its input; after the last one there is none where the text was cut
-    there, and nobody knows how it continues. An encoder's targets are its blanks, or, where there are none, all tokens.
+    A decoder's target at each position is the next token; the last position has none if the text was cut there. An
+    encoder's targets are its blanks, or all tokens if there are no blanks.
 
     Args:
         model: in evaluation mode.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, teacher-forced as the decoder's input; None: the model's own output.
-        max_tokens: on each side, what the model wrote included.
+        max_tokens: limit for each side, including what the model wrote.
         max_new_tokens: as for `analysis.run_text`.
 
     Raises:

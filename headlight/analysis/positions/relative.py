@@ -1,4 +1,4 @@
-"""Relative positions: ALiBi's lines, T5's buckets of distances, and rotary positions as dials, pair by pair."""
+"""Relative positions: ALiBi's linear biases, T5's buckets of distances, and rotary positions as a dial per pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from transformer_core.model.transformer import Transformer
 
 
 def slopes(n_heads: int) -> Float[np.ndarray, " head"]:
-    """Return how fast each head's bias falls with the distance, in score a position.
+    """Return how fast each head's bias falls with the distance, in score per position.
 
     Source: Press et al. 2022, sec. 3.
     """
@@ -27,7 +27,7 @@ def slopes(n_heads: int) -> Float[np.ndarray, " head"]:
 
 
 def alibi_by_distance(n_heads: int, n_positions: int) -> Float[np.ndarray, "head distance"]:
-    """Return the bias of a key's score by its distance, from 0 on."""
+    """Return the bias of a score by the key's distance, from 0 on."""
     rule = AlibiBias(ModelConfig(vocab_size=4, d_model=2 * n_heads, n_heads=n_heads, positions="alibi"))
     return rule(-torch.arange(n_positions)[None])[:, 0].numpy()
 
@@ -42,7 +42,7 @@ def alibi_matrix(n_heads: int, head: int, n_positions: int) -> Float[np.ndarray,
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Buckets:
-    """Which distance falls in which bucket."""
+    """The bucket of each distance."""
 
     distance: Int[np.ndarray, " distance"]  # key minus query, from the farthest back to the farthest ahead
     bucket: Int[np.ndarray, " distance"]
@@ -55,7 +55,7 @@ def buckets(n_positions: int, *, is_causal: bool, like: ModelConfig | None = Non
     Args:
         n_positions: of queries and of keys.
         is_causal: all buckets serve the keys up to the query; else half of them do.
-        like: a model whose number of buckets and farthest distance are taken, where it has such; None: T5's 32 and 128.
+        like: a model to take the number of buckets and the farthest distance from, if it has any; None: T5's 32, 128.
 
     Source: Raffel et al. 2020, sec. 2.1.
     """
@@ -77,7 +77,7 @@ _T5 = ModelConfig(vocab_size=4, positions="relative_buckets")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LearnedBias:
-    """What a model learned to add to the scores."""
+    """The biases that a model learned to add to its scores."""
 
     is_causal: bool
     distance: Int[np.ndarray, " distance"]  # key minus query
@@ -116,7 +116,7 @@ def learned_bias(model: Transformer, stack: StackName, n_positions: int) -> Lear
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dials:
-    """A query and a key before they are turned, and how fast each pair of their numbers turns."""
+    """A query and a key before rotation, and how fast each pair of their numbers rotates."""
 
     config: ModelConfig  # with rotary positions
     query: Float[np.ndarray, " d_head"]
@@ -125,12 +125,12 @@ class Dials:
 
     @property
     def speeds(self) -> Float[np.ndarray, " pair"]:
-        """Return the angle of each pair, in radians a position, the fastest first."""
+        """Return the angle of each pair, in radians per position, the fastest first."""
         return RotaryPositions(self.config).frequencies.numpy()
 
     @property
     def hands(self) -> tuple[Float[np.ndarray, "pair 2"], Float[np.ndarray, "pair 2"]]:
-        """Return the two numbers of each pair, of the query and of the key, before they are turned."""
+        """Return the two numbers of each pair, for the query and the key, before rotation."""
         n = len(self.speeds)
         is_halves = self.config.positions == "rotary_halves"
 
@@ -142,7 +142,7 @@ class Dials:
 
     @property
     def rest(self) -> float:
-        """Return the product of the numbers that are not turned, scaled; 0 where all are."""
+        """Return the scaled product of the numbers that are not rotated; 0 if all are rotated."""
         n_rotated = 2 * len(self.speeds)
         return self.scale * float(self.query[n_rotated:].astype(np.float64) @ self.key[n_rotated:])
 
@@ -159,9 +159,9 @@ class Dials:
 
 
 def same_vector(encoding: Positions, width: int, like: ModelConfig | None = None) -> Dials:
-    """Return one vector as query and as key: of length 1, the same in each pair, all hands to the right.
+    """Return dials with one vector as query and key: of length 1, the same in each pair, all hands to the right.
 
-    Their product is the mean over the pairs of the cosine of the angle between both hands.
+    Their product is the mean, over pairs, of the cosine of the angle between the two hands.
 
     Args:
         encoding: "rotary_halves" or "rotary_interleaved".
@@ -192,7 +192,7 @@ def head_vectors(
     query: int,
     key: int,
 ) -> Dials:
-    """Return the query of one token and the key of another, as a head has them before it turns them.
+    """Return the query of one token and the key of another in a head, before rotation.
 
     Args:
         model: with rotary positions, in evaluation mode.
@@ -204,7 +204,7 @@ def head_vectors(
         key: that of the key.
 
     Raises:
-        ConfigError: the model turns nothing there.
+        ConfigError: the model has no rotary positions there.
     """
     stack = {"encoder": model.encoder, "decoder": model.decoder}.get(attention)
     rotary = None if stack is None else stack.rotary_in(layer)
@@ -224,5 +224,5 @@ def head_vectors(
 
 
 def backwards(rotation: Rotation) -> Rotation:
-    """Return the turns that undo others."""
+    """Return the inverse rotations."""
     return replace(rotation, sin=-rotation.sin)

@@ -1,4 +1,4 @@
-"""How much of a head's scores is about the tokens, and how much about their positions.
+"""How much of a head's scores depends on the tokens, and how much on their positions.
 
 Where positions are added to the embeddings, each score is a sum of four products: content or position of the query with
 content or position of the key. Where they turn queries and keys, or add to the scores, it is a sum of two.
@@ -33,7 +33,7 @@ OF_POSITIONS: tuple[PartName, ...] = (
     *("content_position", "position_content", "position_position"),
     *("turning", "distance"),
 )
-MOST_HEADS = 48  # whose shares are found together
+MOST_HEADS = 48  # the most heads that `shares_of_heads` computes
 _NOTHING = 1e-12  # of a variance
 
 
@@ -41,10 +41,10 @@ _NOTHING = 1e-12  # of a variance
 class ScoreParts:
     """The scores of a head before the softmax, as a sum of parts."""
 
-    scores: Float[np.ndarray, "query key"]  # what the model has, where the mask allows it
+    scores: Float[np.ndarray, "query key"]  # the model's own scores, where the mask allows them
     parts: Mapping[PartName, Float[np.ndarray, "query key"]]  # they add up to the scores
     mask: Bool[np.ndarray, "query key"]  # True = may attend
-    is_frozen: bool  # normalizations stand between: their statistics are held fast
+    is_frozen: bool  # there are normalizations in between; their statistics are held fixed
 
     @property
     def error(self) -> float:
@@ -53,11 +53,11 @@ class ScoreParts:
         return float(np.abs(total - self.scores)[self.mask].max(initial=0.0))
 
     def shares(self) -> Mapping[PartName, float]:
-        """Return how much of the differences between the scores of a row is due to each part; together 1.
+        """Return the share of each part in the variation of scores within rows; the shares sum to 1.
 
-        The softmax does not see what all keys of a query have in common, so each row counts around its mean. A part's
-        share is its covariance with the scores by their variance, over all allowed cells; below 0 where it works
-        against the others. NaN where all scores of each row are the same.
+        The softmax ignores what all keys of a query have in common, so each row is centred on its mean. A part's share
+        is its covariance with the scores divided by their variance, over all allowed cells; it is negative if the
+        part works against the others, and NaN if the scores of each row are all equal.
         """
         total = _around_mean(np.sum([*self.parts.values()], axis=0), self.mask)
         variance = float((total**2).sum())
@@ -68,14 +68,14 @@ class ScoreParts:
 
     @property
     def share_of_positions(self) -> float:
-        """Return the share of all parts that positions take part in; NaN where there are no differences."""
+        """Return the total share of the parts that involve positions; NaN if the scores do not vary within rows."""
         shares = self.shares()
         of_positions = [share for name, share in shares.items() if name in OF_POSITIONS]
         return float(np.nan if np.isnan([*shares.values()]).any() else sum(of_positions))
 
 
 def _around_mean(values: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"]) -> np.ndarray:
-    """Return the values less the mean of their row, 0 where nothing is allowed."""
+    """Return the values minus the mean of their row over allowed cells, 0 in forbidden cells."""
     n_allowed = np.maximum(mask.sum(axis=1, keepdims=True), 1)
     allowed = np.where(mask, values, 0.0)
     return np.where(mask, values - allowed.sum(axis=1, keepdims=True) / n_allowed, 0.0)
@@ -151,7 +151,7 @@ def shares_of_heads(
 def _four(
     model: Transformer, inputs: Sequence[Sequence[int]], attention: str, layer: int, head: int
 ) -> tuple[dict[PartName, Float[np.ndarray, "query key"]], bool]:
-    """Return the four products of content and position, and the rest: what biases and segments take part in."""
+    """Return the four products of content and position, and the rest, which involves biases and segments."""
     sources = score_sources(model, inputs, attention=attention, layer=layer, head=head)
     kinds: dict[str, tuple[SourceKind, ...]] = {"content": CONTENT, "position": ("position",)}
     parts = {

@@ -1,4 +1,4 @@
-"""A text with its words in another order: what a head still looks at, the same words or the same places."""
+"""A text with its words shuffled: does a head still attend to the same words, or to the same positions?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ from transformer_core.text.labels import with_border
 from transformer_core.text.words import word_labels
 
 MOST_TOKENS = 128  # of a text whose words are shuffled
-N_ORDERS = 6  # over which the number of a head is taken
+N_ORDERS = 6  # orders that a head's `follows` is measured over
 _MOST_TRIES = 20  # to draw an order that is not the text's own
-_LEAST_WEIGHT = 1e-3  # of the keys that are compared: of less, a row says nothing
+_LEAST_WEIGHT = 1e-3  # of the compared keys in a row; rows with less are ignored
 
 Order = Int[np.ndarray, " pos"]
-"""Which token of the text stands at each place."""
+"""The index of the original token at each position."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ShuffledWords:
     """One attention on a text and on the same text with its words in another order."""
 
-    order: tuple[int, ...]  # of the selected side: which of its tokens stands at each place
+    order: tuple[int, ...]  # of the selected side: the index of the original token at each position
     text: str  # of that side, shuffled
-    own_text: str  # of that side, as it was
-    output: str | None  # what the model says to the shuffled text; None where that is not what was shuffled
+    own_text: str  # of that side, in its own order
+    output: str | None  # for the shuffled text; None if an encoder-decoder's target was shuffled
     own_output: str | None
     own: Float[np.ndarray, "layer head query key"]
     shuffled: Float[np.ndarray, "layer head query key"]
     mask: Bool[np.ndarray, "layer query key"]
-    query_labels: tuple[tuple[str, ...], tuple[str, ...]]  # of the text's own order, and of the other one
+    query_labels: tuple[tuple[str, ...], tuple[str, ...]]  # in the text's own order, and shuffled
     key_labels: tuple[tuple[str, ...], tuple[str, ...]]
-    follows: Float[np.ndarray, "layer head"]  # 1: the words wholly, -1: the places wholly; NaN: nothing could move
+    follows: Float[np.ndarray, "layer head"]  # 1: only the words, -1: only the positions; NaN: nothing could move
 
 
 @torch.inference_mode()
@@ -50,16 +50,16 @@ def shuffle_words(
 ) -> ShuffledWords:
     """Shuffle the words that an attention looks at, and run the model again.
 
-    Of the encoder's and of cross-attention these are the words of the source, of the decoder's those of its input, or
-    of the prompt. Tokens of a word stay together, special ones stay in their places. The decoder's input stays the same
-    where the source is shuffled, so that the patterns can be compared.
+    For the encoder's attention and cross-attention these are the words of the source; for the decoder's, those of its
+    input or prompt. Tokens of a word stay together, and special tokens keep their positions. The decoder's input
+    stays the same where the source is shuffled, so that the patterns can be compared.
 
     Args:
         model: in evaluation mode.
         tokenizer: the model's.
         model_run: of the text, by this model.
         attention: a name in ATTENTIONS that the model has.
-        seed: of the order that is shown; `follows` takes further ones, too.
+        seed: seed of the order that is shown; `follows` is measured over further orders, too.
 
     Raises:
         TextError: the text is too long.
@@ -85,7 +85,7 @@ def shuffle_words(
     assert shuffled is not None, "there is one order at least"
     first = orders[0]
     new_ids = [ids[place] for place in first]
-    border = model_run.border if side == "source" else None  # which stays where it is, as the segments do
+    border = model_run.border if side == "source" else None  # stays unchanged, like the segments
     new_labels = with_border((labels[place] for place in first), border)
     queries = model_run.labels(attention)[0][:n_queries]
     is_said = side == "source" or model_run.architecture == "decoder_only"
@@ -109,7 +109,7 @@ def shuffle_words(
 
 
 def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the tokens of each side, of a prompt without what the model wrote after it, and how many they are."""
+    """Return the tokens of each side, of a prompt without its continuation, and their number."""
     sides = sides_of(model_run.architecture)
     inputs = {side: list(ids) for side, ids in zip((*sides, "segments"), model_run.inputs, strict=False)}
     if model_run.architecture == "decoder_only":
@@ -118,7 +118,7 @@ def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
 
 
 def _order(ids: Sequence[int], words: Sequence[int], is_special: Sequence[bool], seed: int) -> Order:
-    """Return the places of the tokens with the words in another order; their own where no other one is possible."""
+    """Return a permutation of positions that shuffles the words; the identity if no other order is possible."""
     units: list[list[int]] = []
     for place, word in enumerate(words):
         if place and word == words[place - 1]:
@@ -138,7 +138,7 @@ def _order(ids: Sequence[int], words: Sequence[int], is_special: Sequence[bool],
 
 
 def _text(labels: Sequence[str], words: Sequence[int], shown: Bool[np.ndarray, " pos"], order: Order) -> str:
-    """Return the words in an order, as a person reads them, without special tokens that are not blank."""
+    """Return the words in an order as readable text, without special tokens other than blanks."""
     places, labels = [place for place in order.tolist() if shown[place]], with_border(labels, None)
     return " ".join(word_labels([labels[place] for place in places], [words[place] for place in places]))
 
@@ -159,7 +159,7 @@ def _distances(
     of_queries: Int[np.ndarray, " query"],
     of_keys: Int[np.ndarray, " key"],
 ) -> Float[np.ndarray, "2 layer head"]:
-    """Return how far the shuffled rows are from those that follow the words, and from those that follow the places.
+    """Return the distances of the shuffled rows from rows that follow the words, and that follow the positions.
 
     Rows are compared over the keys that the mask allows in both orders, each divided by its sum there; the distance is
     half the sum of the differences, in [0, 1], added up over the queries.

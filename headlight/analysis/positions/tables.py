@@ -1,7 +1,7 @@
-"""Tables of positions, as the model's own code makes them; their products by distance, and what shifts all positions.
+"""Tables of positions from the model's own code, their products by distance, and the matrix that shifts positions.
 
-A table has a row for each position. Of sinusoidal encodings and of the turns of rotary ones each pair of columns, a
-sine and a cosine, belongs to one frequency; a learned table has no such order.
+A table has a row for each position. In sinusoidal encodings and rotary angles each pair of columns, a sine and a
+cosine, belongs to one frequency; a learned table has no such order.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class Column:
 
     function: Literal["sin", "cos"]
     pair: int  # 0: the fastest
-    denominator: float  # positions a radian, base^(2 pair / width)
+    denominator: float  # positions per radian, base^(2 pair / width)
 
     @property
     def wavelength(self) -> float:
-        """Return after how many positions its values come again: 2 pi times the denominator."""
+        """Return the period of its values in positions: 2 pi times the denominator."""
         return 2 * np.pi * self.denominator
 
 
@@ -44,13 +44,13 @@ class PositionTable:
 
 
 def fixed_table(encoding: Positions, n_positions: int, width: int, like: ModelConfig | None = None) -> PositionTable:
-    """Return the table of an encoding that is computed and not learned.
+    """Return the table of an encoding that is computed, not learned.
 
     Args:
-        encoding: sinusoidal, or rotary: then the sines and cosines of the angles by which queries and keys are turned.
+        encoding: sinusoidal, or rotary for the sines and cosines of the angles that rotate queries and keys.
         n_positions: rows.
-        width: columns; even. Of rotary encodings it is the width of a head, of which all is turned.
-        like: a model whose base and scaling of rotary positions are taken, where it has such; None: the usual ones.
+        width: columns; even. For rotary encodings, the width of a head, which is rotated as a whole.
+        like: a model to take the base and scaling of rotary positions from, if it is rotary; None: the defaults.
 
     Raises:
         ConfigError: an encoding without such a table, or a width that it cannot have.
@@ -73,12 +73,12 @@ def fixed_table(encoding: Positions, n_positions: int, width: int, like: ModelCo
 
 
 def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = None) -> ModelConfig:
-    """Return the configuration of one head of this width whose queries and keys are turned whole.
+    """Return the configuration of one head of this width whose queries and keys are rotated as a whole.
 
     Args:
         encoding: "rotary_halves" or "rotary_interleaved".
         width: of the head; even.
-        like: a model whose base and scaling are taken, where it is rotary; None: the usual ones.
+        like: a model to take the base and scaling from, if it is rotary; None: the defaults.
 
     Raises:
         ConfigError: another encoding, or an odd width.
@@ -115,7 +115,7 @@ def learned_table(model: Transformer, stack: StackName) -> PositionTable:
 
 
 def _columns(first_row: Float[np.ndarray, " width"], layout: Layout) -> tuple[Column, ...]:
-    """Return the meaning of the columns, from the row of position 1, where each pair is rotated by its frequency."""
+    """Return the meaning of the columns, inferred from position 1, where each pair is rotated by its frequency."""
     half = len(first_row) // 2
     sines = first_row[:half] if layout == "halves" else first_row[0::2]
     cosines = first_row[half:] if layout == "halves" else first_row[1::2]
@@ -134,7 +134,7 @@ def _named(denominators: Float[np.ndarray, " pair"], layout: Layout) -> tuple[Co
 
 
 def spread_dimensions(table: PositionTable, n: int = 4) -> tuple[int, ...]:
-    """Return some columns to look at: of sines of all speeds, or evenly from a learned table."""
+    """Return some columns to show: sines over all speeds, or evenly spaced columns of a learned table."""
     places = [place for place, column in enumerate(table.columns) if column.function == "sin"]
     places = places or list(range(table.values.shape[1]))
     n = min(n, len(places))
@@ -143,7 +143,7 @@ def spread_dimensions(table: PositionTable, n: int = 4) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ByDistance:
-    """Products of all pairs of positions that lie equally far apart."""
+    """Products of all pairs of positions, grouped by their distance."""
 
     mean: Float[np.ndarray, " distance"]  # from distance 0 on
     least: Float[np.ndarray, " distance"]
@@ -151,7 +151,7 @@ class ByDistance:
 
     @property
     def spread(self) -> float:
-        """Return the largest difference within a distance: about 0 where the product depends on the distance alone."""
+        """Return the largest difference at one distance: about 0 if the product depends on the distance alone."""
         return float((self.most - self.least).max(initial=0.0))
 
 
@@ -162,10 +162,10 @@ def table_products(table: Float[np.ndarray, "pos width"]) -> Float[np.ndarray, "
 
 
 def turned_products(config: ModelConfig, n_positions: int) -> Float[np.ndarray, "pos pos"]:
-    """Return the dot products of one vector with itself, turned to the position of the query and to that of the key.
+    """Return the dot products of one vector rotated by the query's position with the same vector by the key's.
 
-    The vector has length 1 and the same length in each pair, so the product is the mean over the pairs of the cosine of
-    the angle between both.
+    The vector has length 1 and the same length in each pair, so the product is the mean, over pairs, of the cosine of
+    the angle between the two.
 
     Args:
         config: with rotary positions.
@@ -182,7 +182,7 @@ def turned_products(config: ModelConfig, n_positions: int) -> Float[np.ndarray, 
 
 
 def by_distance(products: Float[np.ndarray, "pos pos"]) -> ByDistance:
-    """Return the mean, the least and the most of the products at each distance."""
+    """Return the mean, minimum and maximum of the products at each distance."""
     diagonals = [np.diagonal(products, distance) for distance in range(len(products))]
     mean, least, most = (np.array([of(diagonal) for diagonal in diagonals]) for of in (np.mean, np.min, np.max))
     return ByDistance(mean=mean, least=least, most=most)
@@ -190,23 +190,23 @@ def by_distance(products: Float[np.ndarray, "pos pos"]) -> ByDistance:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shift:
-    """What takes every position k places on, and how well it does."""
+    """The matrix that shifts every position by k, and its error."""
 
     k: int
-    matrix: Float[np.ndarray, "width width"]  # R_k, orthogonal: a turn of each pair of sine and cosine
-    turned: Float[np.ndarray, " pos"]  # the largest difference |PE(pos + k) - R_k PE(pos)| of any number
+    matrix: Float[np.ndarray, "width width"]  # R_k, orthogonal: rotates each pair of sine and cosine
+    turned: Float[np.ndarray, " pos"]  # max |PE(pos + k) - R_k PE(pos)| over the columns
     unturned: Float[np.ndarray, " pos"]  # |PE(pos + k) - PE(pos)|, to compare with
 
 
 def shift(table: PositionTable, k: int) -> Shift:
-    """Return R_k, which is made of row k of the table alone, and what it leaves.
+    """Return R_k, which is built from row k of the table alone, and its remaining error.
 
     sin((pos + k) w) = cos(k w) sin(pos w) + sin(k w) cos(pos w) and
     cos((pos + k) w) = cos(k w) cos(pos w) - sin(k w) sin(pos w), for each frequency w.
 
     Args:
         table: of sines and cosines.
-        k: by how many positions; less than the table has.
+        k: number of positions to shift by; less than the table has.
 
     Returns:
         the matrix and, for each position that has one k places on, both differences; those of `turned` are the rounding

@@ -1,4 +1,4 @@
-"""A compiled model on an input: what each line of its program computes, and where in the model that happens."""
+"""A compiled model run on an input: the values of each program line, and the parts of the model that compute them."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Tokens
@@ -20,7 +20,7 @@ from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import OwnTokenizer
 
-SAME = 1e-4  # weights that differ by no more
+SAME = 1e-4  # weights that differ by no more count as equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,9 @@ class LineRun:
         source: the line.
         name: what the line calls its result.
         is_used: whether the output depends on it; other lines are not compiled.
-        is_selector: whether it says which keys are selected, and computes no value.
+        is_selector: whether it selects keys instead of computing a value.
         heads: layer and head of each head that belongs to it; of a selector, of those that attend as it says.
-        layers: whose feed-forward networks compute something of it.
+        layers: those whose feed-forward networks compute part of it.
         subspaces: of the residual stream that it reads and, at the end, writes.
         state: index into `ProgramRun.residual` where all of them are written.
         values: at each token; of a selector, the positions of the selected keys. None: it is not used, or the program
@@ -71,7 +71,7 @@ class ProgramRun:
         labels: of what the model reads: <bos>, the tokens, and <eos> where it is encoder-only.
         lines: of the program, in order.
         problem: why the program has no output for this input; None where it has one.
-        undefined: the first line whose function is not defined for values that occur, with those; None: all are.
+        undefined: the first line with a function not defined for values that occur, and those values; None: no line.
         output: of the program at each token; () where there is none.
         predicted: by the model at each token.
         patterns: of every head.
@@ -121,7 +121,7 @@ def program_run(model: Transformer, tokenizer: OwnTokenizer, tokens: Tokens[str]
 
     Raises:
         ProgramError: the model was not compiled from a program.
-        TextError: there is no token, there are too many, or one that is not in the vocabulary.
+        TextError: there are no tokens, too many tokens, or a token that is not in the vocabulary.
     """
     origin = compiled(model)
     _check(tokens, origin.vocab, origin.max_len)

@@ -1,4 +1,4 @@
-"""Heads patched between the two sides of minimal pairs, and which pronoun the model predicts then.
+"""Patch heads between the two sides of minimal pairs, and see which pronoun the model predicts.
 
 Each side is the clean run of one pronoun and the corrupted run of the other. Putting the heads of the side with elle
 into the run of the side with il is *denoising* for elle (are these heads sufficient for elle?) and at the same time
@@ -37,12 +37,12 @@ class PairBatch:
     own: Int[Tensor, " row"]  # token of the pronoun of this side
     other: Int[Tensor, " row"]  # token of the pronoun of the other side
     translations: tuple[tuple[int, ...], ...]  # [row], tokens of the whole French sentence, <eos> included
-    forced: tuple[tuple[int, ...], ...]  # [row], the same if the pronoun were the other one
+    forced: tuple[tuple[int, ...], ...]  # [row], the same sentence with the other pronoun
     roles: Mapping[str, Bool[Tensor, "row pos"]]  # "pronoun", over src; "prediction" of the pronoun, over tgt
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs."""
+        """The number of pairs."""
         return len(self.pairs)
 
     @property
@@ -65,7 +65,7 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
         pairs: at least one.
 
     Raises:
-        TextError: no pairs, or a model or tokenizer with which the words of a pair cannot be found.
+        TextError: no pairs, or the words of a pair cannot be located with this model and tokenizer.
     """
     il_elle = tokenizer.encode("il elle") if tokenizer.kind == "word" else []
     if model.config.architecture != "encoder_decoder" or len(set(il_elle)) < 2:
@@ -79,7 +79,7 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
     sources = [tokenizer.encode(side.pair.source, eos=True) for side in sides]
     translations = [tuple(tokenizer.encode(side.pair.target, eos=True)) for side in sides]
     forced = [tuple(tokenizer.encode(side.forced, eos=True)) for side in sides]
-    first = [  # places where both differ: those of the pronouns
+    first = [  # positions where both differ: the pronouns
         next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
         for one, other in zip(translations, forced, strict=True)
     ]
@@ -105,7 +105,7 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
 
 
 def right_on_both_sides(model: Transformer, batch: PairBatch) -> tuple[MinimalPair, ...]:
-    """Return the pairs of which greedy decoding writes both translations word for word.
+    """Return the pairs whose two translations greedy decoding reproduces word for word.
 
     Args:
         model: in evaluation mode.
@@ -118,7 +118,7 @@ def right_on_both_sides(model: Transformer, batch: PairBatch) -> tuple[MinimalPa
 
 def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, ...], ...]:
     """Return the greedy translation of each row's source: tokens after <bos>, with <eos> if it was generated."""
-    longest = max(map(len, batch.translations)) + 1  # longer is wrong, whatever comes
+    longest = max(map(len, batch.translations)) + 1  # a longer output is wrong in any case
     written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
     return tuple(tuple(until_end(row, model.config)) for row in written)
 
@@ -129,7 +129,7 @@ def _padded(rows: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "r
 
 
 class FlipRates(NamedTuple):
-    """Of sides that the model translates correctly, the share whose pronoun becomes the other one, in [0, 1]."""
+    """Share of correctly translated sides whose pronoun flips to the other one, in [0, 1]."""
 
     to_feminine: float  # il becomes elle, ils becomes elles
     to_masculine: float  # elle becomes il, elles becomes ils
@@ -142,7 +142,7 @@ class FlipRates(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What the model predicts where the pronoun comes, teacher-forced up to it."""
+    """The model's predictions at the position of the pronoun, teacher-forced up to it."""
 
     difference: Float[np.ndarray, " row"]  # logit of the other side's pronoun minus that of this side's
     flipped: Bool[np.ndarray, " row"]  # the most probable token of all is the other side's pronoun
@@ -174,9 +174,9 @@ class PronounRuns:
         """Return the predictions with heads patched; the encoder runs again only if one of them is in it.
 
         Args:
-            heads: whose outputs (z) are those of the other side of each pair.
-            role: of the positions that are patched, as in `PairBatch.roles`; at the others, these heads keep the
-                outputs of the unpatched run. None: all positions.
+            heads: the heads whose outputs (z) come from the other side of each pair.
+            role: role of the positions to patch, as in `PairBatch.roles`; elsewhere these heads keep the outputs of the
+                unpatched run. None: all positions.
 
         Raises:
             SiteError: the model has no such head.
@@ -210,10 +210,10 @@ class PronounRuns:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """What greedy decoding writes under a patch, from the first word on."""
+    """How greedy decoding from the first word on follows a patch."""
 
-    agreeing: float  # of adjectives that have another form for the other gender, the share that has it, in [0, 1]
-    exact: float  # of all translations, the share that is word for word the one with the other pronoun
+    agreeing: float  # share of gender-marked adjectives that take the other gender's form, in [0, 1]
+    exact: float  # share of translations equal, word for word, to the one with the other pronoun
 
 
 def agreement(runs: PronounRuns, head: HeadName) -> Agreement:

@@ -1,4 +1,4 @@
-"""Heads that turn il into elle and elle into il when they are patched alone, and random sets of heads that do not."""
+"""Heads that flip il to elle and elle to il when only they are patched, and random sets of heads as a control."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from transformer_core.text.tokenizer import Tokenizer
 
 ENOUGH = 0.9  # share of pronouns that must flip, in both directions
 N_RANDOM = 50  # random sets
-MOST_SETS = 300  # sets of one size that are tried one by one: with 24 heads, all of one head and all of two
+MOST_SETS = 300  # sets of one size to try exhaustively: with 24 heads, all sets of one and of two
 
 
 Heads = tuple[HeadName, ...]
@@ -41,7 +41,7 @@ class SetEffect:
 
     heads: Heads
     rates: FlipRates
-    change: float  # of the logit of the other pronoun minus that of this side's, mean over both directions
+    change: float  # of the other pronoun's logit minus this side's, mean over both directions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,19 +49,19 @@ class PronounHeads:
     """The heads that decide between il and elle, found on one half of the pairs and measured on the other half."""
 
     n_drawn: int  # held-out minimal pairs
-    n_right: int  # of these, the pairs of which the model translates both sides word for word
-    n_measured: int  # pairs of the half that all rates below are of
+    n_right: int  # of these, pairs that the model translates word for word on both sides
+    n_measured: int  # pairs in the half that all rates below are measured on
     single: tuple[SetEffect, ...]  # every head alone, in the order of computation
     everything: FlipRates  # all heads together
     smallest: SmallestSet | None  # None: no set was found that flips 90 % in both directions
     equally_small: tuple[SetEffect, ...]  # the sets of that size that were enough on the searched half, the best first
-    remaining: FlipRates  # all heads together that are in none of these sets
+    remaining: FlipRates  # all heads outside these sets, together
     same_size: float  # mean rate of other sets of the size of the smallest, drawn at random from all heads
-    remaining_sets: float  # the same of sets of as many heads as are in all these sets, drawn from the remaining heads
+    remaining_sets: float  # likewise for sets as large as the union of these sets, drawn from the remaining heads
 
     @property
     def share_right(self) -> float:
-        """The share of drawn pairs that the model translates right on both sides, in [0, 1]."""
+        """The share of drawn pairs that the model translates correctly on both sides, in [0, 1]."""
         return self.n_right / self.n_drawn
 
     @property
@@ -72,7 +72,7 @@ class PronounHeads:
 
 
 def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, plural: bool = False) -> PronounRuns:
-    """Run a model on held-out minimal pairs, those of which it translates both sides correctly.
+    """Run a model on the held-out minimal pairs that it translates correctly on both sides.
 
     Args:
         model: a translation model of en-fr, in evaluation mode.
@@ -82,7 +82,7 @@ def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100
 
     Raises:
         CorpusError: it translates fewer than two of them correctly.
-        TextError: a model or tokenizer for which the pairs are not made.
+        TextError: the pairs do not fit this model or tokenizer.
     """
     batch = pair_batch(model, tokenizer, minimal_pairs(n_pairs, plural=plural))
     right = right_on_both_sides(model, batch)
@@ -167,10 +167,10 @@ def smallest_set(
         candidates: the heads that may be in it.
         score: of a set.
         at_least: the share that is enough, in (0, 1].
-        most_sets: sets of one size that are tried at most.
+        most_sets: the largest number of sets of one size to try exhaustively.
 
     Returns:
-        None where even all candidates together are not enough along the greedy way.
+        None if the greedy search has added all candidates and they are not enough.
     """
     best: Heads = ()
     for size in range(1, len(candidates) + 1):
@@ -208,7 +208,7 @@ def random_sets(candidates: Sequence[HeadName], size: int, n: int, *, seed: int 
 
 
 def _with_one_more(heads: Heads, candidates: Sequence[HeadName]) -> tuple[Heads, ...]:
-    """Return each set of one head more, in the order of the candidates."""
+    """Return each set with one more head, in the order of the candidates."""
     return tuple(
         tuple(head for head in candidates if head in heads or head == added)
         for added in candidates

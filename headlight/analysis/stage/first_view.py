@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
-N_CANDIDATES = 40  # of a step, the most probable ones, whose labels are kept
+N_CANDIDATES = 40  # most probable tokens of a step whose labels are kept
 FILE, WEIGHTS = "first_view.npz", "model.safetensors"
 _ABOUT = "about"  # the array that holds the text as JSON
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FirstView:
-    """What passed the hook points of the overview while a model read its first example."""
+    """The activations at the hook points of the overview while a model reads its first example."""
 
     prompt: str  # the example, as a person would type it
     text: StageText
@@ -40,7 +40,7 @@ class FirstView:
         """Return the value at a hook point.
 
         Raises:
-            KeyError: it is none of the overview.
+            KeyError: it is not a hook point of the overview.
         """
         return self.activations[site]
 
@@ -99,12 +99,12 @@ def read(folder: Path, config: ModelConfig) -> FirstView | None:
                 activations={site: arrays[site] for site in sites(config)},
                 candidates={int(token): label for token, label in about["candidates"].items()},
             )
-    except Exception:  # whatever a damaged archive leads its readers to
+    except Exception:  # a damaged archive may raise many kinds of errors
         return None
 
 
 def _text(values: Mapping[str, Any]) -> StageText:
-    """Return a text from JSON, which has lists where it has tuples."""
+    """Return a text from JSON, with its lists converted to tuples."""
     whole: dict[str, Any] = {name: tuple(of) if isinstance(of, list) else of for name, of in values.items()}
     return StageText(**whole)
 

@@ -26,7 +26,7 @@ from transformer_core.text.words import is_ignored, unknown_words
 def generate(
     model: Transformer, tokenizer: Tokenizer, text: Given, *, chosen: Sequence[int] = (), sampling: Sampling = GREEDY
 ) -> StageText:
-    """Return a text and what a model generates after it, as far as the stage has room for it.
+    """Return a text and a model's continuation of it, as far as the stage has room for it.
 
     An encoder-only model fills blanks instead, as many as there are chosen tokens, the most certain one first.
 
@@ -38,7 +38,7 @@ def generate(
         sampling: how the tokens after them are chosen.
 
     Raises:
-        TextError: a text that the model cannot read, or tokens that it cannot generate.
+        TextError: the model cannot read the text, or cannot generate the chosen tokens.
     """
     config = model.config
     most = MOST_WITH_BLANKS if config.architecture == "encoder_only" else MOST_TOKENS

@@ -19,7 +19,7 @@ from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import ConfigError
 
 MOST_TOKENS = 32  # of a text that the stage has room for
-MOST_WITH_BLANKS = 64  # of one whose blanks are filled: they may stand anywhere
+MOST_WITH_BLANKS = 64  # of a text with blanks, which may be anywhere
 USUAL_TOKENS = 24  # to which a decoder generates
 LEAST_NEW_TOKENS = 8  # that a decoder-only model generates after a prompt, however long that is
 
@@ -46,7 +46,7 @@ class StageText:
     n_filled: int = 0  # blanks that are filled
     has_ended: bool = False  # the last next token ends the text
     unknown: tuple[str, ...] = ()  # words that the model has no token for, each once
-    ignores_white_space: bool = False  # the tokens would be the same without some of it
+    ignores_white_space: bool = False  # the tokenizer ignores some white space of the text
     n_left_out: int = 0  # tokens of the text that were left out, for lack of room
 
     @property
@@ -121,7 +121,7 @@ class Zoom:
         """Return the zoom of this name.
 
         Raises:
-            ConfigError: it is not a such name, or the model of this configuration has no such block, attention or head.
+            ConfigError: it is not such a name, or the model of this configuration has no such block, attention or head.
         """
         if not name:
             return cls()
@@ -238,7 +238,7 @@ def _kind(zoom: Zoom) -> Attention:
 
 
 def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
-    """Yield the panels of a block: its input, and of each sub-layer what is read, computed, added and passed on."""
+    """Yield the panels of a block: its input, then for each sub-layer the norm, core, output, and new stream."""
     stack, layer = zoom.stack, zoom.layer
     rows, block = side_of(stack), f"{stack}.blocks.{layer}"
     is_pre = config.norm_position == "pre"

@@ -1,6 +1,6 @@
-"""A text in tokens that every model reads alike, with the output of one of them.
+"""A tokenized text that several models can read, with the output of one of them.
 
-Several models, or one at several snapshots, would each write something else. Teacher-forced on the same tokens, they
+Several models, or snapshots of one model, would each write a different output. Teacher-forced on the same tokens, they
 predict from the same prefix at each position, so their patterns can be compared row by row.
 """
 
@@ -25,7 +25,7 @@ def fix_text(
     """Return a text with a model's output, token for token as `analysis.run_text` reads both; arguments as there.
 
     Raises:
-        TextError, ConfigError: as `analysis.run_text`.
+        TextError, ConfigError: as for `analysis.run_text`.
         NotFiniteError: the model cannot write an output, as its logits are NaN or infinite.
     """
     model_run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)

@@ -22,17 +22,17 @@ Labels = tuple[Sequence[str], Sequence[str]]
 
 
 class PairedPlaces(NamedTuple):
-    """A place in text A and the one in text B that stands for it."""
+    """A position in text A and the corresponding one in text B."""
 
     a: int
     b: int
-    label: str  # "it", or "tired → wide" where another token stands there
+    label: str  # "it", or "tired → wide" where the tokens differ
     is_replaced: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenAlignment:
-    """The places of two texts: every one is in one pair, or in one text only."""
+    """The positions of two texts: each is in exactly one pair, or unpaired."""
 
     pairs: tuple[PairedPlaces, ...]  # in the order of both texts
     only_a: tuple[int, ...]
@@ -50,14 +50,14 @@ class TokenAlignment:
 
     @property
     def places_b(self) -> list[int]:
-        """The paired places of text B, each under its partner."""
+        """The paired places of text B, in the order of their partners."""
         return [pair.b for pair in self.pairs]
 
     @property
     def is_telling(self) -> bool:
-        """Whether two tokens at least, and half of the shorter text, are the same in both.
+        """Whether at least two tokens, and at least half of the shorter text, are the same in both.
 
-        Where fewer are, which ones are paired is a matter of chance.
+        With fewer, it is a matter of chance which tokens are paired.
         """
         n_same = sum(not pair.is_replaced for pair in self.pairs)
         shorter = len(self.pairs) + min(len(self.only_a), len(self.only_b))
@@ -66,7 +66,7 @@ class TokenAlignment:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedTokens:
-    """The queries and the keys of two model runs, each under the one that stands for it in the other."""
+    """The queries and the keys of two model runs, paired with each other."""
 
     queries: TokenAlignment
     keys: TokenAlignment
@@ -78,7 +78,7 @@ class SharedTokens:
 
     @property
     def is_telling(self) -> bool:
-        """Whether both queries and keys give something to compare."""
+        """Whether both the queries and the keys share enough tokens for a comparison."""
         return self.queries.is_telling and self.keys.is_telling
 
 
@@ -86,7 +86,7 @@ class SharedTokens:
 class AlignedPatterns:
     """Two patterns on the tokens that two texts share: one row a pair of queries, one column a pair of keys.
 
-    Weights are as they were. Where a text has keys without a partner, a last column, elsewhere, holds the weight on
+    Weights are unchanged. Where a text has keys without a partner, a last column, elsewhere, holds the weight on
     all of them together, so that each row still sums to 1 (or is all 0 where nothing may be attended).
     """
 
@@ -95,7 +95,7 @@ class AlignedPatterns:
     mask_a: Bool[np.ndarray, "query key"]  # True = may attend; elsewhere: to at least one of those keys
     mask_b: Bool[np.ndarray, "query key"]
     query_labels: tuple[str, ...]
-    key_labels: tuple[str, ...]  # of the pairs; elsewhere has none
+    key_labels: tuple[str, ...]  # labels of the pairs; the column `elsewhere` has none
     has_elsewhere: bool
 
     @property
@@ -115,17 +115,17 @@ class AlignedPatterns:
 
 
 def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
-    """Pair the tokens of two texts: equal ones in the same order, and those that were replaced one for one.
+    """Pair the tokens of two texts: equal tokens in the same order, and tokens replaced one for one.
 
-    Of two pairs of texts, the first ones are aligned and the second ones.
+    Of two pairs of texts, the first texts are aligned with each other, and so are the second ones.
 
     Args:
-        a: labels of the tokens of text A; the mark where a second text begins makes no token another.
+        a: labels of the tokens of text A; the mark where a second text begins is ignored in the comparison.
         b: those of text B.
 
     Returns:
         The alignment. Where some tokens of A stand for as many others in B, they are paired place by place and flagged
-        as replaced; where their numbers differ, nobody can say which stands for which, and they have no partner.
+        as replaced; where their numbers differ, the correspondence is ambiguous, and they stay unpaired.
 
     Source: Ratcliff and Metzener 1988, as Python's difflib has it; no token is too frequent to be paired.
     """
@@ -192,13 +192,13 @@ def aligned_patterns(
 def aligned_head(
     a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens, head_a: tuple[int, int], head_b: tuple[int, int]
 ) -> AlignedPatterns:
-    """Return a head of A and one of B, (layer, number), on the tokens that both texts have: `shared` pairs them."""
+    """Return a head (layer, number) of A and one of B, restricted to the tokens that `shared` pairs."""
     patterns = a.pattern(*head_a), b.pattern(*head_b)
     return aligned_patterns(*patterns, a.mask(head_a[0]), b.mask(head_b[0]), shared)
 
 
 def changes(a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens) -> Float[np.ndarray, "layer head"]:
-    """Return how far apart each head of A and the head of the same number of B are, as `divergence.head_changes` does.
+    """Return the distance between each head of A and the same head of B, as `divergence.head_changes` defines it.
 
     Args:
         a: an attention of run A.
@@ -206,7 +206,7 @@ def changes(a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens) -> Flo
         shared: their tokens, paired.
 
     Raises:
-        ConfigError: they have not as many layers and heads.
+        ConfigError: they differ in their number of layers or heads.
     """
     if a.shape[:2] != b.shape[:2]:
         shapes = [f"{n_layers} layers of {n_heads} heads" for n_layers, n_heads in (a.shape[:2], b.shape[:2])]
@@ -223,7 +223,7 @@ def changes(a: "AttentionMaps", b: "AttentionMaps", shared: SharedTokens) -> Flo
 
 
 def ranked_heads(changes: Mapping[str, Float[np.ndarray, "layer head"]]) -> list[tuple[HeadName, float]]:
-    """Return all heads and how much each changed, the greatest change first; equal ones in the order of the model.
+    """Return all heads with their changes, the greatest change first; ties are in the order of the model.
 
     Args:
         changes: by name of attention.
@@ -237,7 +237,7 @@ def ranked_heads(changes: Mapping[str, Float[np.ndarray, "layer head"]]) -> list
 def distances_by_looking(
     a: "AttentionMaps", b: "AttentionMaps | None", shared: SharedTokens | None
 ) -> Float[np.ndarray, "head head"]:
-    """Return how far apart the patterns of each two heads are: those of A, or those of A and after them those of B.
+    """Return the distances between the patterns of all heads of A, or of all heads of A followed by those of B.
 
     Args:
         a: an attention of run A; its heads are counted through all layers.
@@ -263,9 +263,9 @@ def distances_by_writing(
     b: Float[np.ndarray, "layer_b head_b pos_b d_b"] | None,
     positions: TokenAlignment | None,
 ) -> Float[np.ndarray, "both both"]:
-    """Return how far apart what each two heads write is: those of A, or those of A and after them those of B.
+    """Return the distances between the outputs of all heads of A, or of all heads of A followed by those of B.
 
-    The distance is (1 - CKA)^0.5: up to a factor that of the two Gram matrices, centred and of length 1.
+    The distance is (1 - CKA)^0.5, which is proportional to that between the centred, normalized Gram matrices.
 
     Args:
         a: what each head of A writes, as `head_outputs` gives it.

@@ -1,4 +1,4 @@
-"""What a pattern is shown in: words out of tokens, sinks among its keys, several heads as one."""
+"""Transformations of a pattern for display: merge tokens to words, find sinks, combine several heads."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from headlight.analysis.flow.divergence import has_choice
 from transformer_core.errors import ConfigError, Message, TextError, mark
 
 _QUERIES, _KEYS = mark("queries"), mark("keys")
-SINK_SHARE = 0.3  # of the attention of a mean query: more than that rests on a sink
-SINK_TIMES_EVEN = 2.0  # and this many times what evenly spread attention would give: in short texts 0.3 is little
+SINK_SHARE = 0.3  # share of the mean query's attention that a sink exceeds
+SINK_TIMES_EVEN = 2.0  # and this many times the share under uniform attention: in short texts, 0.3 is not much
 
 
 def merge_tokens(
     pattern: Float[np.ndarray, "*heads query key"], query_places: Sequence[int], key_places: Sequence[int]
 ) -> Float[np.ndarray, "*heads query_word key_word"]:
-    """Return a pattern between words: of tokens that make one word, the sum over keys and the mean over queries.
+    """Return a pattern between words: the sum over the keys and the mean over the queries of each word's tokens.
 
     Args:
         pattern: attention weights between tokens.
@@ -40,7 +40,7 @@ def merge_tokens(
 def merge_mask(
     mask: Bool[np.ndarray, "query key"], query_places: Sequence[int], key_places: Sequence[int]
 ) -> Bool[np.ndarray, "query_word key_word"]:
-    """Return which words may look at which: those of which any token may look at any.
+    """Return which words may attend to which: those with any token that may attend to any token of the other.
 
     Raises:
         TextError: the words are those of another text.
@@ -52,7 +52,7 @@ def merge_mask(
 def sink_keys(
     mean_pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"], *, share: float = SINK_SHARE
 ) -> Bool[np.ndarray, " key"]:
-    """Return which keys are attention sinks: attention rests on them whatever the query is.
+    """Return which keys are attention sinks: keys that get much attention whatever the query is.
 
     A sink gets more than `share` of the attention of the queries that may look at two keys or more, in the mean over
     all of these, and more than twice what it would get if each query spread its attention evenly.
@@ -77,11 +77,11 @@ def sink_keys(
 def combine(
     patterns: Float[np.ndarray, "head query key"], weights: Float[np.ndarray, " head"]
 ) -> Float[np.ndarray, "query key"]:
-    """Return the mean of several heads' patterns, each as heavy as its weight.
+    """Return the weighted mean of several heads' patterns.
 
     Args:
         patterns: attention weights.
-        weights: from 0 on; only their proportions count.
+        weights: not negative; only their proportions count.
 
     Returns:
         Each row sums to 1 where the heads' rows do.
@@ -94,7 +94,7 @@ def combine(
         raise ConfigError("the weight of a head must be 0 or more, got {got}; use 0 to leave a head out", got=bad[0])
     if not weights.any():
         raise ConfigError("all heads have weight 0, so there is nothing to show; raise one of them")
-    shares = weights.astype(np.float64) / weights.max()  # first, so that no sum is too large for a number
+    shares = weights.astype(np.float64) / weights.max()  # first, so that the sum cannot overflow
     return np.tensordot((shares / shares.sum()).astype(patterns.dtype), patterns, axes=1)
 
 
@@ -102,7 +102,7 @@ def _starts(places: Sequence[int], n_tokens: int, what: str) -> Int[np.ndarray, 
     """Return the first token of each word.
 
     Raises:
-        TextError: there are not as many places as tokens, or they are not in order.
+        TextError: the number of places differs from that of tokens, or they are not in order.
     """
     steps = np.diff(np.asarray(places, dtype=np.int64), prepend=-1)
     if len(steps) != n_tokens or not np.isin(steps, (0, 1)).all() or steps[:1].sum() != min(n_tokens, 1):

@@ -1,4 +1,4 @@
-"""What was written beside what was read: which source words each word was made from, and how well a head tells.
+"""Word alignment: which source words each target word was made from, and how well a head's attention shows it.
 
 A link is a place in the target and a place in the source. The links of a head are read off its weights; the true ones
 are known for the pairs of a corpus that was made here, and the alignment error rate compares the two.
@@ -26,7 +26,7 @@ Units = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class AlignmentScore:
-    """How well some links agree with the true ones; nan where there is nothing to divide by."""
+    """The agreement of links with the true ones; nan where a denominator is 0."""
 
     error_rate: float  # in [0, 1]; 0: they agree
     precision: float  # the share of the links that are possible
@@ -35,15 +35,15 @@ class AlignmentScore:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundPair:
-    """A pair of a corpus, and which part it is of."""
+    """A pair of a corpus, and the part that it belongs to."""
 
     pair: Pair
-    is_held_out: bool  # else it was trained on
+    is_held_out: bool  # False: the model was trained on it
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownAlignment:
-    """What truly depends on what, of a source and of as much of the target as was written.
+    """The true alignment of a source with the part of the target that has been written.
 
     A unit is a word or a character, whichever the corpus knows the alignment of. Units without a source are not judged.
     """
@@ -51,7 +51,7 @@ class KnownAlignment:
     links: Links  # between units that were written; at least one for each unit in `judged`
     targets: tuple[tuple[int, ...], ...]  # for each unit of the true target, the places of its tokens among the written
     sources: tuple[tuple[int, ...], ...]  # for each unit of the source, the places of its tokens
-    n_agreed: int  # tokens at the beginning of what was written that are those of the true target
+    n_agreed: int  # leading tokens of the output that agree with the true target
     n_written: int  # tokens, without special ones after them
 
     @property
@@ -61,18 +61,18 @@ class KnownAlignment:
 
     @property
     def is_parted(self) -> bool:
-        """Whether something else was written than the true target; of what comes from there on nothing is known."""
+        """Whether the output departs from the true target; nothing is known of it from there on."""
         return self.n_agreed < self.n_written
 
     def cells(self, links: Links) -> Links:
-        """Return links between units as links between their tokens: of each unit all of them."""
+        """Return links between units as links between all of their tokens."""
         return frozenset(
             (place, key) for target, source in links for place in self.targets[target] for key in self.sources[source]
         )
 
     @property
     def least_error_rate(self) -> float:
-        """The error rate of who links each judged unit with one unit only, a correct one; nan where none is judged."""
+        """The error rate with exactly one, correct link for each judged unit; nan where no unit is judged."""
         n = len(self.judged)
         return 1 - 2 * n / (n + len(self.links)) if n else math.nan
 
@@ -80,33 +80,33 @@ class KnownAlignment:
         """Return the links of a head between the judged units and those of the source.
 
         Args:
-            weights: the attention for each generated token; more rows do no harm.
+            weights: the attention for each generated token; further rows are ignored.
         """
         judged = self.judged
         links = hard_alignment(weights, targets=[self.targets[unit] for unit in judged], sources=self.sources)
         return frozenset((judged[row], source) for row, source in links)
 
     def score(self, weights: Float[np.ndarray, "tgt src"]) -> AlignmentScore:
-        """Return how well a head tells the alignment; arguments as for `found`."""
+        """Return how well a head's links agree with the true alignment; arguments as for `links_of`."""
         return alignment_error_rate(self.links_of(weights), self.links)
 
 
 class KnownPairs:
-    """The pairs of a corpus, found by their sources."""
+    """The pairs of a corpus, indexed by source."""
 
     def __init__(self, corpus: Corpus) -> None:
-        """Look through all pairs once; a corpus of texts has none."""
+        """Index all pairs by source; a corpus of texts has none."""
         self._held_out, self._train = (corpus.held_out, corpus.train) if corpus.is_pairs else ((), ())
-        items = chain(self._train, self._held_out)  # what is held out last: it is preferred
+        items = chain(self._train, self._held_out)  # held-out pairs last, so that they take precedence
         self._places = {item.source: place for place, item in enumerate(items)}
 
     def __len__(self) -> int:
-        """Count the sources."""
+        """Return the number of sources."""
         return len(self._places)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the sources take, in bytes; the pairs lie with the corpus."""
+        """Memory that the index takes, in bytes, without the pairs, which belong to the corpus."""
         return sys.getsizeof(self._places) + sum(map(sys.getsizeof, self._places))
 
     def find(self, source: str) -> FoundPair | None:
@@ -126,8 +126,8 @@ def hard_alignment(
 
     Args:
         weights: the attention for each target token.
-        targets: the units that get a link; of a unit's tokens the mean counts. None: each token on its own.
-        sources: the units that may be linked with; of a unit's tokens the sum counts. None: each token on its own.
+        targets: the units that get a link; the mean over a unit's tokens counts. None: each token on its own.
+        sources: the units that may be linked with; the sum over a unit's tokens counts. None: each token on its own.
 
     Returns:
         Links between the places of units in `targets` and in `sources`; of equal weights the first counts.
@@ -165,7 +165,7 @@ def alignment_error_rate(links: Links, sure: Links, possible: Links = frozenset(
 def known_alignment(
     pair: Pair, tokenizer: Tokenizer, source: Sequence[int], written: Sequence[int]
 ) -> KnownAlignment | None:
-    """Return the true alignment of a pair, put on the tokens that were read and written.
+    """Return the true alignment of a pair, in terms of the tokens that were read and written.
 
     Args:
         pair: of a corpus that knows its alignment.
@@ -174,8 +174,8 @@ def known_alignment(
         written: the tokens that were written so far, without <bos>.
 
     Returns:
-        Links as far as what was written agrees with the true target, a unit as soon as all of its tokens are there.
-        None where the pair knows no alignment, or its units are neither the tokens nor the words.
+        Links as far as the output agrees with the true target; a unit counts once all of its tokens are written.
+        None where the pair has no known alignment, or its units are neither the tokens nor the words.
     """
     if pair.alignment is None:
         return None
@@ -198,7 +198,7 @@ def known_alignment(
 
 
 def _units(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the places of the tokens of each unit: special ones are none, and a word may have several."""
+    """Return the places of the tokens of each unit, without special tokens; a word may have several tokens."""
     if tokenizer.kind == "character":
         return tuple((place,) for place in text_places(tokenizer, tokens))
     return places_of_words(tokenizer, tokens)

@@ -1,1 +1,1 @@
-"""One text through a model: what it reads, what its heads attend to, what it says."""
+"""One text through a model: the tokens it reads, the attention of its heads, its predictions."""

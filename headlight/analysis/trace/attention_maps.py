@@ -20,10 +20,10 @@ from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.pooling import Overview, block_ends
 from transformer_core.model.attention import MultiHeadAttention
 
-WRITTEN_OUT_BYTES = 32 << 20  # of all patterns of an attention, up to which they are written out
-_CHUNK_CELLS = 4 << 20  # of one head's rows that are handed out at a time
+WRITTEN_OUT_BYTES = 32 << 20  # size of all patterns of an attention up to which they are materialized
+_CHUNK_CELLS = 4 << 20  # size of one head's rows that are yielded at a time
 _OVERVIEW_CELLS = 1 << 20  # of all heads that are pooled at a time
-_OVERVIEW_ROWS = 64  # of each of them: of long texts few heads at a time, as products of flat matrices are slow
+_OVERVIEW_ROWS = 64  # rows of each head: with long texts few heads at a time, as products of flat matrices are slow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,7 +44,7 @@ class PooledHeads:
 
 
 class AttentionMaps:
-    """The patterns of one attention [layer, head, query, key], and what they are made of.
+    """The patterns of one attention [layer, head, query, key], with the underlying queries, keys and values.
 
     Attributes:
         shape: layers, heads, queries, keys.
@@ -55,10 +55,10 @@ class AttentionMaps:
     def __init__(
         self, patterns: Sequence[LazyPattern], values: Sequence[Tensor], modules: Sequence[MultiHeadAttention]
     ) -> None:
-        """Keep what was captured of one text, layer by layer.
+        """Store the captured activations of one text, layer by layer.
 
         Args:
-            patterns: captured lazily; of several texts the first counts.
+            patterns: captured lazily; of several texts, only the first is used.
             values: [batch, kv_head, key, d_head], captured at `hook_v`.
             modules: the attentions themselves, for W_O.
         """
@@ -70,12 +70,12 @@ class AttentionMaps:
 
     @property
     def is_short(self) -> bool:
-        """Whether all patterns are small enough to be written out."""
+        """Whether all patterns are small enough to be materialized."""
         return 4 * int(np.prod(self.shape)) <= WRITTEN_OUT_BYTES
 
     @property
     def n_bytes(self) -> int:
-        """Memory that is kept, or will be at the first look, in bytes."""
+        """Memory that is kept, or will be after the first use, in bytes."""
         written = 4 * int(np.prod(self.shape)) if self.is_short else 0
         pictures = 0 if self.is_short else sum(overview.patterns.nbytes for overview in self._kept.values())
         kept = sum(layer.n_bytes for layer in self._layers)
@@ -122,7 +122,7 @@ class AttentionMaps:
 
     @property
     def masks(self) -> Bool[np.ndarray, "layer query key"]:
-        """The masks of all layers written out: of short texts."""
+        """The materialized masks of all layers, for short texts."""
         return np.stack([self.mask(layer) for layer in range(self.shape[0])])
 
     @torch.inference_mode()
@@ -152,7 +152,7 @@ class AttentionMaps:
             yield queries, rows, self.mask(layer, queries)
 
     def keep_overview(self, side: int) -> None:
-        """Make the overview of that side now, so that it is ready at the first request."""
+        """Compute the overview of that side length now, so that it is ready at the first request."""
         self._kept[side] = self.overview(side)
 
     @torch.inference_mode()
@@ -188,14 +188,14 @@ class AttentionMaps:
 
     @cached_property
     def mean_by_layer(self) -> Float[np.ndarray, "layer query key"]:
-        """The mean over the heads of each layer: of short texts, for what needs all layers at once."""
+        """The mean over the heads of each layer; for short texts only, as all layers are in memory at once."""
         return self.full().mean(axis=1)
 
     @cached_property
     def sinks(self) -> Bool[np.ndarray, " key"]:
-        """Which keys attention rests on whatever the query is, in the mean over all heads and layers.
+        """Which keys are attention sinks in the mean over all heads and layers.
 
-        A query may look at the keys that any layer allows.
+        A query may attend to a key if any layer allows it.
         """
         mean, mask = np.zeros(self.shape[2:], dtype=np.float32), np.zeros(self.shape[2:], dtype=bool)
         for layer in range(self.shape[0]):
@@ -214,7 +214,7 @@ class AttentionMaps:
 
     @cached_property
     def _has_choice(self) -> Tensor:
-        """Which queries may look at two keys or more, [layer, query]; all of a layer, where none may."""
+        """Which queries may attend to at least two keys, [layer, query]; all queries of a layer where none may."""
         step = max(1, _CHUNK_CELLS // self.shape[3])
         chunks = [slice(first, first + step) for first in range(0, self.shape[2], step)]
         has_choice = np.stack(
@@ -246,7 +246,7 @@ class AttentionMaps:
 
 
 class _Strongest:
-    """The strongest cell of each head, as rows come in; of several alike, the first in reading order."""
+    """The strongest cell of each head, updated row by row; of equal cells, the first in reading order."""
 
     def __init__(self, n_layers: int, n_heads: int) -> None:
         self.queries, self.keys = np.zeros((2, n_layers, n_heads), dtype=np.int64)
@@ -261,10 +261,10 @@ class _Strongest:
         first_query: int,
         first_key: int,
     ) -> None:
-        """Take rows of some heads in; of queries that do not count, none is strongest."""
+        """Update the strongest cells with new rows of some heads; queries that do not count are skipped."""
         highest = rows.amax(dim=2).masked_fill_(~counts, -1.0).max(dim=1)
         is_better = highest.values > torch.from_numpy(self.weights[layer, heads.start : heads.stop])
-        for place in is_better.nonzero()[:, 0].tolist():  # only of these, for the search for a key takes long
+        for place in is_better.nonzero()[:, 0].tolist():  # only for these, as the search for the key is slow
             query, head = int(highest.indices[place]), heads[place]
             self.weights[layer, head] = highest.values[place]
             self.queries[layer, head] = first_query + query

@@ -1,4 +1,4 @@
-"""The attentions that a model has, and the places where they can be watched."""
+"""The attentions that a model has, and their hook points."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from transformer_core.errors import mark
 
 @dataclass(frozen=True, kw_only=True)
 class Attention:
-    """One of the three attentions of an encoder-decoder (Vaswani et al. 2017, sec. 3.2.3); one stack alone has one."""
+    """One of the three attentions of an encoder-decoder (Vaswani et al. 2017, sec. 3.2.3); a single stack has one."""
 
     name: str  # short and stable, for addresses and files
     title: str
@@ -28,7 +28,7 @@ class Attention:
         return f"{self.module.format(layer=layer)}.{stem}"
 
     def n_layers(self, config: ModelConfig) -> int:
-        """Return in how many layers a model has this attention; 0 where it has none."""
+        """Return the number of layers with this attention; 0 where the model does not have it."""
         if self.name == "cross" and not config.has_encoder:
             return 0
         return config.n_encoder_layers if self.queries_from == "source" else config.n_decoder_layers

@@ -1,4 +1,4 @@
-"""What a model says of a batch as the training has it: a probability for each token of the vocabulary at each place."""
+"""Predictions of a model for a training batch: a probability for each token of the vocabulary at each position."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPredictions:
-    """The probabilities [batch, pos, vocab] of a batch, as far as a page tells of them."""
+    """The summary of a batch's probabilities [batch, pos, vocab] that a page shows."""
 
     shape: tuple[int, int, int]  # batch, pos, vocab
     sums: NDArray[np.float64]  # [batch, pos], each over the vocabulary
     target: float | None  # probability of the target in the chosen cell; None where nothing counts
     rank: int | None  # of the target among all tokens there, from 1
-    top: tuple[tuple[int, float], ...]  # the likeliest tokens of that cell with their probabilities, the first one most
+    top: tuple[tuple[int, float], ...]  # the most probable tokens of that cell and their probabilities, descending
 
 
 def predict(
@@ -27,12 +27,12 @@ def predict(
     """Return a model's predictions for a whole batch, without dropout, and the most probable tokens of one cell.
 
     Args:
-        model: which takes such a batch; it is left as it was.
+        model: that accepts such a batch; its mode is restored afterwards.
         batch: as `batches_for` makes it, on the model's device.
         row: of the cell.
         pos: of the cell.
-        n_top: likeliest tokens.
-        most_numbers: probabilities that are held at a time, at 4 bytes each; one row at least is.
+        n_top: number of most probable tokens.
+        most_numbers: probabilities held in memory at a time, 4 bytes each; at least one row.
     """
     was_training = model.training
     model.eval()

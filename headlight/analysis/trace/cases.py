@@ -1,4 +1,4 @@
-"""Texts as a model reads them, each with what is known of it: which tokens truly determine which."""
+"""Texts as a model reads them, each with the known dependencies: which tokens truly determine which."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _MASKED_EVERY = 7  # tokens: about the share that training masks
 
 @dataclass(frozen=True, kw_only=True)
 class KnownText:
-    """One text, or pair, as the model reads it, and what is known of it."""
+    """One text, or pair, as the model reads it, with its known alignment."""
 
     inputs: tuple[tuple[int, ...], ...]  # tokens: of the source and of the decoder's input, or of the one text
     targets: tuple[int, ...]  # the token to predict at each position of the last input; `IGNORED` beside labels
-    determined: tuple[int, ...]  # places at which that is determined by others; all of them where nothing is known
+    determined: tuple[int, ...]  # positions whose target other tokens determine; all positions where nothing is known
     sources: tuple[tuple[int, ...], ...]  # for each determined place the keys that determine it; () where unknown
-    antecedents: tuple[tuple[int, int], ...] = ()  # in the source: a pronoun's place, and one of what it stands for
+    antecedents: tuple[tuple[int, int], ...] = ()  # in the source: positions of a pronoun and a token of its antecedent
 
     def side(self, name: str) -> tuple[int, ...]:
-        """Return the tokens that an attention has its queries or keys from: "source" or "target"."""
+        """Return the tokens of a side, "source" or "target", that give an attention its queries or keys."""
         return self.inputs[0] if name == "source" else self.inputs[-1]
 
     @property
@@ -45,11 +45,11 @@ class KnownText:
 def case_of(
     config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max_tokens: int | None = None
 ) -> KnownText:
-    """Return a pair or a text as the model reads it in training, its alignment put on tokens.
+    """Return a pair or a text as the model reads it in training, with its alignment between tokens.
 
     Args:
         config: of the model.
-        tokenizer: the model's own. Where it does not make one token of each unit, nothing is known of the alignment.
+        tokenizer: the model's own. If a unit is not exactly one token, the alignment is unknown.
         item: of a held-out part; of a longer one than the model takes, the beginning.
         max_tokens: of each side at most this many are read; None: as many as the model takes.
     """
@@ -81,7 +81,7 @@ def case_of(
 
 
 def _antecedents(item: Pair | Text, tokenizer: Tokenizer, source: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return which tokens of a source stand for which, as far as it was read."""
+    """Return the pronouns of a source and the tokens of their antecedents, as far as the source was read."""
     if not isinstance(item, Pair) or not item.antecedents:
         return ()
     words = places_of_words(tokenizer, source)

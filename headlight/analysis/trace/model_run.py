@@ -20,8 +20,8 @@ from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Token
 from transformer_core.text.labels import visible
 from transformer_core.text.words import is_ignored, unknown_words, word_places
 
-N_CANDIDATES = 5  # for each blank
-_AT_ONCE = 64  # blanks whose predictions are in memory together
+N_CANDIDATES = 5  # candidates for each blank
+_AT_ONCE = 64  # blanks whose predictions are held in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class FillingCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Blank:
-    """A place where an encoder-only model predicts, and what it would put there."""
+    """A position where an encoder-only model predicts, and its candidates."""
 
     position: int  # among the tokens of the text
     candidates: tuple[FillingCandidate, ...]  # the most probable first
@@ -42,7 +42,7 @@ class Blank:
 
 @dataclass(frozen=True, kw_only=True)
 class Detour:
-    """A place where a target was typed that the model would not have written."""
+    """A position at which a typed target differs from the model's own prediction."""
 
     typed: str  # label of the token
     probability: float  # of it, in [0, 1]
@@ -58,12 +58,12 @@ class ModelRun(FixedText):
     log_probs: Float[np.ndarray, " target"]  # nats, of `following`; NaN where the logits are not finite
     blanks: tuple[Blank, ...] = ()  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
-    ignores_white_space: bool  # the tokens would be the same without some of it
+    ignores_white_space: bool  # the tokenizer ignores some white space of the text
     is_complete: bool  # the model ended its output on its own
     end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
     not_finite: str | None  # the first site where a value is NaN or infinite; None if all predictions are finite
-    predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
+    predicts: bool = True  # False: a checkpoint without an output layer, which has patterns but predicts nothing
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
     attention_maps: Mapping[str, AttentionMaps]  # by name of attention
@@ -82,12 +82,12 @@ class ModelRun(FixedText):
 
     @property
     def patterns(self) -> Mapping[str, Float[np.ndarray, "layer head query key"]]:
-        """Every pattern written out, by name of attention: of short texts."""
+        """All materialized patterns, by name of attention; for short texts."""
         return {name: attention_maps.full() for name, attention_maps in self.attention_maps.items()}
 
     @property
     def masks(self) -> Mapping[str, Bool[np.ndarray, "layer query key"]]:
-        """The masks written out, True = may attend, by name of attention: of short texts."""
+        """The materialized masks, True = may attend, by name of attention; for short texts."""
         return {name: attention_maps.masks for name, attention_maps in self.attention_maps.items()}
 
     @property
@@ -106,7 +106,7 @@ class ModelRun(FixedText):
 
     @property
     def detours(self) -> tuple[Detour, ...]:
-        """Where a typed target leaves the model's way."""
+        """The positions at which a typed target differs from the model's own prediction."""
         return tuple(
             Detour(typed=typed, probability=float(np.exp(log_prob)), instead=predicted)
             for typed, predicted, log_prob in zip(self.following, self.predicted, self.log_probs, strict=True)
@@ -138,16 +138,16 @@ def run_text(
         target: for an encoder-decoder, what to make it write; None: what it writes on its own.
         max_tokens: at most this many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
-        max_new_tokens: for a decoder, at most this many after the prompt. 0: the text alone is read, and of what an
-            encoder-decoder writes only the first token is found.
+        max_new_tokens: for a decoder, at most this many after the prompt. 0: only the text is read, and an
+            encoder-decoder generates only its first token.
 
     Returns:
         The model run. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
-        decoder's input token i, and decided what comes after it.
+        decoder's input token i, and determined the token after it.
 
     Raises:
-        TextError: a text without a token, a target for a model that takes none, or two texts for one that takes one.
-        ConfigError: a model whose positions have no room for an answer.
+        TextError: the text has no token, the model takes no target, or it does not take two texts.
+        ConfigError: the model's positions have no room for an answer.
     """
     config = model.config
     max_tokens = min(max_tokens, config.max_seq_len)
@@ -212,7 +212,7 @@ def _read_source(
 
 
 def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> ModelRun:
-    """Read a prompt with a decoder, and continue; all that was written is read too, but for <eos>."""
+    """Read a prompt with a decoder and continue it; the output is read too, except for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
     prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
@@ -257,7 +257,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
-    """Read a text, or two, with an encoder, and say what it predicts, where it can say anything."""
+    """Read one or two texts with an encoder, and return its predictions, if it has an output layer."""
     encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, *(tensor_of(ids, model) for ids in encoded.inputs))
     blanks = list[Blank]()

@@ -32,7 +32,7 @@ def sublayers(config: ModelConfig, stack: str) -> tuple[Sublayer, ...]:
 
 
 def embedding_sites(config: ModelConfig, stack: str) -> Mapping[Literal["token", "position", "segment"], str]:
-    """Return the hook points of what a stack's stream begins with, by kind."""
+    """Return the hook points of the embeddings that a stack's stream begins with, by kind."""
     sites: dict[Literal["token", "position", "segment"], str] = {"token": f"{stack}.hook_embed"}
     if has_added_positions(config):
         sites["position"] = f"{stack}.hook_pos_embed"
@@ -50,29 +50,29 @@ def has_added_positions(config: ModelConfig) -> bool:
 class StreamPoint:
     """A place in the stream, after a sub-layer or where the stream begins."""
 
-    name: str  # of the box that the vector comes out of, such as "decoder.0.cross_attn"; "decoder.embed" at first
-    sum: str  # the hook point of the stream there, as the sum stands
-    read: str  # the hook point of what the next one reads: in post-norm the normalized sum, in pre-norm the sum itself
-    added: str | None = None  # the hook point of what was added there; None at first
+    name: str  # of the box that outputs the vector, such as "decoder.0.cross_attn"; "decoder.embed" at the beginning
+    sum: str  # the hook point of the sum there, before normalization
+    read: str  # the hook point passed to the next sub-layer: in post-norm the normalized sum, in pre-norm the sum
+    added: str | None = None  # the hook point of what was added there; None at the beginning
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """Every hook point that is needed."""
+        """All hook points of this place."""
         return (self.sum, self.read, *([self.added] if self.added else []))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stream:
-    """How long the vectors of one stack's stream are."""
+    """The norms of the vectors in one stack's residual stream."""
 
     names: tuple[str, ...]  # of the places; the first is where the stream begins
-    sums: Float[np.ndarray, "place pos"]  # length of the stream, as the sum stands
-    read: Float[np.ndarray, "place pos"]  # length of what the next sub-layer is given; in pre-norm the same
-    added: Float[np.ndarray, "sublayer pos"]  # length of what each sub-layer added; one fewer than places
+    sums: Float[np.ndarray, "place pos"]  # norm of the sum, before normalization
+    read: Float[np.ndarray, "place pos"]  # norm of what is passed to the next sub-layer; in pre-norm the same
+    added: Float[np.ndarray, "sublayer pos"]  # norm of each sub-layer's output; one fewer than places
 
     @property
     def shares(self) -> Float[np.ndarray, "sublayer pos"]:
-        """Length of what was added, as a part of the length of what it was added to."""
+        """The norm of each sub-layer's output, divided by the norm of the stream that it was added to."""
         return self.added / np.maximum(self.read[:-1], np.finfo(np.float32).tiny)
 
     @property
@@ -100,11 +100,11 @@ def stream_of(norms: Mapping[str, Float[np.ndarray, " pos"]], places: Sequence[S
     """Return a stack's stream.
 
     Args:
-        norms: the length of each position's vector at every hook point of the places.
+        norms: the norm of each position's vector, by hook point of the places.
         places: of the stack.
 
     Raises:
-        NotFiniteError: a vector whose length is NaN or infinite.
+        NotFiniteError: the norm of a vector is NaN or infinite.
     """
     from transformer_core.instrument.finite import not_finite_from  # it imports torch, which drawing does not need
 

@@ -1,4 +1,4 @@
-"""One text, cut to what the model has room for, a forward pass that keeps its patterns, and greedy outputs."""
+"""A text truncated to the model's maximum length, a forward pass that keeps its patterns, and greedy outputs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ NOT_FINITE = "⟨NaN⟩"  # in place of a token that would have to be chosen fro
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedInput:
-    """What a person gave a model to read, as far as there was room."""
+    """A user's input as tokens, truncated to the model's maximum length."""
 
     ids: list[int]
-    labels: tuple[str, ...]  # that of the second text's first token begins with `BORDER`
+    labels: tuple[str, ...]  # the label of the second text's first token begins with `BORDER`
     left_out: range
     segments: list[int] | None = None  # of each token, where there are two texts
-    border: int | None = None  # place of the first token of the second text, where one of it is read
+    border: int | None = None  # position of the second text's first token; None where none of it is read
 
     @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
@@ -44,10 +44,10 @@ class EncodedInput:
     def of(cls, tokenizer: Tokenizer, text: Given, architecture: Architecture, max_tokens: int) -> "EncodedInput":
         """Return the tokens of a text, or of a pair.
 
-        Of too many, the last are left out, but not the special ones after them.
+        If there are too many, the last ones are dropped, except the special tokens after them.
 
         Raises:
-            TextError: there is a text, such as a space, and the tokenizer has no tokens for it.
+            TextError: the tokenizer has no tokens for a text that is not empty, such as a space.
         """
         ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
         template = tokenizer.encode_for("", architecture)
@@ -69,7 +69,7 @@ class EncodedInput:
 
 @dataclass(frozen=True, kw_only=True)
 class FixedText:
-    """A text in tokens, with a model's output or a given one: other models are teacher-forced on it."""
+    """A tokenized text with a model's output or a given one, on which other models are teacher-forced."""
 
     architecture: Architecture
     inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
@@ -107,7 +107,7 @@ class TracedForward:
             model: in evaluation mode.
             tokens: [1, pos] each, as `final_states` takes them.
             following: the token after each position; without the last one, it is the most probable. None: nothing
-                follows, as in an encoder.
+                follows, as for an encoder.
         """
         self._model = model
         with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
@@ -141,20 +141,20 @@ class TracedForward:
         return logits.float().log_softmax(dim=-1)
 
     def predicted(self, tokenizer: Tokenizer, following: Sequence[int], labels: Sequence[str]) -> tuple[str, ...]:
-        """Return the label of the most probable token after each position; in its context where it is what follows."""
+        """Return the label of the most probable token after each position; in context where it is correct."""
         return tuple(
             NOT_FINITE if not is_number else label if best == actual else tokenizer.labels([best])[0]
             for best, actual, label, is_number in zip(self.best, following, labels, self.is_number, strict=True)
         )
 
     def _said(self, final: Tensor) -> Tensor:
-        """Return the logits of final states; of a model without a last layer, these."""
+        """Return the logits of final states, or the states themselves if the model has no output layer."""
         return self._model.logits_of(final) if self._model.config.unembed else final
 
     def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"], list[bool]]:
-        """Return the best token of each position, the log-probability of the one that follows, and whether it is one.
+        """Return, by position, the best token, the log-probability of the following one, and whether logits are finite.
 
-        A part of the positions is in memory at a time.
+        Only some of the positions are in memory at a time.
         """
         config = self._model.config
         suppressed = config.suppressed_token_id
@@ -218,18 +218,18 @@ def greedy_output(
     max_new_tokens: int,
     begun: Sequence[int] = (),
 ) -> list[int]:
-    """Return the tokens that a model writes, those that it has begun with included; <eos> too, where it ends.
+    """Return the tokens that a model generates greedily, starting with `begun`, and including a final <eos>.
 
     Args:
         model: in evaluation mode, with a decoder.
         given: tokens of the source, or of the prompt.
         max_tokens: as in `run_text`.
         max_new_tokens: as in `run_text`.
-        begun: the first tokens that it writes; they are read in one forward pass.
+        begun: the first tokens of the output; they are read in one forward pass.
 
     Raises:
         TextError: no token is given.
-        ConfigError: a model whose positions have no room for an answer.
+        ConfigError: the model's positions have no room for an answer.
     """
     config = model.config
     max_tokens = min(max_tokens, config.max_seq_len)

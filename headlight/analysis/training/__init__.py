@@ -1,1 +1,1 @@
-"""What a training has recorded: its curves, its film, its experiments."""
+"""The records of a training: curves, film, and experiments."""

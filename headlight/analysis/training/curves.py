@@ -51,10 +51,10 @@ def curve_arrays(curves: Mapping[str, Curve], *, last_step: int | None = None) -
 
 
 def smoothed(curve: Curve, *, n_neighbours: int | None = None) -> Curve:
-    """Return the mean of each value and its neighbours, which lags after neither at the beginning nor in the middle.
+    """Return the mean of each value and its neighbours, without a lag at the beginning or in the middle.
 
     At the beginning, where a loss falls fast, a value has only as many neighbours on its right as it has on its left.
-    At the end it has all of its left ones, so that the last value stands still while others come.
+    At the end it keeps all of its left ones, so that the end of the smoothed curve stays steady as points are added.
 
     Args:
         curve: what to smooth.
@@ -70,7 +70,7 @@ def smoothed(curve: Curve, *, n_neighbours: int | None = None) -> Curve:
 
 
 def thinned(curve: Curve, *, n_points: int) -> Curve:
-    """Return a curve that looks the same with fewer points: of each short stretch, its lowest and its highest value.
+    """Return a curve with fewer points that looks the same: the minimum and the maximum of each short stretch.
 
     Args:
         curve: what to thin; the first and the last point stay, and so do all extremes.
@@ -92,11 +92,11 @@ def thinned(curve: Curve, *, n_points: int) -> Curve:
 class ExperimentReading:
     """What an experiment has shown so far; everything by variant."""
 
-    losses: Mapping[str, Curve]  # of the batches that were learnt from, nats per token
+    losses: Mapping[str, Curve]  # on the training batches, nats per token
     held_out: Mapping[str, Mapping[str, Curve]]  # by measure: `loss` in nats per token, the others in [0, 1]
-    lengths: Int[np.ndarray, " length"]  # that were tried, in units of the task; none in some experiments
+    lengths: Int[np.ndarray, " length"]  # tested lengths, in units of the task; some experiments have none
     by_length: Mapping[str, Float[np.ndarray, " length"]]  # share of correct tokens in [0, 1], as last measured
-    samples: Sequence[tuple[str, str]]  # sources, and what should become of them
+    samples: Sequence[tuple[str, str]]  # sources and their correct outputs
     outputs: Mapping[str, Sequence[str]]  # what each variant wrote of each sample, as last measured
     measured_at: int  # the step of that measurement
     ended: Mapping[str, Message] = field(default_factory=dict)  # variants that could go no further, and why
@@ -104,7 +104,7 @@ class ExperimentReading:
 
     @property
     def step(self) -> int:
-        """How many steps were logged."""
+        """The number of logged steps."""
         return max((int(curve.steps[-1]) for curve in self.losses.values()), default=0)
 
     def smoothed_losses(self) -> dict[str, Curve]:

@@ -15,7 +15,7 @@ MOST_SECONDS = 20 * 60.0  # of a first training on this machine
 LEAST_STEPS = 400  # fewer teach hardly anything
 _SIDE = 384  # of the matrices in the speed test
 _SHARE = 0.4  # of that speed, reached by the smaller matrix products of a training step
-_BEGINNINGS = 10e-3  # seconds per layer and step that do not depend on its width: attention, norms, many small calls
+_BEGINNINGS = 10e-3  # seconds per layer and step, whatever its width: attention, norms, many small calls
 _STEP = 8e-3  # seconds per step for data, optimizer, logging, snapshots and measurements
 
 

@@ -21,7 +21,7 @@ from transformer_core.training.run.film import Film
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SnapshotReading:
-    """What the model of one snapshot made of a fixed text."""
+    """The results of running the model of one snapshot on a fixed text."""
 
     step: int
     log_probs: Float[np.ndarray, " judged"]  # nats, of the expected tokens
@@ -38,13 +38,13 @@ class DamagedSnapshot:
 
 
 def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator[SnapshotReading | DamagedSnapshot]:
-    """Run the model of each snapshot once over the same tokens, watched; one after the other, as it is requested.
+    """Yield a reading of each snapshot on demand: one hooked run of its model over the same tokens.
 
-    The weights go into one model, which takes a tenth of the time of loading each again.
+    All weights are loaded into one model, which takes a tenth of the time of loading a new model for each.
 
     Args:
         film: of a training.
-        steps: of snapshots; one that was thinned out meanwhile is passed over.
+        steps: of snapshots; one that was thinned out meanwhile is skipped.
         fixed: from `fix_text`, with a model of this film, or of one that this one `reads_like`.
     """
     model = None
@@ -73,7 +73,7 @@ def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterat
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FilmReading:
-    """What the models of several snapshots made of a fixed text."""
+    """The results of running the models of several snapshots on a fixed text."""
 
     fixed: FixedText
     steps: Int[np.ndarray, " snapshot"]  # ascending
@@ -111,16 +111,16 @@ class FilmReading:
         return np.exp(-self.loss)
 
     def place(self, step: int) -> int:
-        """Return the place among the snapshots of the one that is nearest to a step; of two, the earlier."""
+        """Return the index of the snapshot nearest to a step; of two equally near, the earlier."""
         steps = self.steps.tolist()
         return min(range(len(steps)), key=lambda place: abs(steps[place] - step))
 
 
 def values_at(curve: Curve, steps: Int[np.ndarray, " snapshot"]) -> Float[np.ndarray, " snapshot"]:
-    """Return a curve at the snapshots of a film: between two points on the way from one to the other.
+    """Return the values of a curve at the snapshots of a film, linearly interpolated between points.
 
     Args:
-        curve: of at least one point; before its first and after its last it stays what it is there.
+        curve: at least one point; it is constant before its first and after its last point.
         steps: of the snapshots.
     """
     return np.interp(steps, curve.steps, curve.values)

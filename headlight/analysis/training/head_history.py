@@ -1,4 +1,4 @@
-"""How the measures of heads went over a training, and when a head took up a habit."""
+"""The measures of heads over a training, and the snapshot at which a head acquired a habit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from headlight.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, H
 from transformer_core.errors import RunError
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
-_DIGITS = 4  # after the point, as measures are written to a file
+_DIGITS = 4  # digits after the point in the file
 
-LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
-N_SPREADS = 4  # standard deviations above chance, for it to be no accident
-N_SNAPSHOTS = 2  # in a row, for it to stay
+LEAST_SHARE = 0.3  # least share of a head's attention that makes a habit
+N_SPREADS = 4  # least number of standard deviations above chance
+N_SNAPSHOTS = 2  # consecutive snapshots that a habit must last
 HABITS = ("previous", "induction", "aligned")  # the measures by which heads appear
 
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """The snapshot at which a head took up a habit."""
+    """The snapshot at which a head acquired a habit."""
 
     name: HeadName
     measure: str  # one of HABITS
@@ -50,7 +50,7 @@ class HeadHistory:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Self:
-        """Return the history that `to_record` wrote a line of at each snapshot; of two of one step, the later counts.
+        """Return the history from the records of `to_record`; of two records of one step, the later counts.
 
         Raises:
             RunError: a record is damaged, or is of other heads than the first.
@@ -86,9 +86,9 @@ class HeadHistory:
         return _record(step, measures, digits=_DIGITS)
 
     def by_attention(self, measure: str, part: str = "score") -> dict[str, Float[np.ndarray, "layer head snapshot"]]:
-        """Return one number of all heads over the snapshots, by the name of their attention.
+        """Return one measure of all heads over the snapshots, by name of attention.
 
-        Attentions in which the measure has no meaning, or was never found, are left out.
+        Attentions to which the measure does not apply, or that have no values, are left out.
         """
         histories = {}
         for attention in dict.fromkeys(name.attention for name in self.heads):
@@ -100,7 +100,7 @@ class HeadHistory:
         return histories
 
     def arrays(self, measure: str, *, last_step: int | None = None) -> dict[str, np.ndarray]:
-        """Return one number of all heads for `numpy.savez`: `step`, and what `by_attention` gives, up to a step."""
+        """Return one measure of all heads for `numpy.savez`: `step`, and the arrays of `by_attention`, up to a step."""
         is_meant = self.steps <= (np.inf if last_step is None else last_step)
         return {"step": self.steps[is_meant]} | {
             attention: values[..., is_meant] for attention, values in self.by_attention(measure).items()
@@ -114,13 +114,13 @@ def appearances(
     least_share: float = LEAST_SHARE,
     n_spreads: float = N_SPREADS,
 ) -> list[Appearance]:
-    """Return when heads took up habits, the earliest first; a habit that is lost and found again appears once.
+    """Return when heads acquired habits, earliest first; a habit that is lost and regained appears once.
 
     Args:
         history: of a training.
         measures: of HABITS.
         least_share: of its attention, in [0, 1], that a head lays where the habit does.
-        n_spreads: standard deviations of shuffled tokens that this is above their mean.
+        n_spreads: standard deviations of the shuffled shares by which it must exceed their mean.
     """
     first_steps = []
     for measure in measures if history.heads else ():
@@ -145,7 +145,7 @@ def appearances(
 
 
 def _record(step: int, measures: Sequence[HeadMeasures], *, digits: int | None = None) -> dict[str, Any]:
-    """Return a snapshot as plain values: of each measure, one number a head."""
+    """Return a snapshot as plain values: for each measure, one number per head."""
 
     def plain(number: float | None) -> float | None:
         return number if number is None or digits is None else round(number, digits)

@@ -1,7 +1,7 @@
 """Formulas filled in with numbers: sums of products, normalizations, rotations, and the rest of a block.
 
-A formula is written as `formula_tree` reads it. Each symbol in it has its value beside it: under `constants` by its own
-notation, or, within the sum, in each of the `terms`.
+A formula is written as `formula_tree` reads it. The values of its symbols come with it: in `constants` by
+notation, or, for symbols within the sum, in each of the `terms`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from transformer_core.model.transformer import Transformer
 
 
 class Weights:
-    """Parameters of a model by their path, as they are kept; as float64 where one asks."""
+    """Parameters of a model by path, stored in their own precision and returned as float64."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Hold arrays, in any precision."""
@@ -25,7 +25,7 @@ class Weights:
 
     @classmethod
     def of(cls, model: Transformer, modules: Iterable[str]) -> "Weights":
-        """Return the parameters of some modules, by the modules' paths; those on the CPU are not copied."""
+        """Return the parameters of the modules at some paths; parameters on the CPU are not copied."""
         prefixes = tuple(f"{module}." for module in modules)
         parameters = model.named_parameters()
         of_modules = {name: value.detach().cpu() for name, value in parameters if name.startswith(prefixes)}
@@ -50,7 +50,7 @@ class Weights:
     def of_heads(
         self, projection: str, config: ModelConfig
     ) -> tuple[Float[np.ndarray, "head d_head d_model"], Float[np.ndarray, "head d_head"]]:
-        """Return the weight and the bias of a projection for each head of queries; a bias that is not there is 0."""
+        """Return the weight and the bias of a projection for each query head; a missing bias is 0."""
         weight = self[f"{projection}.weight"]
         bias = self.bias(projection)
         bias = np.zeros(len(weight)) if bias is None else bias
@@ -72,9 +72,9 @@ def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[s
     Args:
         a: the first factors.
         b: the second ones.
-        factors: their symbols.
-        over: what they are counted by.
-        labels: of the summands; none: their numbers.
+        factors: the symbols of `a` and `b`.
+        over: the axis that the sum is over.
+        labels: labels of the summands; none: their indices.
     """
     names = labels or [str(i) for i in range(len(a))]
     pairs = zip(names, a.tolist(), b.tolist(), strict=True)
@@ -86,7 +86,7 @@ def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[s
 
 
 def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Formula:
-    """Return a number of a projection: a row times a row of the weights as torch keeps them, plus the bias."""
+    """Return one number of a projection: a row times a row of torch's weight matrix, plus the bias."""
     summed = dots(x, weights.row(f"{module}.weight", index), ("x", "w"), over)
     bias = weights.bias(module)
     return summed if bias is None else summed.plus("b", float(bias[index]))
@@ -95,11 +95,11 @@ def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Form
 def normalized(
     weights: Weights, module: str | None, parts: Mapping[str, Row], index: int, config: ModelConfig
 ) -> Formula:
-    """Return a number of the sum of some rows, normalized: LayerNorm, RMSNorm or not at all, as the model has it.
+    """Return one number of the normalized sum of some rows: by LayerNorm, RMSNorm or none, as in the model.
 
     Args:
         weights: of the block.
-        module: path of the normalization; None, or one without weights: there is none.
+        module: path of the normalization; None, or a module without weights: no normalization.
         parts: the rows that are added up, by their notation.
         index: which number of the row.
         config: of the model.
@@ -130,7 +130,7 @@ def added(parts: Mapping[str, Row], index: int) -> Formula:
 
 
 def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig) -> Formula:
-    """Return a number of a pair that is rotated by its position p, or one that is left unchanged.
+    """Return one number of a row rotated by its position p; dimensions that RoPE leaves alone are unchanged.
 
     Args:
         x: the row before.
@@ -160,15 +160,15 @@ def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig)
             i: float(x[first[pair]]),
             j: float(x[second[pair]]),
             "p": float(position),
-            "ω": frequencies[pair],  # what one position more turns the pair by
+            "ω": frequencies[pair],  # the angle that the pair turns by per position
         },
     )
 
 
 def softmax_share(scores: Row, index: int, labels: Sequence[str], note: Note | None) -> Formula:
-    """Return e to a score over the sum of these of a whole row, and the same with the largest score taken away.
+    """Return the softmax of one score of a row, in the plain form and with the largest score subtracted.
 
-    The second is how it is computed, so that no power grows too large.
+    The second form is how it is computed, so that no exponential overflows.
     """
     allowed = np.flatnonzero(np.isfinite(scores)).tolist()
     if not allowed:

@@ -1,6 +1,6 @@
-r"""The stages of a walk with their formulas, the notation of these, and its reading as MathML, which browsers draw.
+r"""The stages of a walk with their formulas, and the parser that turns the formulas' notation into MathML.
 
-A formula is written as in TeX, with a little of it only: `_` and `^` after a symbol, braces for groups,
+A formula is written in a small subset of TeX: `_` and `^` after a symbol, braces for groups,
 `\frac{a}{b}`, `\sqrt{a}`, and `\mathrm{word}` for upright words. Every other character stands for itself.
 
 latex2mathml 3 reads far more of TeX, but it splits `\mathrm{softmax}` into seven elements and marks ∑, ⊙, − and ‖ as
@@ -80,7 +80,7 @@ def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
 
 
 def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
-    """Yield likewise what comes after the attention in its block."""
+    """Yield the same for the stages after the attention in its block."""
     config, is_pre = outline.config, outline.is_pre_norm
     stream, symbol = ("resid_mid", "R") if is_pre else ("normalized", "R′")
     if is_pre:
@@ -107,7 +107,7 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
 
 
 def _notice(outline: Outline, name: str, forbids: bool) -> str:
-    """Return the note on a stage in this model: its name, or that of a special case."""
+    """Return the key of the note on a stage in this model: the stage's name, or that of a special case."""
     config = outline.config
     if name == "input" and (outline.is_cross or outline.layer):
         return "input of cross-attention" if outline.is_cross else "input of later layers"
@@ -142,7 +142,7 @@ def _input(outline: Outline) -> str:
 
 
 def _handed_on(outline: Outline) -> str:
-    """Return how what a layer passes on is called."""
+    """Return the symbol of the layer's output."""
     if outline.config.d_ff:
         return "R_2" if outline.is_pre_norm else "Y"
     summed = "(R + C)" if outline.is_followed_by_cross else "R"
@@ -166,7 +166,7 @@ def _network(config: ModelConfig, read: str) -> str:
 
 
 Tree: TypeAlias = tuple[str, Any]
-"""The name of a MathML element, and its text, or a list of its children, which are trees."""
+"""The name of a MathML element, and its text or a list of its child trees."""
 
 _OPERATORS = "=+-−·⊙×/()[]|‖,∑∏→<≤≥≠"
 _TOKENS = re.compile(r"\\mathrm\{[^}]*\}?|\\[^{]*|\d[\d.]*|.", re.DOTALL)
@@ -179,7 +179,7 @@ def formula_tree(source: str) -> Tree:
         source: in the notation above.
 
     Raises:
-        ValueError: a brace that is not closed, or a command that the notation has not.
+        ValueError: a brace that is not closed, or a command outside the notation.
     """
     tokens = deque(_TOKENS.findall(source))
     children = _row(tokens)

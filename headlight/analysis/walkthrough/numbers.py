@@ -1,4 +1,4 @@
-"""The formula of each number of a walk, filled in with the numbers that it was made of."""
+"""The formula of each number of a walk, filled in with the numbers that it is computed from."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,9 +33,9 @@ class Formulas:
     outline: Outline
     weights: Weights  # of its block
     inputs: WalkInputs
-    recomputed: Recomputed  # of the other heads, whose numbers the walk does not have from the model
+    recomputed: Recomputed  # source of the other heads' numbers, which the walk does not capture
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # the model's numbers, by quantity
-    keys: Sequence[str]  # how keys are called
+    keys: Sequence[str]  # labels of the keys
 
     def __post_init__(self) -> None:
         """Prepare the formula of each quantity."""
@@ -100,7 +100,7 @@ class Formulas:
         }
 
     def _on_the_way(self, name: str, source: str, head: int) -> dict[str, Maker]:
-        """Return how queries, or keys, are made: projected, then perhaps normalized, then perhaps rotated."""
+        """Return the formulas of queries or keys: projected, then normalized and rotated if the model does so."""
         module, config = f"{self.outline.module}.{name}", self.config
         before = f"{name}_normalized" if config.qk_norm else f"{name}_projected"
         project = self._linear(source, module, head=head)
@@ -113,7 +113,7 @@ class Formulas:
         return {f"{name}_projected": project, f"{name}_normalized": normalize, name: last}
 
     def _linear(self, of: str, module: str, *, head: int = 0, over: str = "d_model") -> Maker:
-        """Of a projection; of queries, keys and values, those rows of the weights that belong to the head."""
+        """Return the maker for a projection; for queries, keys and values it uses the head's rows of the weights."""
         first = head * self.config.d_head
         return lambda r, c: linear(self.weights, module, self.values[of][r], first + c, over)
 
@@ -121,7 +121,7 @@ class Formulas:
         return lambda r, c: normalized(self.weights, module, {self._notation(of): self._row(of, r)}, c, self.config)
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
-        """Of what the attention reads: the sum that it was."""
+        """Return the formula of the attention's input: a sum, normalized if the model does so."""
         parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
         return normalized(self.weights, origin.norm, parts, column, self.config)
 
@@ -132,14 +132,14 @@ class Formulas:
         return self.values[name][row].astype(np.float64)
 
     def _pair(self, name: str, row: int, column: int) -> Formula:
-        """Of a product of a query and a key; the row counts pairs of both."""
+        """Return the formula of a product of a query and a key; `row` counts (query, key) pairs."""
         query, key = divmod(row, len(self.keys))
         symbols = ("q", "k") if name == "elementwise" else ("A", "v")
         values = (float(factor[key, column]) for factor in pair_factors(self.values, name, query))
         return Formula(formula=" · ".join(symbols), constants=dict(zip(symbols, values, strict=True)))
 
     def _score(self, row: int, column: int, *, has_bias: bool = False) -> Formula:
-        """Of a score before the mask, with what the distance adds or without."""
+        """Return the formula of a score before the mask, with or without the distance bias."""
         constants = {"{q · k}": float(self.values["product"][row, column])}
         score = Formula(formula="{q · k}", constants=constants)
         if self.config.scale_scores:
@@ -148,7 +148,7 @@ class Formulas:
         return score.plus("B", float(self.values["bias"][row, column])) if has_bias else score
 
     def _distance_bias(self, row: int, column: int) -> Formula:
-        """Of what the distance adds: a slope times the distance, or a trained number for it."""
+        """Return the formula of the distance bias: a slope times the distance, or a learned number."""
         if self.config.positions == "alibi":
             slope = float(alibi_slopes(self.config.n_heads)[self.outline.head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
@@ -165,7 +165,7 @@ class Formulas:
         return Formula(formula=one, constants={one: float(number), "j - i": float(column - row)})
 
     def _mask(self, row: int, column: int) -> Formula:
-        """Of the mask: 1 where all conditions hold that this attention has, else 0."""
+        """Return the formula of the mask: 1 where all conditions of this attention hold, else 0."""
         config, outline = self.config, self.outline
         conditions: list[str] = []
         constants: dict[str, float] = {}
@@ -181,7 +181,7 @@ class Formulas:
         return Formula(formula=" · ".join(conditions) or "1", constants=constants, note=self._reason(row, column))
 
     def _reason(self, row: int, column: int) -> Note:
-        """Return why a query may look at a key, or may not."""
+        """Return why a query may or may not attend to a key."""
         window, distance = self.config.sliding_window, abs(row - column)
         if self.values["mask"][row, column]:
             return "allowed"
@@ -191,17 +191,17 @@ class Formulas:
         return "padding" if is_near else "outside window"
 
     def _masked(self, row: int, column: int) -> Formula:
-        """Of a score with the mask: 0 is added where the query may look, and −∞ where it may not."""
+        """Return the formula of a masked score: plus 0 where the query may attend, plus −∞ where it may not."""
         score = self._score(row, column, has_bias=self.outline.has_bias)
         masked = score.plus(r"\mathrm{mask}", 0.0 if self.values["mask"][row, column] else -np.inf)
         return replace(masked, note=self._reason(row, column))
 
     def _z(self, row: int, column: int) -> Formula:
-        """Of what the head has found: the weighted sum of values."""
+        """Return the formula of z, the head's weighted sum of values."""
         return dots(self.values["pattern"][row], self.values["v"][:, column], ("A", "v"), "key", self.keys)
 
     def _concat(self, heads: AllHeads | None, row: int, column: int) -> Formula:
-        """Of what one of the heads has found; of another head than the walk's, as recomputed."""
+        """Return the formula of one head's z in the concatenation; heads other than the walk's are recomputed."""
         assert heads is not None, "the block has no cross-attention"
         head, dimension = divmod(column, self.config.d_head)
         is_same = heads is self.recomputed.attention
@@ -220,7 +220,7 @@ class Formulas:
         return Formula(formula=formula, constants=constants)
 
     def _part(self, site: str) -> str:
-        """Return the notation of a summand of what the attention reads: of an embedding, or of another sub-layer."""
+        """Return the notation of a summand of the attention's input: an embedding, or another sub-layer's output."""
         stem, config = site.rpartition("hook_")[2], self.config
         if stem in _EMBEDDINGS:
             is_scaled = stem == "embed" and config.scale_embeddings
@@ -232,11 +232,11 @@ class Formulas:
             normalized = "R′"
         written = "C" if "cross_attn" in site else "O"
         symbol = (_STREAM | {"attn_out": written, "resid_post": summed, "normalized": normalized})[stem]
-        if site.startswith(f"{self.outline.block}."):  # of its self-attention, where cross-attention is walked
+        if site.startswith(f"{self.outline.block}."):  # output of its self-attention, in a walk through cross-attention
             return rf"{{{symbol}_{{\mathrm{{self}}}}}}"
         return f"{{{{{symbol}}}^{{({site.split('.')[2]})}}}}"
 
     def _notation(self, name: str) -> str:
-        """Return how a quantity is written in formulas, as one symbol."""
+        """Return the symbol of a quantity in formulas."""
         subscripts = str.maketrans({letter: f"_{digit}" for digit, letter in enumerate("₀₁₂")})
         return f"{{{self.outline.quantities[name].symbol.translate(subscripts)}}}"

@@ -1,6 +1,6 @@
-"""The way of a walk through a model, from the tokens' vectors to what the layer passes on, and the records of it.
+"""The route of a walk through a model, from the tokens' vectors to the layer's output, and its records.
 
-None needs torch: a page can draw before it is loaded.
+This module needs no torch: a page can draw before torch is loaded.
 """
 
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ rotate its dimension, or an intervention set it."""
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One step on the way from the tokens' vectors to what the layer passes on."""
+    """One step from the tokens' vectors to the layer's output."""
 
     name: str  # short and stable, for addresses
-    formula: str  # in the notation of `formula_tree`; it holds no word that would be translated
-    notice: str  # what is to be noticed of it: its name, or that of a case, such as "mask of padding"
-    matrices: tuple[str, ...]  # names of the quantities that it shows, what goes in first, what comes out last
+    formula: str  # in the notation of `formula_tree`; contains no translatable words
+    notice: str  # key of its note: the stage's name, or a special case such as "mask of padding"
+    matrices: tuple[str, ...]  # names of the quantities that it shows, inputs first, outputs last
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,8 +36,8 @@ class WalkInputs:
     """What a walk starts from."""
 
     keys: tuple[int, ...]  # selected tokens
-    x_parts: Mapping[str, Float[np.ndarray, "query d_model"]]  # what the attention's input is the sum of, by site
-    memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # likewise of the encoder's output, if it looks at it
+    x_parts: Mapping[str, Float[np.ndarray, "query d_model"]]  # summands of the attention's input, by site
+    memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # summands of the encoder's output, if it is read
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Description:
     symbol: str  # such as "Q Kᵀ"
     columns: str  # what a column is: "key", "d_head", "head d_head", "d_model" or "d_ff"
     rows: str = "query"  # what a row is: "query" or "key"
-    site: str | None = None  # the hook point that it passes; None where the model never holds it on its own
+    site: str | None = None  # its hook point; None where the model never materializes it
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,7 +73,7 @@ class Formula:
     """How a number is made."""
 
     formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
-    factors: tuple[str, ...] = ()  # symbols in the sum of the formula: those of the terms' a and b
+    factors: tuple[str, ...] = ()  # symbols of the terms' a and b in the formula's sum
     over: str = ""  # what the sum is over: a kind of place; "" where there is no sum
     terms: tuple[SumTerm, ...] = ()  # of the sum
     constants: Mapping[str, float] = field(default_factory=dict)  # all other inputs, by their notation in the formula
@@ -86,7 +86,7 @@ class Formula:
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Formula):
-    """One number of a walk, its formula filled in with the model's numbers that it was made of."""
+    """One number of a walk, with its formula filled in with the model's numbers."""
 
     name: str  # of the quantity
     symbol: str
@@ -98,15 +98,15 @@ class Number(Formula):
     column_place: str
     value: float  # the model's
     recomputed: float  # by the same modules in float64
-    mha: float | None  # torch.nn.MultiheadAttention's, or its substitute in the proof; None if there is none
+    mha: float | None  # from torch.nn.MultiheadAttention, or its substitute in the proof; None if there is none
 
     @property
     def difference(self) -> float:
-        """How far the model's number is from the recomputed one; 0 where both are the same infinity."""
+        """Absolute difference of the model's number and the recomputed one; 0 if both are the same infinity."""
         return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
 
 
-PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
+PAIRS: Mapping[str, Description] = {  # for one query and one key each; computed on demand
     "elementwise": Description("q ⊙ k", "d_head", "query key"),
     "weighted": Description("A v", "d_head", "query key"),
 }
@@ -129,11 +129,11 @@ def pair_factors(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """How the vectors that an attention reads came about, one step back: a sum of what was captured, then a norm."""
+    """The origin of the vectors that an attention reads: a sum of captured activations, then a norm."""
 
     sites: tuple[str, ...]  # added up
     norm: str | None  # path of the normalization of the sum; None: there is none
-    hook_point: str | None = None  # that the sum passes before
+    hook_point: str | None = None  # hook point that the sum passes through, if any
 
 
 class Outline:
@@ -142,7 +142,7 @@ class Outline:
     Attributes:
         config: of the layer.
         attention, layer, head: which head it is.
-        quantities: those of the walk, in their order, by name.
+        quantities: the quantities of the walk by name, in order.
     """
 
     def __init__(self, config: ModelConfig, *, attention: str, layer: int, head: int) -> None:
@@ -155,7 +155,7 @@ class Outline:
         check_component(config, Component(kind="head", attention=named, layer=layer, heads=(head,)))
         self.config = config = config.at_layer(layer)
         self.attention, self.layer, self.head = ATTENTIONS[attention], layer, head
-        self.key_value_head = head * config.n_kv_heads // config.n_heads  # the one that serves this head
+        self.key_value_head = head * config.n_kv_heads // config.n_heads  # serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
         self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
         self.is_unnormalized = not (config.first_norm or layer or self.is_cross)  # it reads the embeddings themselves
@@ -168,7 +168,7 @@ class Outline:
         self.block, self.module = f"{self.stack}.blocks.{layer}", self.attention.module.format(layer=layer)  # paths
         self._own = sublayers(config, self.stack)[self.is_cross]  # the sub-layer that the attention is
         self.norm, self.next_norm = f"{self.block}.{self._own.norm}", f"{self.block}.ln2"  # before or after a sub-layer
-        self.cross = f"{self.block}.cross_attn"  # that comes next in the block
+        self.cross = f"{self.block}.cross_attn"  # the next sub-layer in the block
         self.quantities = self._quantities()
 
     @property
@@ -178,7 +178,7 @@ class Outline:
 
     @property
     def sites(self) -> Mapping[str, str | None]:
-        """The hook point of each quantity; None where the model never holds it on its own."""
+        """The hook point of each quantity; None where the model never materializes it."""
         return {name: quantity.site for name, quantity in self.quantities.items()}
 
     def _quantities(self) -> Mapping[str, Description]:
@@ -232,7 +232,7 @@ class Outline:
         }
 
     def origin_of_x(self) -> Origin:
-        """Return how the vectors of the queries came about."""
+        """Return the origin of the vectors that queries are projected from."""
         if not self.is_cross:
             return self._embedding() if self.layer == 0 else self._handed_on(self.stack, self.layer - 1)
         if self.is_pre_norm:
@@ -241,7 +241,7 @@ class Outline:
         return Origin(sites=(f"{self.block}.hook_resid_mid",), norm=f"{self.block}.ln1")
 
     def origin_of_memory(self) -> Origin:
-        """Return how the encoder's output came about."""
+        """Return the origin of the encoder's output."""
         last = self.config.n_encoder_layers - 1
         handed_on = self._handed_on("encoder", last)
         if self.is_pre_norm:

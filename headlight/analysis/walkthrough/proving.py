@@ -15,7 +15,7 @@ from headlight.analysis.walkthrough.filling import Weights
 from headlight.analysis.walkthrough.outline import PAIRS, Outline, pair_factors
 
 TorchReason = Literal["rotary", "norm", "intervention", "width"]
-"""Why `torch.nn.MultiheadAttention` is not compared: what it lacks, or an intervention inside the attention."""
+"""Why `torch.nn.MultiheadAttention` is not compared: a feature that it lacks, or an intervention in the attention."""
 
 Bias = Float[np.ndarray, "head query key"] | None
 Matrices = Mapping[str, Float[np.ndarray, "_ _"]]
@@ -27,11 +27,11 @@ FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TorchNumbers:
-    """What torch makes of the same inputs."""
+    """Torch's results for the same inputs."""
 
     function: str  # MODULE or FUNCTION
     reason: TorchReason | None  # why it is not MODULE, or why there are no values
-    values: Matrices  # by quantity; NaN where a query may look at nothing
+    values: Matrices  # by quantity; NaN where a query may attend to nothing
 
 
 def torch_numbers(
@@ -42,17 +42,17 @@ def torch_numbers(
     *,
     is_intervened: bool = False,
 ) -> TorchNumbers:
-    """Return pattern, z and what comes of them, in float32, as torch computes them.
+    """Return the pattern, z and what follows from them, computed by torch in float32.
 
-    `MultiheadAttention` starts from what the model's attention read. Where it has not what the model has, the kernel
-    `scaled_dot_product_attention` starts from the model's queries, keys and values, and gives pattern and z alone.
+    `MultiheadAttention` starts from the input of the model's attention. If it lacks a feature of the model, the kernel
+    `scaled_dot_product_attention` starts from the model's queries, keys and values, and gives only pattern and z.
 
     Args:
         outline: of the head.
         weights: of its block.
         values: the model's numbers, by quantity.
-        bias: what the distance adds to the scores of all heads, in float64; None: nothing.
-        is_intervened: an intervention acts inside of the attention: torch's gives nothing to compare with.
+        bias: distance bias of the scores of all heads, in float64; None: no bias.
+        is_intervened: an intervention acts inside the attention, so torch has nothing to compare with.
     """
     if is_intervened:
         return TorchNumbers(function=MODULE, reason="intervention", values={})
@@ -67,7 +67,7 @@ def torch_numbers(
 
 
 def _why_not(outline: Outline) -> TorchReason | None:
-    """Return one of the features of the model's attention that torch's lacks."""
+    """Return a feature of the model's attention that torch's lacks."""
     config = outline.config
     if outline.is_rotated:
         return "rotary"
@@ -103,7 +103,7 @@ def _by_module(outline: Outline, weights: Weights, values: Matrices, bias: Bias)
 
 
 def _by_kernel(outline: Outline, values: Matrices) -> dict[str, Tensor]:
-    """Return pattern and z; the pattern is what comes out where each value is its own unit vector."""
+    """Return the pattern and z; the pattern is the kernel's output with unit vectors as values."""
     q, k, v = (_tensor(values[name])[None, None] for name in ("q", "k", "v"))
     added = _added(outline, values, values["bias"][None] if outline.has_bias else None)[:1]
     scale = None if outline.config.scale_scores else 1.0
@@ -125,15 +125,15 @@ def _tensor(array: np.ndarray) -> Tensor:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """All numbers of a walk, held against two other computations; against float64 alone where torch has none."""
+    """Comparison of all numbers of a walk with float64, and with torch where torch can compute them."""
 
     n_numbers: int
-    errors: Mapping[str, float]  # by quantity: the largest distance to float64; infinite where one is no number
-    largest: float  # of them all
-    worst: str  # the quantity that is nearest to, or farthest beyond, what its size allows
-    share_of_tolerance: float  # how much of what is allowed that quantity takes; above 1 the proof fails
-    tolerance: float  # allowed for numbers of size 1; in proportion more for larger ones
-    torch_function: str  # what torch's numbers come from, such as "torch.nn.MultiheadAttention"
+    errors: Mapping[str, float]  # by quantity: the largest distance to float64; infinite where one is NaN
+    largest: float  # over all quantities
+    worst: str  # the quantity whose error is the largest share of its tolerance
+    share_of_tolerance: float  # error of that quantity / its tolerance; above 1 the proof fails
+    tolerance: float  # for numbers of size 1; larger ones get proportionally more
+    torch_function: str  # the source of torch's numbers, such as "torch.nn.MultiheadAttention"
     torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers; empty where it has none
     torch_reason: TorchReason | None  # why MultiheadAttention is not compared; None where it is
     torch_worst: str  # as `worst`, against torch; "" where it has no numbers
@@ -143,7 +143,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether every number agrees with both, as far as the precision allows."""
+        """Whether every number agrees with both computations within the tolerance."""
         return self.share_of_tolerance <= 1 and self.torch_share_of_tolerance <= 1
 
     @property
@@ -152,8 +152,8 @@ class Proof:
         return max(self.torch_errors.values(), default=0.0)
 
 
-# How far numbers of size 1 may lie from float64, by the precision that the model computes in: some hundred times its
-# rounding, as an error passes through sums of thousands of numbers and through normalizations.
+# Tolerance for numbers of size 1 against float64, by the model's precision: some hundred times its rounding error, as
+# errors grow in sums of thousands of numbers and in normalizations.
 TOLERANCES: Mapping[str, float] = {"float64": 2e-5, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1.6e-1}
 
 
@@ -170,7 +170,7 @@ def prove(values: Matrices, recomputed: Matrices, by_torch: TorchNumbers, *, dty
     tolerance = TOLERANCES[dtype]
     errors = {name: largest_error(mine, recomputed[name]) for name, mine in values.items()}
     n_numbers = sum(mine.size for mine in values.values()) + len(PAIRS) * values["pattern"].size * values["v"].shape[1]
-    for name in PAIRS:  # a query at a time: all of them take much memory
+    for name in PAIRS:  # one query at a time: all at once would take much memory
         rows = (
             [np.multiply(*pair_factors(of, name, query)) for of in (values, recomputed)]
             for query in range(len(values["q"]))
@@ -210,7 +210,7 @@ def largest_error(mine: Float[np.ndarray, "*axes"], other: Float[np.ndarray, "*a
     """Return the largest distance between two arrays.
 
     Returns:
-        0 where both have the same infinity; infinity where one has an infinity, or no number, and the other has not.
+        0 where both have the same infinity; infinity where only one of them has an infinity or NaN.
     """
     same = mine == other
     with np.errstate(invalid="ignore"):

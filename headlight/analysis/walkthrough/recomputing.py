@@ -1,4 +1,4 @@
-"""The block of a walk again, by a copy of the model's own modules in float64."""
+"""Recompute the block of a walk with a float64 copy of the model's own modules."""
 
 import math
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ Captured = Mapping[str, Tensor]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AllHeads:
-    """What the formulas need of all heads of one attention."""
+    """Values of all heads of one attention that the formulas need."""
 
     pattern: Float[np.ndarray, "head query key"]
     v: Float[np.ndarray, "kv_head key d_head"]
@@ -35,9 +35,9 @@ class Recomputed:
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity
     attention: AllHeads
     cross: AllHeads | None  # the one that comes next in the block
-    bias: Float[np.ndarray, "head query key"] | None  # what the distance adds to the scores; None: there is none
-    intervened: Mapping[str, Bool[np.ndarray, "_ _"]]  # by quantity, where there are any: numbers that a hook set
-    is_attention_intervened: bool  # a hook set numbers inside of the attention, of whichever head
+    bias: Float[np.ndarray, "head query key"] | None  # distance bias of the scores; None: no bias
+    intervened: Mapping[str, Bool[np.ndarray, "_ _"]]  # by quantity: numbers that a hook set, if any
+    is_attention_intervened: bool  # a hook set numbers inside the attention, in any head
 
 
 def sites_to_recompute(outline: Outline) -> set[str]:
@@ -52,7 +52,7 @@ def sites_to_recompute(outline: Outline) -> set[str]:
 def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recomputed:
     """Return the quantities of a walk as the model's own modules compute them in float64, on the CPU.
 
-    The block starts from the sum of what was captured before it, and so does the encoder's output that it looks at.
+    The block starts from the sum of activations captured before it, and so does the encoder's output it attends to.
     Interventions that always act in the model (`with_interventions`) act here too.
 
     Args:
@@ -77,7 +77,7 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     sites = {site for site in outline.sites.values() if site is not None and site not in memory}
     sites |= {f"{module}.hook_{stem}" for module in attentions for stem in ("pattern", "v")}
     block = in_float64(model.get_submodule(outline.block))
-    before: dict[str, Tensor] = {}  # by site, what the interventions there are given
+    before: dict[str, Tensor] = {}  # by site, the value before its interventions
     for site in sites:
         point = block.get_submodule(site.removeprefix(path))
         point.register_forward_pre_hook(partial(_note, before, site), prepend=True)
@@ -109,7 +109,7 @@ def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tens
 
 
 def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str, Bool[np.ndarray, "_ _"]]:
-    """Return where the numbers of a quantity are not those that its hook point was given."""
+    """Return, by quantity, which numbers the interventions at its hook point changed; only quantities with any."""
     results = {}
     for name, site in outline.sites.items():
         if site is not None and site in before:
@@ -120,18 +120,18 @@ def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str
 
 
 def in_float64(module: nn.Module) -> nn.Module:
-    """Return a copy of a module that computes in float64, on the CPU: some accelerators have no such numbers."""
+    """Return a copy of a module that computes in float64, on the CPU: some accelerators have no float64."""
     return deepcopy(module).to("cpu", torch.float64)
 
 
 def _origin(model: Transformer, origin: Origin, captured: Captured) -> Float[Tensor, "1 pos d_model"]:
-    """Return a sum of what was captured, normalized where the model does so."""
+    """Return a sum of captured activations, normalized where the model does so."""
     summed = torch.stack([captured[site].cpu().double() for site in origin.sites]).sum(dim=0)
     return summed if origin.norm is None else in_float64(model.get_submodule(origin.norm))(summed)
 
 
 def attention_of(block: nn.Module, outline: Outline) -> MultiHeadAttention:
-    """Return the attention that is walked through, of its block or of a copy of it."""
+    """Return the walk's attention module from its block or from a copy of the block."""
     attention = block.get_submodule(outline.module.rpartition(".")[2])
     assert isinstance(attention, MultiHeadAttention), "the outline names an attention"
     return attention
@@ -145,14 +145,14 @@ def quantities_of(
 ) -> dict[str, Float[np.ndarray, "_ _"]]:
     """Return every quantity of a walk by name, in the precision of what was captured.
 
-    What is shown though the model never holds it on its own, such as the dot products before they are divided, is
-    computed from what it holds.
+    Quantities that the model never materializes, such as the dot products before they are divided, are computed from
+    captured ones.
 
     Args:
         outline: of the head.
-        attention: that is walked through.
-        bias: what the distance adds to the scores; None: nothing.
-        captured: of the first text of a batch, on the CPU, by site.
+        attention: the attention module of the walk.
+        bias: distance bias of the scores; None: no bias.
+        captured: activations of the first text of a batch, on the CPU, by site.
     """
     sites = outline.sites
     quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}

@@ -1,6 +1,6 @@
 """A walk through one head on one text: the model's own matrices, each number with its formula, and their proof.
 
-And what the paper's attention is computed from: the vectors that it reads, its parameters, and its mask, as arrays.
+It also gives the inputs of the paper's attention as arrays: the vectors that it reads, its parameters and its mask.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ class Walkthrough:
     inputs: WalkInputs
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # the model's own numbers, by quantity
     reference: Recomputed  # the same numbers, computed in float64
-    query_labels: tuple[str, ...]  # the tokens that look
+    query_labels: tuple[str, ...]  # the tokens of the queries
     key_labels: tuple[str, ...]  # the selected tokens
     dtype: str  # that the model computes in, such as "float32"
     device: str
@@ -66,7 +66,7 @@ class Walkthrough:
 
     @property
     def intervened(self) -> Mapping[str, Bool[np.ndarray, "_ _"]]:
-        """By quantity, which numbers an intervention set; without quantities that none acts on."""
+        """By quantity, which numbers an intervention set; only quantities with any."""
         return self.reference.intervened
 
     def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
@@ -75,7 +75,7 @@ class Walkthrough:
         Args:
             name: "elementwise", q ⊙ k, which sums to the dot product over `d_head`; or "weighted", each key's value
                 times its weight, which sums to the query's row of z over `key`.
-            query: its number.
+            query: index of the query.
         """
         left, right = pair_factors(self.values, name, query)
         return left * right
@@ -85,8 +85,8 @@ class Walkthrough:
 
         Args:
             name: of a quantity; or "elementwise" (q ⊙ k) or "weighted" (weights times values).
-            row: of the quantity; of the last two, query times the number of keys, plus key.
-            column: of the quantity; of the last two, the dimension.
+            row: row of the quantity; for the last two, query * number of keys + key.
+            column: column of the quantity; for the last two, the dimension of the head.
 
         Raises:
             SiteError: a quantity, or a place, that the walk does not have.
@@ -116,9 +116,9 @@ class Walkthrough:
         )
 
     def proof(self) -> Proof:
-        """Hold every number against the one that the model's own modules give in float64.
+        """Compare every number with the one that the model's own modules compute in float64.
 
-        Pattern, z and what comes of them are held against torch's own attention besides.
+        The pattern, z and what follows from them are also compared with torch's own attention.
         """
         return self._proof
 
@@ -138,7 +138,7 @@ class Walkthrough:
         return Formulas(self.outline, self.weights, self.inputs, self.reference, self.values, keys)
 
     def _shape(self, name: str) -> tuple[int, int]:
-        """Return how many rows and columns there are.
+        """Return the number of rows and columns of a quantity.
 
         Raises:
             SiteError: there is no such quantity.
@@ -151,7 +151,7 @@ class Walkthrough:
         return rows, columns
 
     def _place(self, kind: str, index: int) -> str:
-        """Return an index with its token, where a token stands there."""
+        """Return an index as a label, with its token if it indexes tokens."""
         if kind == "query key":
             query, key = divmod(index, len(self.key_labels))
             return f"{self._place('query', query)} → {self._place('key', key)}"
@@ -160,7 +160,7 @@ class Walkthrough:
 
 
 def _at(values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, row: int, column: int) -> float:
-    """Return one number of a quantity, or of what a query does to a key."""
+    """Return one number of a quantity, or of a product of a query and a key."""
     if name not in PAIRS:
         return float(values[name][row, column])
     query, key = divmod(row, values["pattern"].shape[1])
@@ -182,7 +182,7 @@ def walk(
     head: int,
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> Walkthrough:
-    """Run the model once over a text, watched, and return every matrix on the way through one head.
+    """Run the model once over a text with capture, and return every matrix on the way through one head.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
@@ -193,8 +193,8 @@ def walk(
         labels: of the queries' and of the keys' tokens: `ModelRun.labels(attention)`; None: the tokens' numbers.
 
     Returns:
-        The numbers are those of this one forward; values that the model never holds, such as the dot products before
-        they are divided, are computed from them in float32, and have no site.
+        The numbers are those of this one forward pass; values that the model never materializes, such as the dot
+        products before they are divided, are computed from them in float32 and have no site.
 
     Raises:
         ConfigError: an attention, a layer or a head that the model does not have.
@@ -205,7 +205,7 @@ def walk(
     origins = {"x": outline.origin_of_x()} | ({"memory": outline.origin_of_memory()} if outline.is_cross else {})
     sites |= {site for origin in origins.values() for site in origin.sites} | sites_to_recompute(outline)
     activations = captured(model, inputs, *sorted(sites))
-    sides = dict(zip(sides_of(model.config.architecture), inputs, strict=False))  # segments are no side
+    sides = dict(zip(sides_of(model.config.architecture), inputs, strict=False))  # segments are not a side
     queries, keys = (sides[side] for side in (outline.attention.queries_from, outline.attention.keys_from))
     arrays = {site: value.float().cpu() for site, value in activations.items()}
     parts = {name: {site: arrays[site][0].numpy() for site in origin.sites} for name, origin in origins.items()}
@@ -238,11 +238,11 @@ Rotate = Callable[[Float[np.ndarray, "pos d_head"]], Float[np.ndarray, "pos d_he
 class AttentionInputs:
     """The inputs of one attention on one text, in float64; projections are written as in the paper, q = x W_Q + b_Q."""
 
-    x: Float[np.ndarray, "query d_model"]  # what is projected to queries, normalized where the model does so
-    memory: Float[np.ndarray, "key d_model"] | None  # what is projected to keys and values; None: x
+    x: Float[np.ndarray, "query d_model"]  # input of the query projection, normalized where the model does so
+    memory: Float[np.ndarray, "key d_model"] | None  # input of the key and value projections; None: x
     W_Q: Float[np.ndarray, "head d_model d_head"]
     b_Q: Float[np.ndarray, "head d_head"]  # as are the other biases, 0 where the model has none
-    W_K: Float[np.ndarray, "head d_model d_head"]  # of a group of heads, each has those of the group
+    W_K: Float[np.ndarray, "head d_model d_head"]  # repeated for each query head of a group
     b_K: Float[np.ndarray, "head d_head"]
     W_V: Float[np.ndarray, "head d_model d_head"]
     b_V: Float[np.ndarray, "head d_head"]
@@ -250,7 +250,7 @@ class AttentionInputs:
     b_O: Float[np.ndarray, " d_model"]
     mask: Bool[np.ndarray, "query key"]  # True = may attend
     bias: Float[np.ndarray, "head query key"] | None  # that positions add to the scores; None: nothing
-    rotate: Rotate | None  # turns queries and keys of a head by their positions; None: the model has no such turn
+    rotate: Rotate | None  # rotates a head's queries and keys by position; None: no rotary positions
 
     @property
     def n_heads(self) -> int:

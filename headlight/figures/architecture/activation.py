@@ -18,11 +18,11 @@ from headlight.language import localized, say
 from transformer_core.errors import mark
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: lines above the cells, and the margin below
-_SPREAD = 0.2  # of the height, for the distribution of the numbers
-_BETWEEN = 0.07  # of the height, between both
-_BESIDE = 0.2  # of the width, for the lengths
-_FEW = 48  # cells per side up to which there are gaps
-_MANY_LABELS = 24  # columns up to which labels are slanted; more are upright
+_SPREAD = 0.2  # fraction of the height, for the distribution of the numbers
+_BETWEEN = 0.07  # fraction of the height, between the cells and the distribution
+_BESIDE = 0.2  # fraction of the width, for the lengths
+_FEW = 48  # maximum cells per side that are drawn with gaps
+_MANY_LABELS = 24  # maximum columns with slanted labels; with more, labels are upright
 _LABEL = 12  # characters of a token
 
 
@@ -46,17 +46,17 @@ def activation_figure(
     """Draw an activation of one text.
 
     Args:
-        cells: the numbers, NaN where undefined; of a block, the one with the largest absolute value.
+        cells: one number per cell, NaN where undefined; for a block, the one with the largest absolute value.
         tokens: the label of every position.
         title: names the activation.
         subtitle: plain text below the title.
         rows: first position of each row; None: one position per row.
         columns: first column of the activation in each column; None: one each.
-        n_columns: of the activation; None: as many as there are cells in a row.
+        n_columns: columns of the activation; None: one per cell of a row.
         column_name: title of the axis of columns.
         column_tokens: the label of every column, where they are tokens.
         row_name: title of the axis of rows.
-        lengths: Euclidean norms of the vectors of the positions; None where rows are no vectors.
+        lengths: Euclidean norm of the vector at each position; None where rows are not vectors.
         counts: how many numbers are in each bin.
         edges: of the bins.
         height: px.

@@ -10,7 +10,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import Message, mark
 from transformer_core.model.transformer import assemble
 
-PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
+PARTS: Mapping[str, str] = {  # by component of a parameter's name: the part it belongs to
     "embed": mark("token embedding"),
     "pos_embed": mark("positions"),
     "position_bias": mark("positions"),
@@ -34,7 +34,7 @@ _FEED_FORWARD = ("activation", "gated", "feed_forward_bias")
 
 
 class Setting(NamedTuple):
-    """A field of a configuration, its value for the screen, and what it means."""
+    """A configuration field, its displayed value, and its meaning."""
 
     name: str
     value: str | Message
@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 
 
 def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
-    """Return how many parameters each part of each stack has, no matrix counted twice.
+    """Return the number of parameters in each part of each stack; tied matrices are counted once.
 
     Args:
         config: of the model; no weights are needed.
@@ -64,7 +64,7 @@ def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
 
 
 def parameters_of_parts(config: ModelConfig) -> dict[str, int]:
-    """Return how many parameters each part has, in all stacks together."""
+    """Return the number of parameters in each part, summed over all stacks."""
     counts: Counter[str] = Counter()
     for (_, part), n in parameters_by_part(config).items():
         counts[part] += n
@@ -72,7 +72,7 @@ def parameters_of_parts(config: ModelConfig) -> dict[str, int]:
 
 
 def settings(config: ModelConfig) -> list[Setting]:
-    """Return the fields of a configuration that shape the model, in their order; those without effect are left out."""
+    """Return the configuration fields that shape the model, in their order, without those that have no effect."""
     idle = _idle(config)
     notes = field_notes()
     values = config.to_dict()
@@ -80,14 +80,14 @@ def settings(config: ModelConfig) -> list[Setting]:
 
 
 def field_notes() -> dict[str, str]:
-    """Return, in English, what is written after each field of `ModelConfig`: its meaning, its unit, its source."""
+    """Return the English comment after each field of `ModelConfig`: its meaning, unit and source."""
     lines = inspect.getsource(ModelConfig).splitlines()
     notes = (re.match(r"    (\w+): .*?  # (.+)$", line) for line in lines)
     return {note[1]: note[2] for note in notes if note}
 
 
 def _idle(config: ModelConfig) -> set[str]:
-    """Return the fields that change nothing in this model, since the part that they shape is not there."""
+    """Return the fields that have no effect in this model because the part that they configure is absent."""
     idle: set[str] = set()
     if not config.has_rotary_positions:
         idle |= {*_ROTARY, *_SCALED, *_LLAMA3}
@@ -109,7 +109,7 @@ def _idle(config: ModelConfig) -> set[str]:
 
 
 def _written(value: object) -> str | Message:
-    """Return a value for the screen."""
+    """Return a value as displayed text."""
     if value is None:
         return Message("none")
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Parameters of a model by part, the shares of several models, and costs by the length of the text."""
+"""Parameters of a model by part, the shares of several models, and costs by text length."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ PARTS = {
     "normalization": mark("normalization"),
     "last layer": mark("last layer"),
 }
-_ROW, _HEIGHT = 26, 300  # px: a bar, and a figure of curves
+_ROW, _HEIGHT = 26, 300  # px: height of a bar, and of a figure of curves
 _LEGEND = elements.LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
 
 
@@ -118,7 +118,7 @@ def cost_curves(
     dashed: Sequence[str] = (),
     in_bytes: bool = False,
 ) -> go.Figure:
-    """Draw costs over the length of a text, on two logarithmic axes.
+    """Draw costs against the length of a text on two logarithmic axes.
 
     Args:
         lengths: in tokens, ascending.

@@ -12,9 +12,9 @@ from headlight.figures.labels import escape, isolate, shorten
 from headlight.figures.theme import FAINT, STRONG, WARM, translucent
 from headlight.language import localized, percent, say
 
-MOST_LINES = 32  # positions up to which each has a line
+MOST_LINES = 32  # maximum positions with a line each
 _LABEL = 14  # characters of a token
-_MIDDLE = (0.1, 0.9)  # quantiles that the band lies between
+_MIDDLE = (0.1, 0.9)  # lower and upper quantile of the band
 
 
 def stream_figure(

@@ -1,4 +1,4 @@
-"""Bars for labels: one to three for each of a few, and the most probable tokens for the blanks of a text."""
+"""Bar charts: one to three bars per label, and the most probable tokens for each blank of a text."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -18,8 +18,8 @@ from transformer_core.errors import mark
 
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
-_NUMBER, _UPRIGHT = 46, 12  # px that a number above a bar takes: written across, and upwards
-_TICKS, _TITLE = 46, 22  # px: numbers of the axis, and its title; if plotly measured them, it would draw twice
+_NUMBER, _UPRIGHT = 46, 12  # px taken by a number above a bar: horizontally, and vertically
+_TICKS, _TITLE = 46, 22  # px: the axis numbers, and its title; plotly would draw twice to measure them
 _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: a bar, the two lines above a panel, the gap between rows of panels
 _ABOVE, _LABELS = 34, 92  # px: the title, and the tokens on the left of a panel
@@ -41,7 +41,7 @@ def label_bars(
     """Draw bars over labels.
 
     Args:
-        bars: heights of the bars, by names; one to three of them. -inf is no bar.
+        bars: heights of the bars by series name; one to three series. -inf draws no bar.
         labels: of the bars, repeated ones allowed.
         title: names the quantity.
         label_name: title of the axis of labels; "" for none.
@@ -76,7 +76,7 @@ def label_bars(
         texts = [rounded(value, decimals) if np.isfinite(value) else "" for value in values.tolist()]
         look: dict[str, Any] = {"color": hue, "texts": texts if with_numbers else None}
         look |= {"textangle": 0 if pitch >= _NUMBER else -90, "textfont": {"size": 11 if pitch >= _NUMBER else 9}}
-        look |= {"constraintext": "none"}  # upright ones would be shrunk to the width of their bars
+        look |= {"constraintext": "none"}  # plotly would shrink upright numbers to the width of their bars
         drawn = np.where(np.isfinite(values), values, np.nan)
         traces.append(bar_trace(escape(name), drawn, list(range(len(labels))), hover_texts, **look))
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
@@ -116,7 +116,7 @@ def blank_bars(
         tokens: the labels of these tokens.
         names: of the blanks.
         entropies: of the blanks, over the whole vocabulary, in nats.
-        next_one: the blank that is filled next: its bars are strong and its name says so; None: none.
+        next_one: the blank to fill next: its bars are strong and its name says so; None: no blank.
         filled: the blanks that are filled: their bars are gray and their names say so.
         title: names the quantity.
         width: px that the panels are arranged for; the figure takes the width of its container.
@@ -169,5 +169,5 @@ def blank_bars(
 
 
 def _short(p: float) -> str:
-    """Return a probability with two decimals; none looks like zero that is not."""
+    """Return a probability with two decimals; a nonzero one never reads as zero."""
     return localized(p, ".2f") if p >= 0.005 else f"< {localized(0.01, '.2f')}"

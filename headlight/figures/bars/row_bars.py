@@ -15,7 +15,7 @@ from headlight.figures.theme import DIVIDER, KEY
 from headlight.figures.token_grid import TokenGrid, token_legends
 from headlight.language import say
 
-_ROOM = 0.08  # of the range, so that a number stands above the highest bar
+_ROOM = 0.08  # fraction of the range, for the number above the highest bar
 _BESIDE = 60  # px, for the axis of the weights
 _HEIGHT = 260  # px
 

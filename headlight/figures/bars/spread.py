@@ -20,8 +20,8 @@ from headlight.language import localized, say
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
 _WIDTH = 560 - 2 * _SIDE  # px that the axis is laid out for; it takes the width of its container
-_LABEL_LINES = 2  # of labels
-_EDGE = 0.02  # of the axis, beyond its ends
+_LABEL_LINES = 2  # rows of labels
+_EDGE = 0.02  # fraction of the axis, added beyond each end
 _TEXT_LENGTH = 200  # characters of a text in its hover text
 
 
@@ -51,7 +51,7 @@ def texts_spread(
         height: px.
 
     Raises:
-        ValueError: there are not as many texts as values.
+        ValueError: the numbers of texts and values differ.
     """
     if len(values) != len(texts):
         raise ValueError(f"There are {len(values)} values and {len(texts)} texts; give each text its value.")
@@ -102,10 +102,10 @@ def _ends(seen: Float[np.ndarray, " text"], levels: Mapping[str, float], limits:
 
 
 def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " text"], int]:
-    """Return the number of points below each one in its stack, and the height of the highest stack.
+    """Return the number of points below each point in its stack, and the height of the highest stack.
 
     Args:
-        columns: positions of the points, in widths of a stack.
+        columns: positions of the points, in units of the stack width.
     """
     counts: dict[int, int] = {}
     heights = np.zeros(len(columns), dtype=int)
@@ -117,7 +117,7 @@ def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " tex
 
 
 def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float]) -> list[dict[str, Any]]:
-    """Return the labels above the lines; one that would touch its neighbour is a line higher."""
+    """Return the labels above the lines; a label that would touch its neighbour moves up one row."""
     low, high = ends
     labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):

@@ -20,7 +20,7 @@ _NOTHING = Curve(np.zeros(0, dtype=np.int64), np.zeros(0))
 _LABEL_LINE = 15  # px between two labels at the ends of lines
 _LETTER = 6.4  # px: mean width of a letter of a label
 _HEIGHT, _TOP, _BOTTOM, _LEFT = 430, 50, 48, 58  # px
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # distinct without their hues
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # distinguishable without color
 
 
 def variant_hues(variants: Sequence[str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ Scores = Mapping[str, Float[np.ndarray, "_ _ _"]]
 """By attention: [layer, head, snapshot]; NaN where undefined."""
 
 _HEIGHT = 150  # px of a panel
-_N_POINTS = 300  # of a line: there are many lines
+_N_POINTS = 300  # maximum points of a line: there are many lines
 _CHANCE = mark("shuffled tokens")
 
 

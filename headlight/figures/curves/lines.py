@@ -16,7 +16,7 @@ from headlight.language import say, say_number
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
 _LETTER = 6.6  # px: mean width of a letter of the legend
-_FEW = 40  # points up to which each is marked
+_FEW = 40  # maximum points with a mark each
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +68,7 @@ def line_figure(
         height: px.
 
     Raises:
-        ValueError: a line of another length.
+        ValueError: a line differs in length from x.
     """
     if other := next((line for line in lines if len(line.values) != len(x)), None):
         raise ValueError(f"There are {len(x)} places, but {len(other.values)} values of {other.name!r}; give one each.")

@@ -18,12 +18,12 @@ from headlight.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes
 _LINE = 17  # px: the height of a line of text
-_LETTER = 6.2  # px: the width of a letter of a label, on the average
-_ENTRY = (46, 5.6)  # px: what a line takes in a legend beside its name, and a letter of the name
+_LETTER = 6.2  # px: mean width of a letter of a label
+_ENTRY = (46, 5.6)  # px: width of a legend entry without its name, and of a letter of the name
 _WRAP = 64  # letters of a sentence on one line of a hover text
 STEP = "%{x:,d}"  # in a hover text
 MARKED = "lines+markers"
-FEW = 24  # points up to which each is marked
+FEW = 24  # maximum points with a mark each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class CurvePanel:
     traces: list[go.Scatter]
     levels: dict[str, float] = field(default_factory=dict)  # dashed lines, labelled at the right end
     ends: dict[str, float] = field(default_factory=dict)  # labels at the right end without a line
-    note: str = ""  # in the middle
+    note: str = ""  # text in the middle of the panel
 
 
 def wrapped(sentence: str) -> str:
@@ -84,7 +84,7 @@ def panels_over_steps(
         top = (below - headers[i]) / room
         below -= headers[i] + panel.height
         layout[f"yaxis{axis[1:]}"] = _PLAIN | panel.axis | {"domain": [max(0.0, below / room), top]}
-        layout[f"legend{i + 2}"] = _LEGEND | {"y": top + legends[i] / room}  # all but the first of plotly's look alike
+        layout[f"legend{i + 2}"] = _LEGEND | {"y": top + legends[i] / room}  # plotly's defaults differ for the first
         header = note(panel.title, x=0, y=top, yshift=legends[i], anchor=("left", "bottom"), align="left", size=13)
         layout["annotations"].append(header)
         layout["annotations"] += _level_labels(panel, axis)
@@ -105,7 +105,7 @@ def panels_over_steps(
 
 
 def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
-    """Return the label of a marked snapshot: above all panels; on the right, where buttons may be, beside the title."""
+    """Return the label of a marked snapshot: above all panels, or on the right, near the buttons, beside the title."""
     low, high = axis["range"]
     fraction = (snapshot - low) / (high - low)
     anchor = "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center"

@@ -24,7 +24,7 @@ _METRICS = {
     "held_out_grammatical": mark("grammatical"),
 }
 _BY_BATCH = ("loss", "guidance", "learning_rate", "gradient_norm")
-_N_POINTS = 800  # of a curve: a panel is no wider in px
+_N_POINTS = 800  # maximum points of a curve: no panel has more px across
 
 
 def training_curves(

@@ -21,7 +21,7 @@ from headlight.figures.quantities import COLORBAR
 from headlight.figures.theme import DIVIDER, FAINT, WARM
 from headlight.language import say
 
-MOST_CELLS = 200_000  # of all heads: a browser draws them within half a second
+MOST_CELLS = 200_000  # all heads together: a browser draws this many within half a second
 
 _TOP, _LEFT, _RIGHT, _BOTTOM = 72, 48, 76, 8  # px: margins, with the title, the numbers, and the bar of colors
 _BAR = 180  # px: the height of the bar of colors
@@ -63,7 +63,7 @@ def all_heads(
         differ in size, each cell of a smaller one is drawn as a block of cells.
 
     Raises:
-        ValueError: there is nothing to draw, masks do not fit, or `chosen` is none of the heads.
+        ValueError: there is nothing to draw, masks do not fit, or `chosen` is not one of the heads.
     """
     _check(patterns, masks, chosen)
     side = max(max(mask.shape[1:]) for mask in masks.values())
@@ -133,7 +133,7 @@ class _Group:
 
     @property
     def times(self) -> tuple[int, int]:
-        """How many cells each row and each column of a pattern is drawn as."""
+        """Number of canvas cells per row and per column of a pattern."""
         return self.side // self.shape[2], self.side // self.shape[3]
 
     @property

@@ -16,8 +16,8 @@ from headlight.language import say, separated
 from transformer_core.errors import mark
 
 _AT_MOST = mark("at most ")  # a cell of an overview has the largest value of its block
-_WRITTEN = 0.05  # from this difference on, it is written into its cell
-_UNCHANGED = 0.005  # a smaller difference rounds to none
+_WRITTEN = 0.05  # smallest difference that is written into its cell
+_UNCHANGED = 0.005  # smaller differences count as none
 
 
 def attention_heatmap(
@@ -41,7 +41,7 @@ def attention_heatmap(
         mask: True = may attend; other cells have a neutral color. None: all values that are not -inf.
         largest: upper end of the color range of scores and lengths, so that all windows of a text share it; None: the
             largest absolute value.
-        framed: cells to frame, each a query and a key, beside the one that the grid marks.
+        framed: cells to frame, each a query and a key, in addition to the one that the grid marks.
 
     Returns:
         A figure over integer positions in the whole text, with the tokens as tick text. The color range is [0, 1] for

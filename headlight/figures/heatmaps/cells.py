@@ -1,6 +1,6 @@
 """Heatmaps of queries and keys: colors, hover texts, numbers in the cells, frames.
 
-**Hover texts in the browser.** One text per cell is most of the size of a large figure. Above `MOST_TEXTS` cells the
+**Hover texts in the browser.** One text per cell would dominate a large figure's size. Above `MOST_TEXTS` cells the
 figure is sent without them, and the browser composes the same texts from `layout.meta["words"]`:
 
 - `queries`, `keys`: the name of each row and column, escaped;
@@ -13,7 +13,7 @@ figure is sent without them, and the browser composes the same texts from `layou
 A cell's text is ``{queries[row]} \u2192 {keys[column]}: {before}{number}``. The texts go into `customdata`,
 [row][column], of each heatmap whose `meta` is "words", for the cells where its z is finite; its hovertemplate shows
 them. The heatmap whose name is `forbidden` has ``{queries[row]} \u2192 {keys[column]}: {forbidden}`` instead.
-`offline.FILL_IN_WORDS` does so.
+`offline.FILL_IN_WORDS` implements this.
 
 **Blocks.** In an overview, `layout.meta["blocks"]` has `queries` and `keys`: the first position of each row and column,
 and the position after the last.
@@ -33,8 +33,8 @@ from headlight.figures.token_grid import TokenAxis, TokenGrid
 from headlight.language import say, separated
 from transformer_core.errors import mark
 
-MOST_TEXTS = 64 * 64  # cells up to which each is sent with its hover text
-NUMBERS_UP_TO = 24  # tokens per side up to which the values are written into the cells, where these are large enough
+MOST_TEXTS = 64 * 64  # maximum cells that are sent with a hover text each
+NUMBERS_UP_TO = 24  # maximum tokens per side with values written into the cells, if these are large enough
 FORBIDDEN = mark("masked")
 BROKEN = mark("not finite (NaN or ∞)")
 

@@ -23,9 +23,9 @@ TRUE, MOST = mark("gold alignment"), mark("predicted alignment")
 CellSet = Collection[tuple[int, int]]
 """Each a row and a column."""
 
-_HEAD, _LEAST_HEAD = 24, 9  # px per row of a step; less in a high figure
+_HEAD, _LEAST_HEAD = 24, 9  # px per row of a step, at most and at least
 _MOST_HEADS = 560  # px of all rows of a step
-_WITH_NUMBERS = 20  # px of a row that has room for a number
+_WITH_NUMBERS = 20  # minimum px of a row with numbers
 _ROW = 25  # px per row of an alignment where there is room
 _HEIGHTS = 300, 640  # px: the lowest and the highest alignment
 _AROUND = 150  # px: title, labels of the columns, legend
@@ -122,7 +122,7 @@ def alignment_matrix(
         grid: its queries are the output, its keys the source.
         n_shown: number of rows that exist; the others stay empty.
         truth: cells of the gold alignment, to outline; None: unknown.
-        links: the cells that a head decides for, to dot; None: no dots.
+        links: the cells that a head chooses, marked with a dot; None: no dots.
         title: names the quantity, and the head.
 
     Returns:

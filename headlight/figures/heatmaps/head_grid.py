@@ -19,8 +19,8 @@ Groups = Mapping[str, Float[np.ndarray, "_ _"]]
 """By the title of an attention: [layer, head]."""
 
 _DECIMALS = 2  # of a number in a hover text
-_ROW = 26  # px that a layer needs
-_TICKS, _NAME, _GAP = 34, 22, 16  # px: the numbers of the heads, a group's title, and what parts two groups
+_ROW = 26  # px per layer
+_TICKS, _NAME, _GAP = 34, 22, 16  # px: the numbers of the heads, a group's title, and the gap between two groups
 _TOP, _LEFT, _RIGHT, _BOTTOM = 34, 48, 76, 8  # px: margins, with the title and the bar of colors
 _NUMBER = 30  # px that a number in a cell takes
 
@@ -50,9 +50,9 @@ def head_grid(
         what: before a number in the hover text.
         unit: after a number in the hover text, and above the bar of colors.
         limits: ends of the color range; None: from 0 to the largest number, or symmetric around 0.
-        diverging: whether the values are around 0: orange is less, indigo is more.
+        diverging: whether the values are centered around 0: orange is less, indigo is more.
         chosen: layer and head to frame; of several attentions, after the title of one.
-        arranged: whether several attentions are below or beside each other.
+        arranged: how several attentions are arranged: below or beside each other.
         width: px that the figure is laid out for; it takes the width of its container.
         height: px; None: what the layers need.
 
@@ -60,7 +60,7 @@ def head_grid(
         A figure over integer positions, layers from top to bottom; all attentions share one scale.
 
     Raises:
-        ValueError: there is no attention, or `chosen` is none of the heads.
+        ValueError: there is no attention, or `chosen` is not one of the heads.
     """
     groups: Groups = values if isinstance(values, Mapping) else {"": values}
     if not groups:

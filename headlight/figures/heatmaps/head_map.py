@@ -46,7 +46,7 @@ def head_map_figure(
     """Draw a mark for each head; the hue is its cluster and the shape its model.
 
     Args:
-        points: positions of the heads, of which only distances matter.
+        points: positions of the heads; only their distances matter.
         labels: short names, such as 1.3 for head 3 of layer 1; written where there is room.
         words: names for the hover texts; None: the labels.
         clusters: of each head, from 0; None: all have one hue.
@@ -83,13 +83,13 @@ def head_map_figure(
     hues = category_hues(max(len(cluster_names), 1))
     names = [*cluster_names, *model_names]
     n_lines = 0
-    if names:  # plotly gives all names the width of the longest
+    if names:  # plotly makes all names as wide as the longest
         n_lines = -(-len(names) // max(1, int((_WIDTH - 2 * _SIDE) / (44 + text_width(max(names, key=len))))))
     bottom = _BOTTOM + _LEGEND * n_lines
     room = _WIDTH - 2 * _SIDE, height - _TOP - bottom
     ranges, px = _laid_out(points, room)
     sizes = np.where(np.arange(n) == chosen, _RING, _MARK)
-    sides = label_sides(px, labels, size=room, radii=sizes / 1.6 + 1)  # as plotly keeps texts off marks
+    sides = label_sides(px, labels, size=room, radii=sizes / 1.6 + 1)  # the distance at which plotly writes labels
 
     hover_texts = [
         f"<b>{escape(word)}</b>"

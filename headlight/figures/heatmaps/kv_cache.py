@@ -15,14 +15,14 @@ from headlight.figures.token_grid import TokenAxis, token_legends
 from headlight.language import say
 from transformer_core.errors import mark
 
-_LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
-_GAP = 0.04  # of the width, between the source and the text
-_ROW = 22, 5  # px of the keys, or the values, of a layer, at most and at least
+_LEAST_ROOM = 16  # minimum positions with room reserved; beyond, the room doubles
+_GAP = 0.04  # fraction of the width, between the source and the text
+_ROW = 22, 5  # px per row of keys or values, at most and at least
 _MOST = 420  # px of all rows
 _LEFT, _TITLES, _LEGEND = 60, 62, 30  # px: numbers of the layers, two titles above the positions, legend
 _WIDTH = 600  # px that the figure is laid out for
-_GAPS_UP_TO = 64  # positions up to which there are gaps between them
-_FEW = 32  # steps up to which each is marked
+_GAPS_UP_TO = 64  # maximum positions that are drawn with gaps
+_FEW = 32  # maximum steps with a mark each
 _STATES = {  # of z = 0 to 3: name and color
     mark("key, cached"): translucent(KEY, 0.35),
     mark("key, new"): KEY,
@@ -143,7 +143,7 @@ def cost_lines(
 
     Args:
         cached: multiply-adds with a cache, by the number of tokens generated before the step.
-        uncached: those of the same steps if everything is recomputed.
+        uncached: multiply-adds of the same steps if everything is recomputed.
         at: the step to mark; None: none.
         title: names the quantity.
     """

@@ -1,4 +1,4 @@
-"""Changes of the outputs when a text is changed, with two masks: two matrices on one scale."""
+"""Changes of the outputs when a text is edited, under two masks: two matrices on one scale."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ from headlight.figures.token_grid import TokenGrid
 from headlight.language import localized, say
 
 _COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
-_GAP = 0.06  # of the width, between both
-_ROOM = 150  # px beside both: labels, and the bar of colors
-_SMALL = 0.05  # logits: what is less is written as about 0, unless it is exactly 0
+_GAP = 0.06  # fraction of the width, between the two matrices
+_ROOM = 150  # px beside the two matrices: labels, and the color bar
+_SMALL = 0.05  # logits: smaller nonzero changes are written as about 0
 _NUMBER = 26  # px that a number takes in its cell
 _HEIGHT = 460  # px
 
@@ -38,11 +38,11 @@ def moved_pair(
     Args:
         moved: changes of logits, at least 0; NaN where there is no output yet: a dot.
         grid: labels and names of the rows and columns of both; its marked key is framed.
-        titles: of both.
+        titles: of the two matrices.
         hover_form: a text with {row}, {row_label}, {column}, {column_label} and {value}.
         title: names the quantity.
         subtitle: plain text below the title.
-        tolerance: logits; differences up to this are rounding, and look like 0.
+        tolerance: logits; differences up to this count as rounding errors and look like 0.
 
     Returns:
         A figure over integer positions, the first row at the top; the color range is from 0 to the largest change.
@@ -100,7 +100,7 @@ def _traces(
     most: float,
     tolerance: float,
 ) -> list[Any]:
-    """Return one matrix: what changed, what did not, and the numbers where they have room."""
+    """Return the traces of one matrix: changed cells, unchanged cells, and the numbers where they fit."""
     rows, columns = ([escape(isolate(label)) for label in side] for side in (grid.query_tokens, grid.key_tokens))
 
     def text(row: int, column: int, value: float) -> str:
@@ -126,7 +126,7 @@ def _traces(
 
 
 def in_words(value: float) -> str:
-    """Return a change of logits as text; only 0 itself looks like 0."""
+    """Return a change of logits as text; only an exact 0 reads as 0."""
     if value == 0:
         return say("exactly 0")
     return localized(value, ".2f") if value >= 0.005 else f"{value:.0e}".replace("e-0", "e-")

@@ -17,7 +17,7 @@ from headlight.figures.theme import FAINT, WARM
 from headlight.language import localized, say
 from transformer_core.errors import mark
 
-_LABELS_UP_TO = 40  # heads per side up to which each is labelled; of more, the first of each layer
+_LABELS_UP_TO = 40  # maximum heads per side that are all labelled; beyond, only the first of each layer
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
 _NUMBER = 30  # px of a number in a cell
 _COLORS = {"coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR}}

@@ -1,4 +1,4 @@
-"""Tables of numbers as colors: their scales, hover texts and numbers in cells, and panels of several with one scale."""
+"""Tables of numbers as colors: scales, hover texts, numbers in cells, and several panels on one scale."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ from headlight.figures.token_grid import TokenGrid
 
 _ROW = 26  # px per row where there is room
 _MOST_ROWS_HEIGHT = 460  # px of all rows together
-_TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, names of panels, below, and the bar of colors
+_TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, panel names, bottom margin, and color bar
 _GAP, _BELOW = 26, 8  # px between two panels: side by side, and stacked
 _NUMBER = 30  # px of a number in a cell, at least
-_GAPS_UP_TO = 32  # rows and columns up to which there are gaps between cells
+_GAPS_UP_TO = 32  # maximum rows and columns that are drawn with gaps
 
 
 def number_panels(
@@ -145,7 +145,7 @@ class Scale:
     def of(
         cls, values: Iterable[np.ndarray], limits: Limits | None = None, *, diverging: bool = False, decimals: int = 2
     ) -> "Scale":
-        """Return the scale with these limits; None: for all finite values."""
+        """Return the scale with these limits; None: limits that cover all finite values."""
         seen = np.concatenate([part[np.isfinite(part)] for part in values])
         top = float(np.abs(seen).max(initial=0.0)) or 1.0
         low, high = limits or (-top if diverging else 0.0, top)
@@ -157,7 +157,7 @@ class Scale:
         return "coloraxis3" if self.diverging else "coloraxis"
 
     def is_deep(self, values: Float[np.ndarray, "*cell"]) -> Bool[np.ndarray, "*cell"]:
-        """Return the cells that are so strong that their numbers have the color of the background."""
+        """Return which cells are colored so strongly that their numbers take the color of the background."""
         if self.diverging:
             return np.abs(values) >= DEEP_BOTH_WAYS * self.high
         return (values - self.low) / (self.high - self.low or 1) >= DEEP
@@ -165,7 +165,7 @@ class Scale:
     def layout(
         self, *, unit: str = "", decimals: int | None = None, is_shown: bool = True, **bar: Any
     ) -> dict[str, Any]:
-        """Return the color axis by its name, with a bar of colors that is labelled at its ends and its middle.
+        """Return the color axis by its name, with a color bar that is labelled at both ends and in the middle.
 
         Args:
             unit: above the bar.

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Bool, Float, UInt8, UInt16
 
-FORBIDDEN = 255  # level of a cell that the mask does not allow
+FORBIDDEN = 255  # level of a masked cell
 NOT_FINITE = 254  # level of NaN
 TOP = 253  # level of weight 1
 
 FINE_FORBIDDEN = 65_535
 FINE_TOP = 65_534
 
-MOST_BYTES = 1_400_000  # of all pictures of an overview: a browser draws them within half a second
+MOST_BYTES = 1_400_000  # all pictures of an overview together: a browser draws them within half a second
 _LARGEST = 192  # rows and columns of a picture of an overview
 MOST_FILM_BYTES = 8_000_000  # of all frames of a film, one byte per cell
-_SIDES = (64, 48, 32, 24, 16)  # rows and columns of a frame; the first is as sharp as a screen
+_SIDES = (64, 48, 32, 24, 16)  # rows and columns of a frame; the first matches the resolution of a screen
 
 
 def levels(
@@ -45,7 +45,7 @@ def thumbnail_side(n_heads: int, n_tokens: int, *, most_bytes: int = MOST_BYTES)
     Args:
         n_heads: of all attentions and layers together.
         n_tokens: of the longest side of a pattern.
-        most_bytes: maximum of all pictures, one byte per cell.
+        most_bytes: maximum size of all pictures together, one byte per cell.
 
     Raises:
         ValueError: there is nothing to draw.
@@ -56,7 +56,7 @@ def thumbnail_side(n_heads: int, n_tokens: int, *, most_bytes: int = MOST_BYTES)
 
 
 def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_snapshots: int) -> tuple[int, int]:
-    """Return how many rows and columns the frames of a film may have, and how many frames fit with the fewest.
+    """Return how many rows and columns the frames of a film may have, and how many frames fit at the smallest size.
 
     Args:
         shapes: layers, heads, queries and keys of the patterns, by name of attention.

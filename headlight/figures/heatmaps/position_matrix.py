@@ -30,7 +30,7 @@ class MatrixAxis:
     hue: str | None = None  # of the title
 
     def axis(self, *, room: int | float, apart: int | float) -> dict[str, Any]:
-        """Return the axis; `room`: length in px, `apart`: px from one label to the next, at least."""
+        """Return the axis; `room`: length in px, `apart`: minimum px from one label to the next."""
         n = len(self.words)
         pitch = room / max(n, 1)
         if self.ticks is not None:

@@ -1,4 +1,4 @@
-"""Scores as sums: those of a head, by the parts of its positions; and one, over pairs of sources of query and key."""
+"""Scores as sums: a head's scores by positional part, and a single score over pairs of query and key sources."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from headlight.figures.theme import FAINT, KEY, QUERY, STRONG, WARM
 from headlight.figures.token_grid import TokenAxis, TokenGrid
 from headlight.language import say
 
-_IN_ROW = 3  # matrices beside each other
+_IN_ROW = 3  # matrices per row
 _TITLE, _NAME, _GAP, _LEFT, _RIGHT = 28, 24, 14, 100, 64  # px
-_LETTERS = 9  # of a token beside a small matrix
+_LETTERS = 9  # maximum letters of a token beside a small matrix
 _BAR = 27  # px
-_CELLS = (150, 250)  # px: how high the cells of a matrix are together, at least and at most
+_CELLS = (150, 250)  # px: total height of the cells of a matrix, at least and at most
 MOST_SOURCES = 12  # per side
-_ROW, _LEAST = 26, 170  # px: a row, and of all rows at least: room for the title of the axis
+_ROW, _LEAST = 26, 170  # px: height of a row, and minimum height of all rows, so that the axis title fits
 _LABEL = 30  # characters of a source
 _HEADER, _BESIDE, _AXIS = 52, 70, 22  # px: title and subtitle, the bar of colors, the title of an axis
 _NUMBER = 34  # px of a number of five letters in a cell
@@ -44,7 +44,7 @@ def position_parts(
     Args:
         parts: by their names; they sum to the scores.
         shares: by the same names; together 1, NaN where undefined.
-        scores: where the mask allows it.
+        scores: of the head, where the mask allows them.
         mask: True = may attend; other cells have a neutral color.
         grid: tokens and names.
         title: names the head.

@@ -8,12 +8,12 @@ from pages.shared.view.fields import Kept, sent
 
 
 def keep(store: str, parts: Mapping[str, Any], restore: Callable[[object], None]) -> None:
-    """Keep parts in the browser, beside those that it keeps already; the end of a page, where it takes no room.
+    """Store parts in the browser, in addition to those stored before; call it at the end of a page: it takes no room.
 
     Args:
         store: the name under which the browser keeps them.
-        parts: each as JSON says it, by its name.
-        restore: is given what the browser kept before this session, once, unchecked; not called where that is nothing.
+        parts: each part as JSON, by its name.
+        restore: called once with the unchecked parts stored before this session; not called if there are none.
     """
     is_restored, key = Kept(f"{store}-restored", False), f"{store}-kept"
 

@@ -1,4 +1,4 @@
-"""A live plotly figure: it keeps its place while its data changes, its cells are chosen, and it can be taken away.
+"""A live plotly figure: it keeps its place while its data changes, its cells can be chosen, and it can be saved.
 
 What is chosen comes back as triggers of the component's key, each for one run; `sent_cell` and `sent_window` check them
 like any input.
@@ -36,10 +36,10 @@ def live_figure(
     about: str | None = None,
     opens: bool = False,
 ) -> None:
-    """Draw a plotly figure that keeps its place on the page while its data changes, with a menu to take it away.
+    """Draw a plotly figure that keeps its place on the page while its data changes, with a menu to save it.
 
     A heatmap is read with the pointer or the arrow keys. Its cells lie at integer positions, the places in the whole
-    text, keys along x and queries along y. A click or Enter chooses a cell, a second one or Escape lets it go; a box
+    text, keys along x and queries along y. A click or Enter chooses a cell, a second one or Escape deselects it; a box
     drawn with the pointer asks for a window of the text. In an overview, where a cell stands for several places, a
     click asks for the window that lies in it.
 
@@ -55,12 +55,12 @@ def live_figure(
             The same as a true `window` in the layout's meta.
         on_cell: called before the run in which `sent_cell` gives what a person chose.
         on_window: called before the run in which `sent_window` gives what a person wants to see larger.
-        stays_whole: a box that is drawn is only asked for, and the figure is not zoomed in.
+        stays_whole: a drawn box only requests a window, and the figure does not zoom in.
         link: figures of the same link on a page are pointed at together.
         preview: which head's pattern it is, so that another one that is clicked in the overview is seen at once, from
             its picture there: attention, layer, head; title, with {layer} and {head}; and the name of the trace.
         about: what it is of, for the page that can be saved; plain text. None: the model or training, and the text.
-        opens: the menu of what can be saved is open from the start.
+        opens: whether the menu of what can be saved is open from the start.
     """
     request = sent(key, "open")
     answer = None
@@ -89,7 +89,7 @@ def live_figure(
 
 
 def sent_cell(key: str) -> tuple[int, int] | None:
-    """Return the cell, query and key, that a person chose in the figure of this key; None: they let it go."""
+    """Return the cell, query and key, that a person chose in the figure of this key; None: deselected."""
     text = sent(key, "cell")
     cell = (text.get("query"), text.get("key")) if isinstance(text, dict) else ()
     match cell:

@@ -53,7 +53,7 @@ class Pictures:
 
     groups: Sequence[Mapping[str, Any]]
     levels: bytes  # one byte per cell, group by group, as `figures.levels` returns; with a film, snapshot by snapshot
-    version: str  # the component draws again when it changes
+    version: str  # the component redraws when it changes
     only: Sequence[str] | None = None  # names of the attentions that are drawn; None: all
     divided: float | None = None  # fraction of the tokens before a dotted line: what the model generated is after it
     is_pair: bool = False  # the line is between two texts, and solid

@@ -1,6 +1,6 @@
 """The next-token distribution as a component reads it, and the sampling settings that a person chooses there.
 
-What the sliders do to the distribution is worked out in the browser (`sampling.js`), over the whole vocabulary, by the
+The effect of the sliders is computed in the browser (`sampling.js`), over the whole vocabulary, by the
 same arithmetic as `transformer_core.decoding.sampling.next_log_probs`.
 """
 
@@ -19,7 +19,7 @@ from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
 
 SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
-MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
+MOST_TOP_K = 999_999  # maximum that the browser sends: more than any vocabulary has
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class NextTokenDistribution:
     scores: Float[np.ndarray, " vocab"]  # logits after the repetition penalty, up to a number; -inf: never written
     log_probs: Float[np.ndarray, " vocab"]  # of the model itself, in nats
     entropy: float  # of the model's own distribution, in nats
-    next_token: int | None  # the one that is taken next by the settings; None: nobody knows
+    next_token: int | None  # the token that the settings choose next; None: unknown
     version: str  # of the distribution; it comes back with a chosen token
     name: str = ""  # follows "Next-token distribution" in the label for screen readers
 
@@ -42,7 +42,7 @@ def distribution_payload(
 
     Args:
         distribution: at one step.
-        label: what is written for a token.
+        label: returns the label of a token.
         n_most: this many tokens have rows; and the next one.
 
     Raises:
@@ -55,7 +55,7 @@ def distribution_payload(
         )
     if not np.isfinite(scores.max(initial=-np.inf)) or np.isnan(log_probs).any():
         raise ValueError("The scores and log-probabilities must be numbers, and one token at least must be possible.")
-    order = np.argsort(scores, kind="stable")[::-1]  # of equal ones the higher token first: top-p keeps those longest
+    order = np.argsort(scores, kind="stable")[::-1]  # ties: the higher token first, since top-p keeps those longest
     n = min(n_most, int(np.isfinite(scores).sum()))
     places = list(range(n))
     if distribution.next_token is not None and (place := int(np.flatnonzero(order == distribution.next_token)[0])) >= n:
@@ -83,16 +83,16 @@ def distribution_payload(
 
 
 def sampling_payload(key: str, sampling: Sampling) -> dict[str, Any]:
-    """Return the settings that hold, for the component of this key."""
+    """Return the current settings for the component with this key."""
     return _settings(key).payload({field: getattr(sampling, field) for field in SLIDERS})
 
 
 def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
-    """Return the settings that a person wants, in the place of those that hold; None where they cannot be.
+    """Return the settings that a person chose, based on the current ones; None if they are invalid.
 
     Args:
         key: the component's key.
-        sampling: the settings that hold; what has no slider is left unchanged there.
+        sampling: the current settings; those without a slider are left unchanged.
     """
     heard = _settings(key).heard()
     values: list[Any] = [heard.get(field) for field in SLIDERS] if isinstance(heard, Mapping) else [None]
@@ -103,7 +103,7 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
         return None
     try:
         return replace(sampling, temperature=float(temperature), top_k=top_k, top_p=float(top_p), min_p=float(min_p))
-    except (ConfigError, OverflowError):  # numbers that cannot be, or too large for one
+    except (ConfigError, OverflowError):  # invalid numbers, or numbers too large for a float
         return None
 
 
@@ -112,7 +112,7 @@ def _settings(key: str) -> SharedValue:
 
 
 def sampling_fields(page: str) -> dict[str, Field]:
-    """Return the fields of a page, by the names of the settings; usual is greedy decoding."""
+    """Return the fields of a page, by the names of the settings; the default is greedy decoding."""
     return {
         "temperature": Field(page, "temperature", 0.0, _temperature, plain),  # 0: greedy
         "top_k": Field(page, "top_k", 0, number),
@@ -129,7 +129,7 @@ def sampling_of(fields: Mapping[str, Field]) -> Sampling:
 
 
 def _temperature(text: str) -> float:
-    """Read 0, which is greedy, or what logits can be divided by.
+    """Parse a temperature: 0, which is greedy, or a number that logits can be divided by.
 
     Raises:
         ValueError: it is neither.

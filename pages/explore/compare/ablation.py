@@ -12,7 +12,7 @@ OTHER = "other"  # any other stack, which only a link can name
 
 
 def ablation(method: str, heads: Iterable[tuple[str, int, int]]) -> InterventionStack:
-    """Return the stack that ablates some heads; an empty one without a method or without heads.
+    """Return the stack that ablates the given heads; without a method or heads, an empty stack.
 
     Args:
         method: one of `METHODS`.
@@ -32,7 +32,7 @@ def _entry(method: str, layer: tuple[str, int], heads: tuple[int, ...]) -> Stack
 
 
 def method_of(stack: InterventionStack) -> str:
-    """Return how a stack ablates heads, one of `METHODS`; `OTHER` if it changes anything else."""
+    """Return the method, one of `METHODS`, with which a stack ablates heads; `OTHER` if it does anything else."""
     methods = {_method(entry) for entry in stack.enabled}
     return methods.pop() if len(methods) == 1 else OTHER if methods else ""
 

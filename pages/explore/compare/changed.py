@@ -1,4 +1,4 @@
-"""Which heads changed most from A to B: a cell for each head, and the first of them in a list."""
+"""Which heads changed most from A to B: a grid with a cell for each head, and a list of the most changed heads."""
 
 import numpy as np
 import streamlit as st
@@ -21,8 +21,8 @@ from transformer_core.errors import mark
 AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12
 NOT_FINITE = mark("Some of these weights are NaN or infinite (magenta), so they cannot be compared.")
-UNCHANGED = 0.005  # a distance below it is none in two digits
-LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
+UNCHANGED = 0.005  # smaller distances round to 0.00
+LEAST_RANGE = 0.1  # minimum upper limit of the color scale and bars, so that tiny changes look tiny
 LOOK_FOR = mark(
     "which heads respond to the change of text, training step or other heads; heads near 0 behave as before. The "
     "number is the Jensen-Shannon distance of corresponding rows (base 2, from 0 to 1), averaged over queries with "
@@ -31,7 +31,7 @@ LOOK_FOR = mark(
 
 
 def show(data: ComparisonData) -> None:
-    """Draw how far apart each two heads of the same number are, and the list of the most changed ones."""
+    """Draw the distance between corresponding heads of A and B, and a list of the most changed heads."""
     if data.is_same:
         prose.note(
             say(
@@ -80,7 +80,7 @@ def code(data: ComparisonData) -> list[Print]:
 
 
 def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
-    """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
+    """Return the changed heads with their distances, largest first; none if A and B are equal or not comparable."""
     return [] if data.is_same or not _have_one_shape(data) else _ranked(_changes(data))
 
 
@@ -90,7 +90,7 @@ def _have_one_shape(data: ComparisonData) -> bool:
 
 
 def _changes(data: ComparisonData) -> Expression:
-    """Return the distances by attention as code; of an attention whose tokens cannot be paired, none."""
+    """Return the distances by attention as code, omitting attentions whose tokens cannot be paired."""
     a, b = (side.recipe.attention_maps for side in data.sides)
     pairs = {name: data.shared(name, name) for name in data.a.model_run.attention_maps}
     distances = {
@@ -100,7 +100,7 @@ def _changes(data: ComparisonData) -> Expression:
 
 
 def _ranked(distances: Expression) -> list[tuple[HeadName, float]]:
-    """Return the heads of all attentions that changed, the most changed first."""
+    """Return the changed heads of all attentions with their distances, largest first."""
     return [one for one in value_of(call(ranked_heads, distances)) if one[1] >= UNCHANGED]
 
 

@@ -25,7 +25,7 @@ from transformer_core.errors import HeadlightError, mark
 if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
-SAME = ""  # in the place of a head: that of side A
+SAME = ""  # stands for the head of side A
 ABOUT_METHODS = mark(
     "Zero ablation: the head’s output is set to zero. Uniform attention: the head attends equally to all allowed "
     "keys. The rest of the model runs on the changed activations."
@@ -35,9 +35,9 @@ WITHOUT_MASK = mark("outputs")  # what an encoder-only model without a mask toke
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
-    """Draw in one line what the two sides are; what each of them is made of opens."""
+    """Draw one line that names the two sides, each with a popover for its choices."""
     trainings = [name for name, run in runs.available().items() if _snapshots(run)]
-    same = "" if a.weights.run else state.current().model  # A's: another choice of it would be the same
+    same = "" if a.weights.run else state.current().model  # A's model, already offered as "same model"
     others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != same}
     with st.container(key="hl-compare-sides", horizontal=True, gap="small", vertical_alignment="center"):
         with _side(a, f"{a.letter}: {short_title(a.head)}"):
@@ -105,7 +105,7 @@ def _has_head_of_a(b: Side, a: Side) -> bool:
 
 
 def tell(data: ComparisonData) -> None:
-    """Draw what each side says to its text."""
+    """Draw the output of each side."""
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
     for column, side in zip(columns, data.sides, strict=True):
@@ -114,7 +114,7 @@ def tell(data: ComparisonData) -> None:
 
 
 def _says(side: Side, named: str | None) -> str | prose.Markup:
-    """Return the output of a side and the words that it does not know; `named`: the site that the bar has named."""
+    """Return the output of a side and its unknown words; `named`: the non-finite site that the bar already names."""
     model_run = side.model_run
     if not model_run.predicts:
         return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
@@ -128,7 +128,7 @@ def _says(side: Side, named: str | None) -> str | prose.Markup:
     shown = say("“{word}”", word=output) if output and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
-    if side.letter == "B":  # of A the bar says it
+    if side.letter == "B":  # for A, the bar shows these notes
         notes = model_bar.ignored_white_space(model_run.ignores_white_space)
         notes += model_bar.not_finite_from(model_run) if model_run.not_finite != named else []
         remark += "".join(f" {one}" for one in notes)
@@ -138,7 +138,7 @@ def _says(side: Side, named: str | None) -> str | prose.Markup:
 
 
 def _own_way(model_run: "ModelRun") -> str:
-    """Return where a model would leave what it is made to write."""
+    """Return where the free-running output of a model would differ from the forced one."""
     detours = [one for one in model_run.detours if one.typed.lower() != one.instead.lower()]
     if not detours:
         return say(", which it also generates on its own")
@@ -160,7 +160,7 @@ def _snapshots(run: Run) -> list[int]:
 
 
 def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[str]) -> None:
-    """Choose a model, or a training: of that, A begins with the last step, and B with an earlier one to compare."""
+    """Choose a model or a training run; for a run, A starts at the last step and B at an earlier one."""
     named = options | {f"{name}@": say("training {name}", name=name) for name in trainings}
     run = side.weights.run if field.value else ""
     shown = f"{run}@" if run else field.value
@@ -200,7 +200,7 @@ def _snapshot(side: Side, field: Field) -> None:
 
 
 def _head_of_b(side: Side, a: Side) -> None:
-    """Choose the head of B: one of B's heads, or that of A."""
+    """Choose the head of B: the same as A's, or another one."""
     options: list[HeadName | str] = [SAME, *side.weights.heads]
     view_fields.HEAD_B.selectbox(
         say("B: head"),

@@ -15,7 +15,7 @@ from pages.shared.recipe import Expression, Print, literal, script, through, val
 from transformer_core.errors import mark
 from transformer_core.text.interface import in_one_line
 
-MOST_TOKENS = 512  # on a side
+MOST_TOKENS = 512  # per side
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +27,7 @@ class ComparisonData:
 
     @classmethod
     def of(cls, a: Side, b: Side) -> "ComparisonData":
-        """Read both sides; B is teacher-forced on what A writes, where possible.
+        """Read both sides; B is teacher-forced on A's output where possible.
 
         Raises:
             HeadlightError: a model cannot be loaded, or a text cannot be read.
@@ -43,18 +43,18 @@ class ComparisonData:
 
     @property
     def outputs(self) -> list[Print]:
-        """The lines that print what each side says."""
+        """The lines that print the output of each side."""
         return [Print(side.recipe.output) for side in self.sides if side.model_run.predicts]
 
     @property
     def is_same(self) -> bool:
-        """Whether the same weights read the same."""
+        """Whether both sides have the same weights, interventions, text and target."""
         a, b = ((side.source, side.text, side.target) for side in self.sides)
         return a == b
 
     @property
     def n_tokens(self) -> int:
-        """The most tokens that a side has."""
+        """The largest number of queries or keys in any attention of either side."""
         return max(n for side in self.sides for maps in side.model_run.attention_maps.values() for n in maps.shape[2:])
 
     @property
@@ -64,18 +64,18 @@ class ComparisonData:
         return bool(a == b)
 
     def labels(self, side: Side, attention: str) -> Any:
-        """Return the labels of queries and keys of an attention of a side, as far as compared, as code.
+        """Return the labels of the compared queries and keys of one side's attention, as code.
 
-        Where B is teacher-forced on A's tokens, they are called as in A, where the first may have lost its capital.
+        If B is teacher-forced on A's tokens, both sides use A's labels, where the first token may be in lower case.
         """
         is_as_a = self.b.target is not None and self.has_same_tokens
         labels, end = (self.a if is_as_a else side).recipe.labels(attention), self.n_compared(side)
         return labels if end is None else (labels[0][:end], labels[1][:end])
 
     def n_compared(self, side: Side) -> int | None:
-        """Return how many tokens of a side are compared; None: all.
+        """Return the number of tokens of a side that are compared; None: all.
 
-        Of a decoder that continues a prompt only the prompt is compared, unless both sides have the same tokens.
+        For decoder-only models only the prompt is compared, unless both sides have the same tokens.
         """
         is_prompt = side.model_run.architecture == "decoder_only" and not self.has_same_tokens
         return side.model_run.n_given if is_prompt else None
@@ -85,11 +85,11 @@ class ComparisonData:
         return literal(SharedTokens).of(self.labels(self.a, attention_a), self.labels(self.b, attention_b))
 
     def draw(self, figure: Figure, *, name: str, code: Sequence[Print], **options: Any) -> None:
-        """Draw a figure that can be taken away with its numbers and the lines that compute them.
+        """Draw a figure that can be saved with its numbers and the code that computes them.
 
         Args:
-            figure: is drawn.
-            name: of its files, after the names of the two sides.
+            figure: the figure.
+            name: suffix of its file names, after the names of the two sides.
             code: the lines that print its numbers.
             **options: as `draw_figure` takes them.
         """
@@ -105,7 +105,7 @@ class ComparisonData:
 
 
 def kept(compared: Expression, *, waiting: str) -> Expression:
-    """Return the same, compared once for all sessions; `waiting` is shown meanwhile."""
+    """Return the expression, cached for all sessions; `waiting` is shown while it is computed."""
 
     def compute(make: Callable[[], Any]) -> Any:
         with st.spinner(prose.plain(waiting), show_time=True):

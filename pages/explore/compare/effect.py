@@ -27,13 +27,13 @@ LOOK_FOR = mark(
 
 
 def applies(data: ComparisonData) -> bool:
-    """Whether the two sides are one model on one text, with something changed in it."""
+    """Whether both sides are the same model on the same text, with different weights or interventions."""
     a, b = data.a, data.b
     return a.source != b.source and a.source.path == b.source.path and a.text == b.text
 
 
 def edit(data: ComparisonData) -> PredictedEdit | None:
-    """Return the effect of B's interventions on A's output, to be predicted; None if there are none."""
+    """Return the effect of B's interventions on A's output, for a person to predict; None if there is no effect."""
     a, b = data.a, data.b
     if a.change == b.change or not b.change.enabled or not a.model_run.predicts or not _is_known(data):
         return None

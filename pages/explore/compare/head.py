@@ -1,4 +1,4 @@
-"""One head of A beside one of B, and their difference, on the tokens that both texts have."""
+"""One head of A, one of B, and their difference, on the tokens that both texts share."""
 
 import math
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from pages.shared.heads import axis_names, head_in_words
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
 
-WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
+WIDTH, HEIGHT = 370, 400  # px, of each heatmap
 LINK = "compare"
 AXES = "[query, key], on the tokens that both texts have"
-HALF_LABEL = 6  # characters of each token of a replacement, on an axis
-MOST_NAMED = 4  # tokens that are named in a sentence
+HALF_LABEL = 6  # characters shown of each of the two tokens of a replacement, on an axis
+MOST_NAMED = 4  # replacements listed in a sentence
 LOOK_FOR = mark(
     "indigo cells, where B attends more than A, and orange cells, where it attends less; each row of B − A sums to "
     "zero. Point at a cell to read it in all three maps; click it to mark it."
@@ -41,7 +41,7 @@ DISTANCE = mark(
 
 
 def show(data: ComparisonData) -> None:
-    """Draw the two heads and what is between them."""
+    """Draw the two heads and their difference."""
     shared = _shared(data)
     if not value_of(shared).is_telling:
         _apart(data)
@@ -81,7 +81,7 @@ def _pattern(side: Side) -> Expression:
 
 
 def _three(data: ComparisonData, shared: SharedTokens, recipe: Expression) -> None:
-    """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
+    """Draw A, B, and B minus A on the same axes, so that a cell has the same position in each."""
     pair: AlignedPatterns = value_of(recipe)
     cell = view_fields.CELL.value
     if cell and any(place >= n for place, n in zip(cell, pair.a.shape, strict=True)):
@@ -132,12 +132,12 @@ def _draw(data: ComparisonData, figure: Figure, *, table: tuple[Any, ...], **opt
 
 
 def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
-    """Return the labels of the columns; the one of all other keys in the reader's language."""
+    """Return the labels of the columns; that of all other keys is in the reader's language."""
     return (*pair.key_labels, say("elsewhere")) if pair.has_elsewhere else pair.key_labels
 
 
 def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the labels with both tokens of each replacement short enough to be read on an axis."""
+    """Return the labels, with both tokens of each replacement shortened to fit on an axis."""
     short = tuple(
         "→".join(shorten(token, HALF_LABEL) for token in pair.label.split(" → ")) if pair.is_replaced else pair.label
         for pair in side.pairs
@@ -146,9 +146,9 @@ def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
-    """Give figures the same margins, so that their cells have one size and their rows one height.
+    """Give the figures the same margins, so that their cells have the same size and their rows line up.
 
-    The browser makes the same room in each for the longest title and the longest label of all.
+    The browser reserves the same space in each figure for the longest title and the longest label of all figures.
     """
     top = max(figure.layout.margin.t for figure in maps)
     angle = min(figure.layout.xaxis.tickangle for figure in maps)
@@ -188,7 +188,7 @@ def _own_labels(
 
 
 def _apart(data: ComparisonData) -> None:
-    """Draw two heads whose tokens cannot be paired, each over its own."""
+    """Draw two heads whose tokens cannot be paired, each on its own tokens."""
     with st.container(key="hl-compare-two"):
         columns = st.columns(2, gap="small")
     for column, side in zip(columns, data.sides, strict=True):
@@ -213,7 +213,7 @@ def _apart(data: ComparisonData) -> None:
 
 
 def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.ndarray, np.ndarray]:
-    """Return both masks; where a text has no other keys, nothing lies elsewhere, which no mask has forbidden."""
+    """Return both masks; "elsewhere" counts as allowed in a text without unpaired keys, where its weight is just 0."""
     masks = pair.mask_a.copy(), pair.mask_b.copy()
     for mask, others in zip(masks, (shared.keys.only_a, shared.keys.only_b), strict=True):
         if pair.has_elsewhere and not others:
@@ -249,7 +249,7 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
 
 
 def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:
-    """Return how many tokens were paired, in a sentence."""
+    """Return a sentence that says how many tokens were paired."""
     replaced = [pair.label for pair in side.pairs if pair.is_replaced]
     alone = len(side.only_a), len(side.only_b)
     parts = [say("{n} {what} paired", n=len(side.pairs), what=what)]

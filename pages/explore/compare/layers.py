@@ -16,8 +16,8 @@ from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.errors import mark
 
 HEIGHT = 420  # px
-FEW_TOKENS = 16  # on fewer, everything looks rather alike
-TEXTS = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
+FEW_TOKENS = 16  # on fewer tokens, CKA tends to be high
+TEXTS = {"encoder": "source", "decoder": "target"}  # the text whose tokens each stack reads
 AXES = "CKA, [state of A, state of B]"
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 LOOK_FOR = mark(
@@ -33,7 +33,7 @@ SHORT = mark(
 
 @dataclass(frozen=True, kw_only=True)
 class StackPair:
-    """A stack of A, one of B, and their tokens, paired."""
+    """A stack of A and a stack of B, with their paired tokens."""
 
     a: str
     b: str
@@ -41,17 +41,17 @@ class StackPair:
 
     @property
     def name(self) -> str:
-        """What the two are called together in code."""
+        """The name of the pair in code."""
         return self.a if self.a == self.b else f"{self.a}_{self.b}"
 
     def in_words(self) -> str:
-        """Return which stacks these are."""
+        """Return the names of the two stacks, in words."""
         a, b = say(STACKS[self.a]), say(STACKS[self.b])
         return a if self.a == self.b else say("A’s {a} and B’s {b}", a=a, b=b)
 
 
 def show(data: ComparisonData) -> None:
-    """Draw a matrix for each stack that both models have."""
+    """Draw a CKA matrix for each pair of stacks."""
     data, is_on_a = _on_one_text(data)
     pairs = _pairs(data)
     if not pairs:
@@ -93,7 +93,7 @@ def code(data: ComparisonData) -> list[Print]:
 
 
 def _on_one_text(data: ComparisonData) -> tuple[ComparisonData, bool]:
-    """Return the data with B reading A's text where the two have other tokens, and whether it does.
+    """Return the data, in which B reads A's text if their tokens differ, and whether that was necessary.
 
     Raises:
         HeadlightError: B cannot read A's text.
@@ -106,7 +106,7 @@ def _on_one_text(data: ComparisonData) -> tuple[ComparisonData, bool]:
 
 
 def _pairs(data: ComparisonData) -> list[StackPair]:
-    """Return the stacks that can be compared; without those whose tokens are not the same."""
+    """Return the pairs of stacks that share enough tokens to be compared."""
     pairs = [
         StackPair(a=stack_a, b=stack_b, positions=value_of(_positions(data, stack_a, stack_b)))
         for stack_a, stack_b in _names(data)
@@ -115,13 +115,13 @@ def _pairs(data: ComparisonData) -> list[StackPair]:
 
 
 def _names(data: ComparisonData) -> list[tuple[str, str]]:
-    """Return the stacks of the same name, or else the last one of each."""
+    """Return the stacks that both models have, or else the last stack of each."""
     a, b = ([stack for stack, text in TEXTS.items() if getattr(side.model_run, text)] for side in data.sides)
     return [(stack, stack) for stack in a if stack in b] or [(a[-1], b[-1])]
 
 
 def _positions(data: ComparisonData, stack_a: str, stack_b: str) -> Expression:
-    """Return the paired tokens of two stacks, which their self-attentions have, as code."""
+    """Return the paired tokens of two stacks, taken from their self-attentions, as code."""
     return call(align_tokens, data.labels(data.a, stack_a)[0], data.labels(data.b, stack_b)[0])
 
 

@@ -1,4 +1,4 @@
-"""A map of all heads of A, or of A and B: similar patterns, or similar outputs, are near each other."""
+"""A map of all heads of A, or of A and B: heads with similar patterns, or outputs, lie close together."""
 
 from dataclasses import dataclass
 from math import isqrt
@@ -32,11 +32,11 @@ ABOUT = {
     "looking": mark("Jensen-Shannon distance of their rows (base 2)"),
     "writing": mark("(1 − CKA)^½ of their outputs to the residual stream"),
 }
-TERMS = {"looking": "jensen-shannon-distance", "writing": "cka"}  # where these are defined
-MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern: some ten seconds
-NAMED_FROM = 0.4  # share of attention from which a habit names a cluster
+TERMS = {"looking": "jensen-shannon-distance", "writing": "cka"}  # glossary entries of the distances
+MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern; takes about ten seconds
+NAMED_FROM = 0.4  # minimum score at which a habit names a cluster
 COMPARING = mark("Comparing all pairs of heads …")
-HABITS = {  # measures of a text that are habits
+HABITS = {  # text measures that name clusters
     "previous": mark("previous-token heads"),
     "first": mark("attention sinks (first token)"),
     "special": mark("attention sinks (special tokens)"),
@@ -46,7 +46,7 @@ HABITS = {  # measures of a text that are habits
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MappedHeads:
-    """The heads of a map, and what is known of them."""
+    """The heads of a map, with their distances, positions and clusters."""
 
     heads: list[tuple[str, HeadName]]  # with the letter of their side
     distances: np.ndarray  # [head, head]
@@ -56,7 +56,7 @@ class MappedHeads:
 
     @property
     def is_both(self) -> bool:
-        """Whether the heads of both sides are here."""
+        """Whether the map has heads of both sides."""
         return len({letter for letter, _ in self.heads}) > 1
 
 
@@ -111,7 +111,7 @@ def _choices() -> None:
 
 
 def _short(letter: str, head: HeadName) -> str:
-    """Return a head's name as points of the map have it, after the letter of its side where both have points."""
+    """Return the label of a head on the map; `letter`: its side, or "" if only one side is shown."""
     return f"{letter} L{head.layer}.H{head.head}".strip()
 
 
@@ -171,7 +171,7 @@ def _clusters(data: ComparisonData, on_map: MappedHeads) -> None:
 
 
 def shared_tokens(data: ComparisonData) -> tuple[Expression | None, str]:
-    """Return the paired tokens of both sides' heads as code; None, and why, where A is on the map alone."""
+    """Return the paired tokens of both sides' heads as code; None and the reason if the map shows only A."""
     if view_fields.ON_MAP.value == "a":
         return None, ""
     if data.is_same and data.a.head.attention == data.b.head.attention:
@@ -183,7 +183,7 @@ def shared_tokens(data: ComparisonData) -> tuple[Expression | None, str]:
 
 
 def mapped(data: ComparisonData, shared: Expression | None) -> MappedHeads:
-    """Return all heads of the chosen attentions: those of A, and with paired tokens those of B too.
+    """Return all heads of the chosen attentions: A's heads, and B's too if the tokens are paired.
 
     Raises:
         ConfigError: there are too many heads and tokens.
@@ -203,7 +203,7 @@ def mapped(data: ComparisonData, shared: Expression | None) -> MappedHeads:
 
 
 def map_recipes(data: ComparisonData, shared: Expression | None) -> dict[str, Expression]:
-    """Return the fields of `MappedHeads` as code, but for the heads."""
+    """Return the fields of `MappedHeads`, except the heads, as code."""
     distances = named("distances", _distances(data, shared))
     groups = named("groups", call(clusters, distances))
     return {
@@ -227,7 +227,7 @@ def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
 
 
 def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
-    """Return how much of each habit each head has, NaN where it has no meaning."""
+    """Return the score of each head for each habit as code; NaN where it is undefined."""
     sides, measured = _sides(data, shared), []
     attentions = [side.head.attention for side in sides]
     for attention, side in zip(attentions, sides, strict=True):
@@ -243,5 +243,5 @@ def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
 
 
 def _sides(data: ComparisonData, shared: Expression | None) -> tuple[Side, ...]:
-    """Return whose heads are on the map: A, and with paired tokens B."""
+    """Return the sides whose heads are on the map: A, and B too if the tokens are paired."""
     return data.sides if shared else (data.a,)

@@ -27,8 +27,8 @@ PROMPTS_ONLY = mark(
     "For decoder-only models, only the prompt is compared: the continuations differ, and no prompt token attends to "
     "them."
 )
-MOST_AT_ONCE = 128  # tokens: of longer texts, the changed heads are computed only in their view
-N_OFFERED = 3  # of the heads that changed most, beside the switch
+MOST_AT_ONCE = 128  # tokens; on longer texts, the changed heads are computed only in their own view
+N_OFFERED = 3  # most changed heads offered next to the switch
 VIEWS = {
     "one": (mark("One head"), compare_head),
     "changed": (mark("Changed heads"), compare_changed),
@@ -41,7 +41,7 @@ VIEWS = {
 
 @st.fragment
 def compare() -> None:
-    """Draw the choices and the view; what is chosen here draws only this again."""
+    """Draw the choices and the view; a choice reruns only this fragment."""
     if view_fields.NEW_TEXT.pop():
         st.rerun()
     cards = models.available()
@@ -72,7 +72,7 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
 
 
 def _read(a: Side, b: Side) -> ComparisonData | None:
-    """Return both sides read; None, with a sentence on the page, where one cannot be."""
+    """Read both sides; return None, and show why, if one of them cannot be read."""
     try:
         with st.spinner(say("Running the models …"), show_time=True):
             return ComparisonData.of(a, b)

@@ -16,11 +16,11 @@ from transformer_core.errors import CorpusError, HeadlightError, Message, mark
 from transformer_core.text.interface import Given, read_line
 
 MOST_LINES = 200  # of a pasted list
-N_SAMPLED = 40  # texts of a corpus, from all of its parts: of pairs, the sources
+N_SAMPLED = 40  # texts sampled evenly from a corpus; for pairs, the sources
 
 
 def texts_of(weights: SideWeights, kind: str) -> tuple[Given, ...]:
-    """Return the texts of a kind; of those that were typed for a model that reads pairs, ‖ parts two that are one.
+    """Return the texts of a kind; in a pasted list for a model that reads pairs, ‖ separates the two texts of a pair.
 
     Args:
         weights: of side A.
@@ -51,10 +51,10 @@ def n_pasted() -> int:
 
 
 def _sampled(weights: SideWeights) -> tuple[str, ...]:
-    """Return held-out texts of what a model was trained on.
+    """Return held-out texts from the corpus of a model.
 
     Raises:
-        CorpusError: it is not known, or is not here.
+        CorpusError: the corpus is unknown or missing.
     """
     if not weights.corpus:
         raise CorpusError(
@@ -70,7 +70,7 @@ def _sampled(weights: SideWeights) -> tuple[str, ...]:
 
 
 def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Architecture) -> tuple[str, ...]:
-    """Return `N_SAMPLED` held-out texts, or all where there are fewer.
+    """Return `N_SAMPLED` held-out texts, or all if there are fewer.
 
     Args:
         corpus: as `load_corpus` takes it.
@@ -90,17 +90,17 @@ def held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Archi
 
 
 def of_checkpoint(path: str) -> tuple[int, CorpusReading]:
-    """Return with what seed the corpus of a model was drawn, and how it was read: both tell what is held out."""
+    """Return the seed of a model's corpus and how it was read; together they determine the held-out split."""
     from transformer_core.checkpoints.checkpoint import read_card
 
     try:
         return drawn(read_card(models.place_of(path))["corpus"])
-    except (AttributeError, HeadlightError, KeyError, TypeError):  # a card that somebody else wrote
+    except (AttributeError, HeadlightError, KeyError, TypeError):  # a card not written by Headlight
         return 0, AS_MADE
 
 
 def drawn(corpus: Mapping[str, Any]) -> tuple[int, CorpusReading]:
-    """Return the seed and the reading that a card or a run notes; the usual ones where they make no sense."""
+    """Return the seed and the reading recorded in a card or run; the defaults if they are invalid."""
     try:
         return int(corpus.get("seed", 0)), CorpusReading(**corpus.get("reading", {}))
     except (HeadlightError, TypeError, ValueError):

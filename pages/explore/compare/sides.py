@@ -36,32 +36,32 @@ NAMES = {
 NO_HEADS = mark("{letter} ({name}) has none of the heads to ablate, so nothing is ablated.")
 SOME_HEADS = mark("{letter} ({name}) has only some of the heads to ablate; those are ablated.")
 MISFIT = mark("The interventions in {letter} do not fit {name} and are not active: {why}.")
-MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
+MUCH_LIKE = 0.6  # share of common words above which two texts count as similar
 _WHERE = {"cross": mark("cross-attention"), "encoder": mark("encoder"), "decoder": mark("decoder")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SideWeights:
-    """A model of the chooser, or a snapshot of a training."""
+    """A model from the list, or a snapshot of a training run."""
 
-    name: str  # as people call it
+    name: str  # shown to people
     source: Source  # without the interventions of the side
     config: ModelConfig
-    corpus: str  # that it was trained on
+    corpus: str  # the model was trained on
     examples: tuple[str, ...]
     takes_pairs: bool = False
     snapshots: tuple[int, ...] = ()  # of the training
-    run: str = ""  # of which it is a snapshot
+    run: str = ""  # the training run; "" for a model
 
     @property
     def heads(self) -> list[HeadName]:
-        """All heads, in the order of the model."""
+        """All heads, in model order."""
         return [*heads_of(self.config)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """Weights, the interventions in them, the text that they read, and the head that is compared."""
+    """A model with interventions, the text that it reads, and the head that is compared."""
 
     letter: str  # "A" or "B"
     weights: SideWeights
@@ -75,7 +75,7 @@ class Side:
         """The weights with the interventions.
 
         Raises:
-            HeadlightError: those of the model and of this side are too many together.
+            HeadlightError: the model and this side have too many interventions together.
         """
         source = self.weights.source
         if not self.change.enabled:
@@ -97,19 +97,19 @@ class Side:
 
     @property
     def file_name(self) -> str:
-        """What reads, for names of files."""
+        """The name of the model or training run, for file names."""
         source = self.weights.source
         name = self.weights.run or source.path.rpartition("/")[2]
         return name if source.step is None else f"{name}-step{source.step}"
 
     @property
     def folder(self) -> str:
-        """The folder of the weights, as one writes it at the project's root."""
+        """The folder of the weights, relative to the project root."""
         source = self.weights.source
         return source.path if source.step is None else weights_folder(Path(source.path), source.step)
 
     def as_json(self) -> dict[str, Any]:
-        """Return which weights read which text, as the state of a figure has it."""
+        """Return the weights, text and head of this side, for the saved state of a figure."""
         return {
             "model": drawing.model_of(self.folder),
             "change": json.loads(to_json(self.change)),
@@ -120,7 +120,7 @@ class Side:
 
     @property
     def ending(self) -> str:
-        """How names in code end."""
+        """The suffix of names in code."""
         return f"_{self.letter.lower()}"
 
     @property
@@ -154,14 +154,14 @@ class Side:
         return readings.recipe(self.source, config, self.text, target, name=name, side=ending)
 
     def forward(self, name: str, function: Callable[..., Any], *arguments: Any) -> Expression:
-        """Return, named, what a function of its model and of other arguments gives; the function runs the model."""
+        """Return the value of a function that runs the model, as code under a name; the model is its first argument."""
         model = self.loaded[0]
         value: Expression = named(f"{name}{self.ending}", self.source.forward(call(function, model, *arguments)))
         return value
 
 
 def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, list[str]]:
-    """Return the two sides as they were chosen, and a sentence for each thing that gave way to the nearest there is."""
+    """Return the two chosen sides, and a sentence for each choice that was unavailable and replaced."""
     notes: list[str] = []
     view = state.current()
     bar = _of_card(cards[view.model])
@@ -183,7 +183,7 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, list[str]]:
 
 
 def _text_of_b(a: Side, weights: SideWeights) -> Given:
-    """Return the input of B if one of its texts was typed; of a pair, the text that was not typed is A's."""
+    """Return the typed input of B; the text of a pair that was not typed is A's."""
     first, second = view_fields.TEXT_B.value, view_fields.SECOND_TEXT_B.value
     if not (second and weights.takes_pairs):
         return first or a.text
@@ -191,18 +191,18 @@ def _text_of_b(a: Side, weights: SideWeights) -> Given:
 
 
 def teacher_forced(b: Side, a: Side) -> Side:
-    """Return side B, made to write what A writes, where it reads the same text and has the same words.
+    """Return side B, teacher-forced on A's output if both read the same text with the same vocabulary.
 
-    Only so are the two compared word for word: else each soon writes something else.
+    Otherwise the outputs soon diverge and cannot be compared token by token.
     """
     if b.source == a.source and b.text == a.text:
-        return replace(b, target=a.target)  # it writes the same, whatever that is
+        return replace(b, target=a.target)  # its output is the same anyway
     is_forced = can_be_forced(a, b) and not view_fields.B_WRITES.value
     return replace(b, target=a.model_run.output or None) if is_forced else b
 
 
 def can_be_forced(a: Side, b: Side) -> bool:
-    """Whether B can be made to write what A writes, which it would not write anyway."""
+    """Whether B can be teacher-forced on A's output, and is not the same model anyway."""
     both = [side.weights for side in (a, b)]
     return (
         a.text == b.text
@@ -213,7 +213,7 @@ def can_be_forced(a: Side, b: Side) -> bool:
 
 
 def short_title(head: HeadName) -> str:
-    """Return a head as lists name it: "cross-attention L1.H0", "encoder L0.H2"."""
+    """Return the name of a head in lists: "cross-attention L1.H0", "encoder L0.H2"."""
     return f"{say(_WHERE[head.attention])} L{head.layer}.H{head.head}"
 
 
@@ -232,7 +232,7 @@ def _of_card(card: ModelCard) -> SideWeights:
 
 
 def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard], notes: list[str]) -> SideWeights:
-    """Return the wanted weights, or others and a note where they are not there."""
+    """Return the wanted weights; if they are missing, add a note and return `otherwise` or the nearest snapshot."""
     if not wanted or wanted in cards:
         return _of_card(cards[wanted]) if wanted else otherwise
 
@@ -266,7 +266,7 @@ def _weights(wanted: str, otherwise: SideWeights, cards: Mapping[str, ModelCard]
 
 
 def _fitted(side: Side, notes: list[str]) -> Side:
-    """Return the side with the nearest head that there is, and only the interventions that fit its model."""
+    """Return the side with the nearest existing head and only the interventions that fit its model."""
     config, words = side.weights.config, {"letter": side.letter, "name": side.weights.name}
     attentions, head = attentions_of(config), side.head
     attention = head.attention if head.attention in attentions else [*attentions][-1]
@@ -292,12 +292,12 @@ def _fitted(side: Side, notes: list[str]) -> Side:
 
 
 def _another(b: Side) -> Side:
-    """Return something to compare with, where nothing was chosen: a text much like A's, or else the next head.
+    """Return a default side B to compare with A: on a similar example text, or else with the next head.
 
     Args:
-        b: a side that is like A in all.
+        b: a side identical to A.
     """
-    words = b.text.split() if isinstance(b.text, str) else []  # no example is like two texts
+    words = b.text.split() if isinstance(b.text, str) else []  # a pair has no similar example
     likeness = {
         example: SequenceMatcher(None, words, example.split(), autojunk=False).ratio()
         for example in b.weights.examples

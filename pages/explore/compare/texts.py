@@ -1,4 +1,4 @@
-"""The same head on many texts: a measure over all of them, and the texts at its ends and in its middle."""
+"""One head on many texts: the distribution of a measure, and the texts with the highest, lowest and mean values."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import Given, in_one_line
 
 N_TOLD = 3  # texts at each end, and in the middle
-PATIENCE = 0.4  # s, after which the progress is shown
+PATIENCE = 0.4  # s, before a progress bar appears
 HEIGHT, HEIGHT_ALONE = 240, 340  # px
 KINDS = {
     "examples": mark("The model’s examples"),
@@ -36,7 +36,7 @@ KINDS = {
 
 
 def show(data: ComparisonData) -> None:
-    """Draw the choices, how the measure is spread over the texts, and the most telling ones."""
+    """Draw the choices, the distribution of the measure over the texts, and the most telling texts."""
     _choices()
     if view_fields.TEXTS.value == "list":
         _paste(takes_pairs=data.a.weights.takes_pairs)
@@ -115,13 +115,13 @@ def _paste(*, takes_pairs: bool) -> None:
 
 
 def _sides(data: ComparisonData) -> list[Side]:
-    """Return side A, and side B where it says something else of the same texts."""
+    """Return side A, and side B unless it has the same model and head."""
     differ = (data.a.source, data.a.head) != (data.b.source, data.b.head)
     return [data.a, data.b] if differ else [data.a]
 
 
 def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False) -> dict[str, Expression]:
-    """Return the measures of each side's head as code, by letter, without a side that can read none of the texts.
+    """Return the measures of each side's head as code, by letter, omitting a side that can read none of the texts.
 
     `tell`: show why some cannot be read.
     """
@@ -144,14 +144,14 @@ def _recipes(data: ComparisonData, texts: Sequence[Given], *, tell: bool = False
 
 
 def _over(side: Side, measures_of: list[HeadOnText]) -> Expression:
-    """Return the measures of a side's head on texts as code; each of them was measured."""
+    """Return the measures of a side's head over all texts as code; `measures_of`: those already computed."""
     measured = side.source.forward(each("text", [one.text for one in measures_of], partial(_on, side)))
     on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: measures_of))
     return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
 
 
 def _measured(side: Side, texts: Sequence[Given]) -> tuple[list[HeadOnText], list[str]]:
-    """Return the measures of a side's head on each text that can be read, and why others cannot."""
+    """Return the measures of a side's head on each readable text, and an error message for each other text."""
     measures_of, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
@@ -167,9 +167,9 @@ def _measured(side: Side, texts: Sequence[Given]) -> tuple[list[HeadOnText], lis
 
 
 def _measured_on(side: Side, text: Given) -> HeadOnText:
-    """Return the measures of a side's head on one text; measured once for all sessions."""
+    """Return the measures of a side's head on one text, cached for all sessions."""
     on_text = _on(side, text)
-    changed = side.source.forward(on_text)  # as is what was read
+    changed = side.source.forward(on_text)  # the model run is under the same interventions
     measured: HeadOnText = value_of(
         cache.kept(mark("head measures per text"), through(changed, lambda _: value_of(on_text)))
     )
@@ -177,14 +177,14 @@ def _measured_on(side: Side, text: Given) -> HeadOnText:
 
 
 def _on(side: Side, text: Any) -> Expression:
-    """Return the measures of a side's head on one text, or on an expression for one, as code."""
+    """Return the measures of a side's head on a text, or on an expression for a text, as code."""
     reading = readings.call_of(side.loaded, side.source, text, None, readings.max_tokens(side.weights.config))
     model_run = through(reading, lambda _: readings.read(side.source, text))
     return literal(HeadOnText).in_run(text, model_run, side.head)
 
 
 def _spread(data: ComparisonData, side: Side, measures_of: Mapping[str, HeadOverTexts], recipe: Expression) -> None:
-    """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
+    """Draw the distribution of the measure over the texts of one side, on the same axis as the other side's."""
     measure, over = view_fields.MEASURE.value, measures_of[side.letter]
     values, unit = over.values(measure), say(MEASURE_TEXTS[measure].unit)
     given, texts = zip(*((text.text, in_one_line(text.text)) for text in over.texts), strict=True)

@@ -1,4 +1,4 @@
-"""Where the model looked to write each token of the output, beside what each truly depends on, where that is known."""
+"""The cross-attention of each output token over the source, next to the gold alignment where it is known."""
 
 import json
 from dataclasses import dataclass
@@ -26,38 +26,38 @@ from transformer_core.errors import HeadlightError, mark
 if TYPE_CHECKING:
     from headlight.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment
 
-NEXT = "…"  # the label of the row whose token is about to be written
+NEXT = "…"  # label of the row of the next token
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Alignment:
-    """Where the model looked, and what it should have looked at, as code."""
+    """The attention over the source and the gold alignment, as code."""
 
-    n_shown: int  # rows that there are by now
+    n_shown: int  # rows up to this step, the next token's included
     weights: Expression  # of all tokens of the branch
-    links: Expression  # cells that the attention decides for
+    links: Expression  # cells that the attention aligns
     pair: Expression | None  # the pair of the corpus
-    known: Expression | None  # its true alignment
-    trouble: HeadlightError | None  # why it is not known whether there is one
+    known: Expression | None  # its gold alignment
+    trouble: HeadlightError | None  # why the search for the pair failed
 
     @property
     def truth(self) -> Expression | None:
-        """The cells of the true alignment."""
+        """The cells of the gold alignment; None if it is unknown."""
         return None if self.known is None else named("truth", self.known.cells(self.known.links))
 
     @property
     def score(self) -> Expression | None:
-        """How well the attention tells the true alignment; None while there is nothing to judge."""
+        """The agreement of the attention with the gold alignment; None while there is nothing to judge."""
         is_judged = self.known is not None and value_of(self.known).judged
         return self.known.score(self.weights) if self.known is not None and is_judged else None
 
     def printed(self, n_written: int) -> list[Print]:
-        """Return the lines that print the rows that are written, and how well they tell the true alignment."""
+        """Return the lines that print the rows of the written tokens, and their agreement with the gold alignment."""
         return [Print(self.weights[:n_written], "[tgt, src]"), *([] if self.score is None else [Print(self.score)])]
 
 
 def show(data: DecodingData) -> None:
-    """Draw a row for each token that was written, and the one that is about to be."""
+    """Draw a row for each written token and for the next token."""
     if not data.branch:
         prose.small(say("Nothing has been generated yet: take a step."))
         return
@@ -101,18 +101,18 @@ def show(data: DecodingData) -> None:
 
 
 def code(data: DecodingData) -> list[Print]:
-    """Return the lines that print the rows that are written, and how well they tell the true alignment."""
+    """Return the lines that print the rows of the written tokens, and their agreement with the gold alignment."""
     return _recipe(data).printed(data.n_written) if data.branch else []
 
 
 def _open(cell: tuple[int, int] | None) -> None:
-    """A row was clicked: go to the step before its token was written."""
+    """Go to the step before the token of the clicked row was written."""
     if cell is not None:
         view_fields.go_to(cell[0])
 
 
 def _recipe(data: DecodingData) -> Alignment:
-    """Return the attention over the source as far as it is written, and the true alignment where there is one."""
+    """Return the attention over the source for the tokens so far, and the gold alignment if there is one."""
     from headlight.analysis.texts.word_alignment import hard_alignment, known_alignment
     from transformer_core.decoding.decoding_step import written_weights
 
@@ -130,7 +130,7 @@ def _recipe(data: DecodingData) -> Alignment:
 
 
 def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]:
-    """Return the pair of the model's corpus whose source was read, if there is one, and why it cannot be known."""
+    """Return the pair of the model's corpus that has this source, if any, and the error if the search failed."""
     corpus = _corpus_of(data.card)
     if corpus is None or data.left_out:
         return None, None
@@ -148,17 +148,17 @@ def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]
 
 
 def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
-    """Return name and seed of the corpus of pairs that a model was trained on, if it is one that is made here."""
+    """Return name and seed of the model's corpus if Headlight generates that corpus and it has pairs, else None."""
     try:
         corpus = json.loads((place_of(card.path) / "card.json").read_text(encoding="utf-8"))["corpus"]
         name, seed = str(corpus["name"]), int(corpus["seed"])
     except (OSError, LookupError, TypeError, ValueError):
-        return None  # a model that was brought in from elsewhere, or not trained yet
+        return None  # an imported model, or one not trained yet
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
 
 
 def _verdict(alignment: Alignment) -> str:
-    """Say how well this attention tells the alignment, or why nobody knows."""
+    """Say how well this attention agrees with the gold alignment, or why that is unknown."""
     result: FoundPair | None
     known: KnownAlignment | None
     score: AlignmentScore | None

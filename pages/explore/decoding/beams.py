@@ -1,4 +1,4 @@
-"""Beam search from the beginning of the text: all beams that it kept and all that it dropped, as a tree."""
+"""Beam search from the beginning of the text: all kept and dropped hypotheses as a tree."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 KEY = "decoding-beam-tree"
 HEIGHT = 520  # px
 LARGEST_ALPHA = 2.0
-FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
-CONTEXT = 16  # tokens before one that its label may depend on
+FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # length penalties, by which a total is divided
+CONTEXT = 16  # preceding tokens that the label of a token may depend on
 LEAD = mark(
     "At each step, beam search keeps the most probable hypotheses, one per beam, and drops the rest. A hypothesis "
     "of n tokens is scored by its total log-probability divided by a length penalty. Click a dropped token to "
@@ -35,14 +35,14 @@ LEAD = mark(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawnSearch:
-    """What is drawn of a search: of torch it holds nothing."""
+    """The drawn tree of a beam search; holds no tensors."""
 
     nodes: tuple[TreeNode, ...]
-    ends: dict[int, tuple[float, float | None]]  # of each last node the total and the score, nats
-    paths: dict[int, tuple[int, ...]]  # of each node, the tokens that were written up to it
+    ends: dict[int, tuple[float, float | None]]  # by last node: total and score, nats
+    paths: dict[int, tuple[int, ...]]  # by node: the tokens written up to it
     dropped: frozenset[int]
     best: tuple[int, ...]
-    greedy: tuple[tuple[int, ...], float]  # what always taking the most probable token writes, and its total, nats
+    greedy: tuple[tuple[int, ...], float]  # tokens of greedy decoding, and their total, nats
 
 
 def show(data: DecodingData) -> None:
@@ -79,7 +79,7 @@ def show(data: DecodingData) -> None:
 
 
 def code(data: DecodingData) -> list[Print]:
-    """Return the lines that print what is found, and what always taking the most probable token gives instead."""
+    """Return the lines that print the results of beam search and of greedy decoding."""
     result, greedy = _recipe(data)
     decode = data.recipe.tokenizer.target.decode
     texts = each("one", result.finished, lambda one: (decode(tokens_of(one.step.written())), one.total, one.score))
@@ -87,7 +87,7 @@ def code(data: DecodingData) -> list[Print]:
 
 
 def _recipe(data: DecodingData) -> tuple[Expression, Expression]:
-    """Return the search, and what greedy decoding writes."""
+    """Return the beam search and the output of greedy decoding, as code."""
     from transformer_core.decoding.beam_tree import search_beams
 
     tree, arguments = data.recipe.tree, _arguments(data)
@@ -105,7 +105,7 @@ def _arguments(data: DecodingData) -> dict[str, Any]:
 
 
 def _controls() -> None:
-    """Draw how many beams there are, and how short texts are held back."""
+    """Draw the choices of the number of beams and of the length penalty."""
     prose.small(say(LEAD), definitions("beam-search", "length-penalty", "greedy-decoding"))
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
         view_fields.N_BEAMS.slider(say("Beams"), 1, view_fields.MOST_BEAMS)
@@ -126,7 +126,7 @@ def _controls() -> None:
 
 
 def _search(data: DecodingData) -> DrawnSearch:
-    """Search, and return the drawn beams."""
+    """Run the search and return the data to draw."""
     tree: BeamTree
     greedy: tuple[DecodingStep, ...]
     with models.on(data.source.device):
@@ -139,10 +139,10 @@ def _search(data: DecodingData) -> DrawnSearch:
     for level in tree.levels:
         alternatives = {parent: data.alternatives(parent.prediction) for parent in {one.parent for one in level}}
         ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
-        straight: dict[DecodingStep, BeamCandidate] = {}  # what continues in the line of each beam
+        straight: dict[DecodingStep, BeamCandidate] = {}  # the candidate that continues straight on from each beam
         for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
             straight.setdefault(one.parent, one)
-        # What was dropped is short: it stands near the beam that it came from, before others that continue.
+        # Dropped candidates are short, so they come right after the straight one, before other continuations.
         for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
             paths[node] = (*paths[ids[one.parent]], one.token)
             nodes.append(
@@ -184,7 +184,7 @@ def _token(data: DecodingData, one: "BeamCandidate", alternatives: tuple[tuple[s
 
 
 def _open(search: DrawnSearch) -> None:
-    """A token was clicked: its step is selected; one that was dropped begins a branch."""
+    """Go to the step of the clicked token; a dropped token starts a new branch."""
     node = sent_node(KEY)
     if node in search.paths:
         path = search.paths[node]
@@ -192,7 +192,7 @@ def _open(search: DrawnSearch) -> None:
 
 
 def _in_words(data: DecodingData, search: DrawnSearch) -> str:
-    """Say what was found, and what always taking the most probable token gives instead."""
+    """Describe the best hypothesis, and the output of greedy decoding."""
     best_total, best_score = next(end for node, end in search.ends.items() if search.paths[node] == search.best)
     assert best_score is not None, "it was searched for"
     text = say(

@@ -43,7 +43,7 @@ CANDIDATE = mark("“{token}” {probability}")
 
 @st.fragment
 def show(card: ModelCard, source: Source, text: Given) -> None:
-    """Draw the text with its blanks, and what belongs to this step; a step draws only this again."""
+    """Draw the text with its blanks and the figures of this step; a step reruns only this fragment."""
     try:
         with st.spinner(say("Reading the text …"), show_time=True):
             data = blanks_data.current(card, source, text)
@@ -71,7 +71,7 @@ def _draw(data: BlanksData) -> None:
 
 
 def _text(data: BlanksData) -> None:
-    """Draw the tokens of the text: what was given, what was filled in and how probable it was, what is open."""
+    """Draw the tokens of the text: given tokens, filled blanks with their probabilities, and open blanks."""
     steps, tokens = data.steps, []
     for place, label in enumerate(data.labels(data.at)):
         if place in steps:
@@ -94,7 +94,7 @@ def _text(data: BlanksData) -> None:
 
 
 def _buttons(data: BlanksData) -> None:
-    """Draw what leads from one step to another, and which blank is next and why."""
+    """Draw the buttons that move between steps, and say which blank is next and why."""
     n, is_full = len(data.at.steps), not data.state.blanks
     with st.container(key="hl-blanks-bar", horizontal=True, gap="small", vertical_alignment="center"):
         st.button(say("Back"), key="blanks-back", disabled=not n, on_click=go_back, args=(n - 1,))
@@ -113,7 +113,7 @@ def _buttons(data: BlanksData) -> None:
 
 
 def _why(data: BlanksData) -> str | prose.Markup:
-    """Say which blank is filled next, and why that one."""
+    """Say which blank is filled next, and why."""
     if not data.state.blanks:
         total = _nats(data.at.total_log_prob)
         return say(
@@ -133,7 +133,7 @@ def _why(data: BlanksData) -> str | prose.Markup:
 
 
 def _so_far(data: BlanksData) -> None:
-    """Say in which order blanks were filled, and what the model would have said all at once."""
+    """Say in which order the blanks were filled, and what the model predicts for each blank independently."""
     messages = []
     if data.at.steps:
         filled = (

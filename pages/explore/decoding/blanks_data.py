@@ -1,4 +1,4 @@
-"""What the Decoding page shows of a text with blanks at one time: which are filled, with what, and the messages."""
+"""The data of the Decoding page for a text with blanks: which are filled, with which tokens, and messages."""
 
 import re
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.text.interface import Given, Tokenizer
 
-MOST_BLANKS = 24  # of a text
-_REQUEST = Kept("decoding-blanks-request")  # what a person asked for: "next", "all", or a place with a token or a word
-PLACE = Kept("decoding-blanks-place")  # of the selected blank; where there is none, the next one
+MOST_BLANKS = 24  # per text
+_REQUEST = Kept("decoding-blanks-request")  # the requested action: "next", "all", or a place with a token or a word
+PLACE = Kept("decoding-blanks-place")  # of the selected blank; None: the next one
 _FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
 
 
@@ -31,41 +31,41 @@ class BlanksData:
 
     card: ModelCard
     recipe: BlanksRecipe
-    filling_recipe: Expression  # what is filled at this step, as code
+    filling_recipe: Expression  # `at`, as code
     given: "EncodedInput"
     tree: "FillingTree"
     tokenizer: "Tokenizer"
-    whole: "Filling"  # all that was filled, beyond this step too where one has gone back
-    at: "Filling"  # what is filled at this step
+    whole: "Filling"  # all filled blanks, including those after this step
+    at: "Filling"  # the blanks filled at this step
     state: "FillingState"
-    beside: "Filling | None"  # in the same order, what the model says all at once; None before all are filled
-    notes: tuple[str, ...]  # a sentence for each thing that could not be done
+    beside: "Filling | None"  # filled with the independent predictions, in the same order; None until all are filled
+    notes: tuple[str, ...]  # a sentence for each failed request
 
     @property
     def steps(self) -> "dict[int, FillingStep]":
-        """What was filled up to this step, by place, in the order in which it was."""
+        """The blanks filled up to this step, by place, in filling order."""
         return {step.position: step for step in self.at.steps}
 
     @property
     def next_place(self) -> int | None:
-        """The blank that is filled next; None where none is open."""
+        """The place of the blank that is filled next; None if none is open."""
         surest = self.state.certain_first
         return surest[0].position if surest else None
 
     @property
     def place(self) -> int:
-        """The selected blank: the chosen one, else the next, else the one that was filled last."""
+        """The place of the selected blank: the chosen one, else the next, else the last one filled."""
         chosen = PLACE.value
         if chosen in self.tree.masks:
             return int(chosen)
         return self.at.steps[-1].position if self.next_place is None else self.next_place
 
     def blank_recipe(self, place: int | Expression) -> Expression:
-        """Return the prediction for a blank, just before it was filled if it is, as code."""
+        """Return the prediction for a blank, from just before it was filled if it is filled, as code."""
         return self.recipe.tree.read(self.filling_recipe.before(place)).blanks[place]
 
     def blank(self, place: int) -> "BlankPrediction":
-        """Return the prediction for a blank, just before it was filled if it is."""
+        """Return the prediction for a blank, from just before it was filled if it is filled."""
         blank: BlankPrediction = value_of(self.blank_recipe(place))
         return blank
 
@@ -138,19 +138,19 @@ def all_at_once(recipe: BlanksRecipe, filling: Expression) -> Expression:
 
 
 def ask(request: Any) -> None:
-    """A person wants blanks filled: "next", "all", or a place with a token or a word."""
+    """Request that blanks be filled: "next", "all", or a place with a token or a word."""
     _REQUEST.set(request)
     PLACE.set(None)
 
 
 def go_back(n_steps: int) -> None:
-    """Look at the step at which this many blanks were filled."""
+    """Go to the step at which this many blanks are filled."""
     PLACE.set(None)
     view_fields.go_to(n_steps)
 
 
 def start_again() -> None:
-    """Forget what was filled."""
+    """Open all blanks again."""
     view_fields.FILLED.set("")
     view_fields.STEP.set(None)
     PLACE.set(None)
@@ -177,7 +177,7 @@ def _granted(tree: "FillingTree", tokenizer: "Tokenizer", at: "Filling", request
     """Return the filled blanks after a request; refilling a blank opens those that were filled after it.
 
     Raises:
-        TextError: it cannot be done.
+        TextError: the request cannot be carried out.
     """
     match request:
         case None:

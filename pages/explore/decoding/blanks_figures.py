@@ -1,4 +1,4 @@
-"""The blanks of a text in pictures: what may stand in each open one, and where the mask of one of them looks."""
+"""The figures of a text with blanks: the predictions for each blank, and the attention of one mask token."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,17 +23,17 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankPrediction
 
-_TOKEN = Kept("blanks-token")  # in a blank
-N_BARS = 6  # candidates of a blank that are drawn
+_TOKEN = Kept("blanks-token")  # chosen for the selected blank
+N_BARS = 6  # candidates drawn per blank
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
-HEIGHT = 250  # px, of where a mask looks
+HEIGHT = 250  # px, of the attention figure
 MAXIMUM = mark("<b>Maximum attention</b> ({whose}): {told}.")
 LOOKS = mark("blank {place} → “{token}” {weight:.2f}")
 
 
 def candidates(data: BlanksData) -> None:
-    """Draw what may stand in each blank, or might have before it was filled; of many, in the most certain open ones."""
+    """Draw the predictions for each blank, from before it was filled; of many, only the most certain open ones."""
     places, steps, n_open = _places(data), data.steps, len(data.state.blanks)
     blanks, labels, probabilities = _predictions(data)
     title = say("Predictions for each blank")
@@ -64,7 +64,7 @@ def candidates(data: BlanksData) -> None:
 
 
 def _predictions(data: BlanksData) -> tuple[Expression, Expression, Expression]:
-    """Return the blanks that are drawn, and the labels and probabilities of the best tokens of each."""
+    """Return the predictions for the drawn blanks, and the labels and probabilities of their best tokens, as code."""
     label = data.recipe.tokenizer.labels
     blanks = named("blanks", each("place", _places(data), data.blank_recipe))
     best = named("best", each("blank", blanks, lambda blank: blank.candidates(N_BARS)))
@@ -76,7 +76,7 @@ def _predictions(data: BlanksData) -> tuple[Expression, Expression, Expression]:
 
 
 def printed(data: BlanksData) -> list[Print]:
-    """Return the lines that print what may stand in each blank, and how probable what was filled in is."""
+    """Return the lines that print the predictions for each blank, and the log-probability of the filled tokens."""
     lines = [Print(_predictions(data)[1:]), Print(data.filling_recipe.total_log_prob, "nats")]
     if data.beside is not None:
         lines += [Print(all_at_once(data.recipe, data.filling_recipe).total_log_prob, "nats, all at once")]
@@ -84,14 +84,14 @@ def printed(data: BlanksData) -> list[Print]:
 
 
 def _places(data: BlanksData) -> list[int]:
-    """Return the blanks whose candidates are drawn: all; of many the most certain open ones, if there are such."""
+    """Return the blanks whose candidates are drawn: all, or the most certain open ones if there are too many."""
     masks, surest = data.tree.masks, [blank.position for blank in data.state.certain_first]
     is_all = len(masks) <= MOST_DRAWN or not surest
     return sorted((masks if is_all else surest)[:MOST_DRAWN])
 
 
 def one_blank(data: BlanksData) -> None:
-    """Draw one blank: another token for it, and where its mask looks."""
+    """Draw one blank: the choice of another token, and the attention of its mask token."""
     blank, steps = data.blank(data.place), data.steps
     chosen = steps[data.place].chosen if data.place in steps else None
     offered = {one.token: one for one in (*blank.candidates(N_OFFERED), *([chosen] if chosen else ()))}
@@ -117,7 +117,7 @@ def one_blank(data: BlanksData) -> None:
 
 
 def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
-    """Draw where the mask of one blank looks, and say what every open one looks at most."""
+    """Draw the attention of one blank, and say which token each open blank attends to most."""
     aim, place = view_fields.aim(data.card.config.n_encoder_layers), blank.position
     labels = data.labels(data.at.before(place))
     whose = {
@@ -162,7 +162,7 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
 
 
 def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:
-    """Return a line for each candidate that is drawn."""
+    """Return one CSV line for each drawn candidate."""
     rows = [
         (place, rank, label, value)
         for place, of_blank, probabilities in zip(places, labels, values, strict=True)
@@ -173,6 +173,6 @@ def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequenc
 
 
 def _choose_token(place: int, chosen: int | str | None) -> None:
-    """A token was chosen for a blank, or a word typed."""
+    """Fill a blank with the token that was chosen or the word that was typed."""
     if chosen is not None:
         blanks_data.ask((place, chosen))

@@ -1,4 +1,4 @@
-"""The KV cache at this step: what it holds, what this step computed, and what the step would cost without it."""
+"""The KV cache at this step: its contents, what this step computed, and the cost of the step without a cache."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ LOOK_FOR = mark(
 
 
 def show(data: DecodingData) -> None:
-    """Draw what is stored and what was new, then what it costs."""
+    """Draw the contents of the cache with the new entries marked, then the cost of the steps."""
     recipe = CacheRecipe.of(data)
     if recipe is None:
         return
@@ -37,28 +37,28 @@ def show(data: DecodingData) -> None:
 
 
 def code(data: DecodingData) -> list[Print]:
-    """Return the lines that print how much is stored, and what this step and all others cost."""
+    """Return the lines that print the size of the cache, and the cost of this step and of all steps."""
     recipe = CacheRecipe.of(data)
     return [] if recipe is None else recipe.printed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CacheRecipe:
-    """What is stored, and multiply-adds."""
+    """The size of the cache, and the multiply-adds of the steps, as code."""
 
-    n_read: int  # tokens, up to the last one that was read
-    prediction: "NextTokenPrediction"  # after it
+    n_read: int  # number of tokens read so far
+    prediction: "NextTokenPrediction"  # after the last token read
     held: Expression  # bytes
-    of_step: Expression  # with the cache, and without
-    cached: Expression  # of each step of the branch
+    of_step: Expression  # multiply-adds with the cache, and without
+    cached: Expression  # multiply-adds of each step of the branch
     uncached: Expression
 
     @classmethod
     def of(cls, data: DecodingData) -> "CacheRecipe | None":
-        """Return the cache after the last token that was read, and the cost of its step; None if none was."""
+        """Return the cache after the last token read, and the cost of its step; None if no token was read."""
         from headlight.analysis.blueprint.cost import cache_bytes, step_cost, step_costs
 
-        last = data.at if data.prediction is not None else data.at.parent  # the end of a text is not read
+        last = data.at if data.prediction is not None else data.at.parent  # an end-of-sequence token is not read
         if last is None or last.prediction is None:
             return None
         config, n_src = data.recipe.model.config, len(data.source_labels)
@@ -86,7 +86,7 @@ class CacheRecipe:
 
     @property
     def printed(self) -> list[Print]:
-        """The lines that print them."""
+        """The lines that print the sizes and costs."""
         with_and_without = "multiply-adds with the cache, and without"
         return [
             Print(self.held, "bytes"),
@@ -122,7 +122,7 @@ def _grid(data: DecodingData, recipe: CacheRecipe) -> None:
 
 
 def _facts(data: DecodingData, recipe: CacheRecipe) -> None:
-    """Tell how much is stored, and what this step cost with and without that."""
+    """Say how much is stored, and what this step costs with and without the cache."""
     held, (cached, uncached) = value_of((recipe.held, recipe.of_step))
     prediction = recipe.prediction
     read = [say("{n} tokens in one forward pass", n=prediction.n_read)] if prediction.n_read > 1 else []
@@ -139,7 +139,7 @@ def _facts(data: DecodingData, recipe: CacheRecipe) -> None:
 
 
 def _costs(data: DecodingData, recipe: CacheRecipe) -> None:
-    """Draw what the steps of this branch cost, with the cache and without."""
+    """Draw the cost of each step of this branch, with and without the cache."""
     title, at = say("Cost per step"), recipe.n_read - 1 - data.tree.start.position
     cached, uncached = value_of((recipe.cached, recipe.uncached))
     both = np.stack([cached, uncached], axis=1)

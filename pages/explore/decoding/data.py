@@ -1,4 +1,4 @@
-"""What the Decoding page shows at one time: the branches that were written, the step, and whose attention."""
+"""The data of the Decoding page: the written branches, the selected step, and the selected attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingTree
     from transformer_core.text.interface import Tokenizer
 
-FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
-AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
+FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens written by default
+AHEAD = 8  # tokens written beyond the selected step, so that stepping forward needs no wait
 N_ALTERNATIVES = 5
 N_PRINTED = 12  # candidates that the code prints
 
@@ -35,14 +35,14 @@ TokenKind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 
 @dataclass(frozen=True, kw_only=True)
 class OutputToken:
-    """A token of the output, and how it came to stand there."""
+    """A token of the output, and how it was chosen."""
 
-    label: str  # with what cannot be seen made visible
+    label: str  # with invisible characters made visible
     kind: TokenKind = "written"
-    log_prob: float | None = None  # nats; None, and the next three, where it was not for the model to say
+    log_prob: float | None = None  # nats; None, like the next three, if the model did not predict it
     rank: int | None = None  # 0: the most probable
-    entropy: float | None = None  # nats, of the decision
-    alternatives: tuple[tuple[str, float], ...] = ()  # the best of that place: label and probability in [0, 1]
+    entropy: float | None = None  # nats, of the distribution it was chosen from
+    alternatives: tuple[tuple[str, float], ...] = ()  # most probable tokens there: label and probability in [0, 1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,9 +55,9 @@ class DecodingData:
     recipe: DecodingRecipe
     session: "DecodingSession"
     tokenizer: "Tokenizer"
-    source_labels: tuple[str, ...]  # of the encoder's tokens; () without an encoder
-    left_out: range  # places of the tokens of the text that were not read, for lack of room
-    branches: "list[tuple[DecodingStep, ...]]"  # what was written on each, as far as it is written
+    source_labels: tuple[str, ...]  # of the encoder's tokens; empty without an encoder
+    left_out: range  # places of the tokens that were cut off for lack of room
+    branches: "list[tuple[DecodingStep, ...]]"  # the tokens written so far on each branch
     at: "DecodingStep"  # the last token that was written at this step, or the last one given
 
     @classmethod
@@ -79,7 +79,7 @@ class DecodingData:
                 (recipe.session, recipe.branches, recipe.given, recipe.tokenizer)
             )
             tree, here = session.tree, branches[view_fields.BRANCH.value]
-            first = max(  # before the least certain of the usual tokens
+            first = max(  # before the most uncertain of the tokens written by default
                 (step.parent for step in here[: _usual_length(card)] if step.parent),
                 key=lambda step: 0.0 if step.prediction is None else step.prediction.entropy,
                 default=tree.start,
@@ -107,17 +107,17 @@ class DecodingData:
 
     @property
     def tree(self) -> "DecodingTree":
-        """All that was written after this text."""
+        """The tree of all continuations of this text."""
         return self.session.tree
 
     @property
     def branch(self) -> "tuple[DecodingStep, ...]":
-        """What was written on the selected branch, beyond this step too."""
+        """The tokens written on the selected branch, including those after this step."""
         return self.branches[view_fields.BRANCH.value]
 
     @property
     def n_written(self) -> int:
-        """How many tokens were written at this step."""
+        """The number of tokens written up to this step."""
         return self.at.position - self.tree.start.position
 
     @property
@@ -133,17 +133,17 @@ class DecodingData:
 
     @cached_property
     def prediction_recipe(self) -> Expression:
-        """What the model says comes next as code; the text has not ended."""
+        """The next-token prediction as code; the text must not have ended."""
         return named("prediction", self.recipe.session.prediction_after(self.at_recipe))
 
     @property
     def prediction(self) -> "NextTokenPrediction | None":
-        """What the model says comes next; None where the text has ended."""
+        """The next-token prediction; None if the text has ended."""
         return None if self.tree.has_ended(self.at) else value_of(self.prediction_recipe)
 
     @property
     def printed(self) -> list[Print]:
-        """The lines of code that print the branch, and what the model says comes next."""
+        """The lines of code that print the branch and the next-token prediction."""
         recipe, labels = self.recipe, self.recipe.tokenizer.target.labels
         lines = [
             Print(labels(tokens_of(recipe.branch)), "[tgt]"),
@@ -165,7 +165,7 @@ class DecodingData:
 
     @property
     def ended(self) -> str | None:
-        """Why nothing can be written after this step, in a sentence; None where it can."""
+        """A sentence on why nothing can be written after this step; None if something can."""
         if self.tree.has_ended(self.at):
             if self.n_written == 1:
                 return say("The model ended the text at once: its first token is the end-of-sequence token.")
@@ -182,16 +182,16 @@ class DecodingData:
         """Whether a space in front of a word changes its tokens."""
         try:
             return not self.card.reads_ids and self.tokenizer.encode(" a") != self.tokenizer.encode("a")
-        except TextError:  # each character is a token, and one of these is none
+        except TextError:  # a character tokenizer without one of these characters
             return True
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether only the page's own limit stands against writing on."""
+        """Whether only the page's own limit prevents further tokens."""
         return not self.tree.is_over(self.at) and self.n_written >= view_fields.LIMIT.value
 
     def labels(self, steps: "Sequence[DecodingStep]") -> tuple[str, ...]:
-        """Return the labels of tokens that follow each other, each in its place after what comes before."""
+        """Return the labels of consecutive tokens, given all tokens before them."""
         before = [] if not steps or steps[0].parent is None else steps[0].parent.path()
         ids = [step.token for step in (*before, *steps)]
         return tuple(self.tokenizer.labels(ids)[len(before) :])
@@ -233,7 +233,7 @@ class DecodingData:
 
     @cached_property
     def aim(self) -> "Aim":
-        """The selected attention: of a head, or a mean."""
+        """The selected head, or the mean of heads."""
         return view_fields.aim(self.card.config.n_decoder_layers)
 
     def kinds(self) -> "tuple[AttentionKind, ...]":
@@ -241,11 +241,11 @@ class DecodingData:
         return ("cross", "decoder") if self.card.config.has_encoder else ("decoder",)
 
     def who(self, kind: "AttentionKind") -> str:
-        """Return whose attention it is, as titles call it."""
+        """Return the name of the selected head or mean of heads, for titles."""
         return head_in_words(kind, self.aim.layer, self.aim.head, self.aim.mean)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
-        """Return the steps before and after this one at which more was read, by how many tokens were written."""
+        """Return the steps within `n_each_way` of this one that have a prediction, by number of written tokens."""
         steps = (self.tree.start, *self.branch)
         first = max(0, self.n_written - n_each_way)
         near = enumerate(steps[first : self.n_written + n_each_way + 1], first)
@@ -257,18 +257,18 @@ class DecodingData:
 
 
 def _usual_length(card: ModelCard) -> int:
-    """Return how many tokens of a branch are written, whatever step is shown."""
+    """Return the number of tokens to write on a branch, regardless of the selected step."""
     return int(min(view_fields.LENGTH.value or FIRST_LENGTH[card.config.architecture], view_fields.LIMIT.value))
 
 
 def _length(card: ModelCard) -> int:
-    """Return how many tokens of each branch are written."""
+    """Return the number of tokens to write on each branch."""
     ahead = 0 if view_fields.STEP.value is None else view_fields.STEP.value + AHEAD
     return max(_usual_length(card), min(ahead, view_fields.LIMIT.value))
 
 
 def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "DecodingStep") -> "DecodingStep":
-    """Return the selected step: the first one, until another one is chosen."""
+    """Return the selected step; `first` until one is chosen."""
     wanted = view_fields.STEP.value
     if wanted is None:
         return first
@@ -276,5 +276,5 @@ def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "Decodi
 
 
 def signed(nats: float) -> str:
-    """Return a log-probability for reading; what rounds to zero has no sign."""
+    """Return a log-probability with two decimals, without a sign if it rounds to zero."""
     return localized(round(nats, 2) + 0.0, ".2f").replace("-", "−")

@@ -35,7 +35,7 @@ LOOK_FOR = {
         "equally probable, the story is open: choose another one and see where it goes."
     ),
 }
-PARTS: dict[str, tuple[str, Any]] = {  # what the right side shows, and what draws it
+PARTS: dict[str, tuple[str, Any]] = {  # title and drawing function of each part on the right
     "heads": (mark("Heads"), rows),
     "alignment": (mark("Alignment"), alignment),
     "tree": (mark("Branches"), tree),
@@ -67,7 +67,7 @@ def page() -> None:
 
 @ticking.fragment
 def decoding() -> None:
-    """Draw the text as it is written, and what belongs to this step; a step draws only this again."""
+    """Draw the text as it is written, and the parts of this step; a step reruns only this fragment."""
     card = models.available()[state.current().model]
     data = _data(card)
     if data is None:
@@ -99,7 +99,7 @@ def _data(card: ModelCard) -> DecodingData | None:
 
 
 def _part(data: DecodingData) -> str:
-    """Draw where it is chosen what is seen beside the candidates; return that."""
+    """Draw the choice of the part beside the candidates, and return the part."""
     parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
     part: str = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
@@ -109,7 +109,7 @@ def _part(data: DecodingData) -> str:
 
 
 def _remarks(data: DecodingData) -> None:
-    """Say what a person should know: how the text ended, and what was left out."""
+    """Say what was cut off or replaced, and offer to continue at the limit."""
     if data.left_out:
         prose.note(say("The text is too long; only its first {n:,} tokens are used.", n=data.left_out.start))
     if view_fields.MADE_ROOM.pop():

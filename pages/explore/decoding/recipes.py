@@ -1,4 +1,4 @@
-"""What all parts of the Decoding page are computed from, as code that is run and shown."""
+"""The common inputs of all parts of the Decoding page, as code that is both run and shown."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,11 @@ from transformer_core.errors import mark
 from transformer_core.text.interface import Given
 
 GENERATED, FILLED = mark("generated texts"), mark("filled-in texts")
-MOST_GIVEN = 512  # tokens of a text
+MOST_GIVEN = 512  # tokens per text
 
 
 def given(source: Source, config: ModelConfig, text: Given) -> Expression:
-    """Return the text as the model is given it, as far as there is room."""
+    """Return the tokenized text, cut to the tokens that fit, as code."""
     from headlight.analysis.trace.traced_forward import EncodedInput
 
     room = max(1, config.max_seq_len - 1) if config.architecture == "decoder_only" else config.max_seq_len
@@ -27,12 +27,12 @@ def given(source: Source, config: ModelConfig, text: Given) -> Expression:
 
 
 def tokens_of(steps: Any) -> Expression:
-    """Return the tokens of steps."""
+    """Return the token IDs of steps, as code."""
     return each("step", steps, lambda step: step.token)
 
 
 def session_of(tree: Expression, sampling: Sampling = GREEDY) -> Expression:
-    """Return a session at the beginning of a tree."""
+    """Return a session at the root of a tree, as code."""
     from transformer_core.decoding.session import DecodingSession
 
     return literal(DecodingSession).of(tree, **({} if sampling == GREEDY else {"sampling": sampling}))
@@ -40,19 +40,19 @@ def session_of(tree: Expression, sampling: Sampling = GREEDY) -> Expression:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecodingRecipe:
-    """A text that is being written."""
+    """A text that is being written, as code."""
 
     model: Expression
     tokenizer: Expression
     given: Expression
     tree: Expression  # all its continuations so far
     session: Expression
-    branches: Expression  # what was written on each branch of the view
+    branches: Expression  # the tokens written on each branch of the view
     branch: Expression  # on the selected one
 
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: str, length: int) -> "DecodingRecipe":
-        """Return the branches of the view, each with this many tokens unless it ends before or begins with more."""
+        """Return the branches of the view, of `length` tokens unless they end earlier or have more fixed tokens."""
         from transformer_core.decoding.inputs import tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
@@ -84,15 +84,15 @@ class DecodingRecipe:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BlanksRecipe:
-    """A text with blanks."""
+    """A text with blanks, as code."""
 
     tokenizer: Expression
     given: Expression
-    tree: Expression  # all ways in which they were filled so far
+    tree: Expression  # all fillings so far
 
     @classmethod
     def of(cls, source: Source, config: ModelConfig, text: Given) -> "BlanksRecipe":
-        """Return a text as a masked model is given it."""
+        """Return the inputs of a masked model for a text with blanks."""
         from transformer_core.decoding.filling import FillingTree
         from transformer_core.decoding.inputs import tensor_of
 

@@ -1,4 +1,4 @@
-"""Where every head looks at this step, in order to say the next token: over the source, and over what is written."""
+"""The attention of every head at this step over the source and the written tokens."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ KEYS: "dict[AttentionKind, str]" = {"cross": mark("key: source token"), "decoder
 
 
 def show(data: DecodingData) -> None:
-    """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
+    """Draw the attention rows of the chosen layer's heads, or of each layer's mean, for every decoder attention."""
     if data.prediction is None:
         prose.small(say("The text ends here, so there is no next token to predict: go back one step."))
         return
@@ -90,10 +90,10 @@ def _draw(data: DecodingData, kind: "AttentionKind") -> None:
 
 
 def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None:
-    """A cell was clicked: its head, or its layer's mean, becomes the selected one."""
+    """Select the head, or the mean of the layer, whose row was clicked."""
     row = n_rows if cell is None else cell[0]
     if row > n_rows:
-        return  # sent by somebody else than the figure
+        return  # not sent by the figure
     if data.aim.mean == "all":
         if row < n_rows:
             state.LAYER.set(row)

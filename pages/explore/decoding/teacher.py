@@ -1,4 +1,4 @@
-"""Teacher forcing beside free running: the given target, what the model writes on its own, and where they part."""
+"""Teacher forcing beside free running: the target, the model's own output, and where they diverge."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -31,13 +31,13 @@ BOXES = {  # by architecture: the typed text, and the placeholder
     "decoder_only": (mark("Continuation"), mark("Type a continuation; if empty, the current branch is used")),
 }
 TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
-N_FIRST = 3  # of the model's choices, when a token is pointed at
+N_FIRST = 3  # most probable tokens listed in the tooltip of a token
 _BOX = Kept("decoding-forced", "")
-_IS_NEW = Kept("decoding-forced-is-new", False)  # the bar on top of the page shows the target too
+_IS_NEW = Kept("decoding-forced-is-new", False)  # whether the target changed, which the bar shows too
 
 
 def show(data: DecodingData) -> None:
-    """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
+    """Draw a box for a target, then the target and the free-running text, each token with its probability."""
     if _IS_NEW.pop():
         st.rerun()
     prose.small(say(LEAD), definitions("teacher-forcing", "mean-token-probability"))
@@ -58,7 +58,7 @@ def show(data: DecodingData) -> None:
 
 
 def code(data: DecodingData) -> list[Print]:
-    """Return the lines that compare the two; none without a target to force."""
+    """Return the lines that compare target and free-running text; none without a target."""
     tokens, _ = _target(data)
     if not tokens:
         return []
@@ -76,7 +76,7 @@ def _comparison(data: DecodingData, tokens: list[int]) -> Expression:
 
 
 def _box(data: DecodingData) -> None:
-    """Draw where the text is typed, and a button that takes up what was written."""
+    """Draw the box for the target, and a button that copies the branch into it or clears it."""
     label, placeholder = BOXES[data.card.config.architecture]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-forced-box"):
         _BOX.text_line(
@@ -108,7 +108,7 @@ def _typed(data: DecodingData) -> str:
 
 
 def _choose(data: DecodingData, text: str) -> None:
-    """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
+    """Store the target that was typed, copied or cleared; for an encoder-decoder, it is the target of all pages."""
     if data.card.config.has_encoder:
         state.set_target(text)
         _IS_NEW.set(True)
@@ -117,14 +117,14 @@ def _choose(data: DecodingData, text: str) -> None:
 
 
 def _target(data: DecodingData) -> tuple[list[int], int]:
-    """Return the tokens of the target, as far as there is room, and how many were left out."""
+    """Return the tokens of the target that fit, and the number of tokens cut off."""
     typed, room = _typed(data), data.tree.max_positions - len(data.given)
     if not typed:
         return [step.token for step in data.branch], 0
     encode_for = data.tokenizer.encode_for
     if data.card.config.has_encoder:
         tokens = encode_for(typed, "encoder_decoder")
-    else:  # as they are cut after the text, if that stays as it was
+    else:  # tokenized after the prompt, unless that changes the prompt's tokens
         before = data.view.whole_text
         between = "" if data.spaces_count else " "
         prompt, whole = (encode_for(text, "decoder_only") for text in (before, before + between + typed))
@@ -133,7 +133,7 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
 
 
 def _rows(data: DecodingData, comparison: "Comparison") -> None:
-    """Draw both texts, and say where they part."""
+    """Draw both texts, and say where they diverge."""
     n_shared = len(comparison.shared)
     forced, free = comparison.whole
     forced_labels, free_labels = data.labels(forced), data.labels(free)
@@ -173,7 +173,7 @@ def _row(
     labels: Sequence[str],
     parting: int | None,
 ) -> prose.Markup:
-    """Return one text as HTML: a line about the whole, and its tokens."""
+    """Return one text as HTML: a summary line, and its tokens."""
     tokens = prose.each(
         "<li style='--hl-p:{:.3f}' class='{}' title='{}'><bdi>{}</bdi> <small>{}</small></li>",
         (
@@ -189,7 +189,7 @@ def _row(
 
 
 def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
-    """Return the description of a token: its probability, and the model's preferred token."""
+    """Return the tooltip of a token: its probability and rank, and the most probable tokens."""
     assert step.decision is not None, "the given tokens are not drawn here"
     first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
     names = data.tokenizer.labels([one.token for one in first])
@@ -209,6 +209,6 @@ def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
 
 
 def _chosen(step: "DecodingStep") -> "Candidate":
-    """Return a token as one that the model chose among, whether it would have taken it or not."""
+    """Return the token of a step as a candidate of the model, with its probability and rank."""
     assert step.chosen is not None, "the given tokens are not drawn here"
     return step.chosen

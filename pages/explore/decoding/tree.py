@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from transformer_core.decoding.session import Comparison
 
 KEY = "decoding-branch-tree"
-N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with
-_NO_TOKEN = 0  # what the first given token comes after
-_N_NUMBERS = 2**53  # that a browser keeps all digits of
+N_BEFORE = 2  # tokens shown in the table before the place where branches diverge
+_NO_TOKEN = 0  # node number before the first given token
+_N_NUMBERS = 2**53  # integers that a browser represents exactly
 
 
 def show(data: DecodingData) -> None:
-    """Draw the tree of all branches, and a row about each."""
+    """Draw the tree of all branches, and a table with a row for each."""
     _tree(data)
     _table(data)
     if here := view_fields.BRANCH.value:
@@ -37,14 +37,14 @@ def show(data: DecodingData) -> None:
 
 
 def code(data: DecodingData) -> list[Print]:
-    """Return the lines that print what each branch says, how long it is, and how probable."""
+    """Return the lines that print the text, length and log-probability of each branch."""
     decode = data.recipe.tokenizer.target.decode
     texts = each("one", data.recipe.branches, lambda one: decode(tokens_of(one)))
     return [Print(texts), Print(_lengths_and_totals(data), "tokens, and nats")]
 
 
 def _lengths_and_totals(data: DecodingData) -> Expression:
-    """Return of each branch its tokens, and its log-probability."""
+    """Return the length and log-probability of each branch, as code."""
     return each(
         "one",
         data.recipe.branches,
@@ -114,12 +114,12 @@ def _table(data: DecodingData) -> None:
 
 
 def numbers(start: int, tokens: Iterable[int]) -> list[int]:
-    """Return a node's number, and those of the nodes that tokens lead to from there; the same in every run."""
+    """Return the number of a node and of each node reached from it by the tokens; the same in every run."""
     return [*accumulate(tokens, lambda parent, token: hash((parent, token)) % _N_NUMBERS, initial=start)]
 
 
 def given_nodes(data: DecodingData) -> list[TreeNode]:
-    """Return a node for each token that was given."""
+    """Return a node for each given token."""
     ids = numbers(_NO_TOKEN, [step.token for step in data.given])
     tokens = [OutputToken(label=label, kind="given") for label in data.labels(data.given)]
     return [
@@ -129,14 +129,14 @@ def given_nodes(data: DecodingData) -> list[TreeNode]:
 
 
 def _nodes(data: DecodingData) -> "tuple[list[TreeNode], dict[int, DecodingStep]]":
-    """Return each token of all branches once, and the step of each."""
+    """Return a node for each distinct token of all branches, and the step of each node."""
     nodes = given_nodes(data)
     steps = {node.id: step for node, step in zip(nodes, data.given, strict=True)}
     start = nodes[-1].id
     on_path = {*numbers(start, [step.token for step in data.branch])}
     for branch, led in zip(data.branches, view_fields.BRANCHES.value, strict=True):
         ids = numbers(start, [step.token for step in branch])
-        n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
+        n_known = sum(node in steps for node in ids[1:])  # nodes shared with earlier branches
         new = zip(branch[n_known:], data.tokens(branch[n_known:]), strict=True)
         for place, (step, token) in enumerate(new, n_known):
             parent, own = ids[place : place + 2]
@@ -148,14 +148,14 @@ def _nodes(data: DecodingData) -> "tuple[list[TreeNode], dict[int, DecodingStep]
 
 
 def _open(steps: "dict[int, DecodingStep]") -> None:
-    """A token was clicked: select the step after it; after a given one, the beginning."""
+    """Select the step after the clicked token; for a given token, the beginning."""
     step = steps.get(sent_node(KEY) or 0)
     if step is not None:
         view_fields.open_path([one.token for one in step.written()])
 
 
 def _ends(data: DecodingData) -> list[str]:
-    """Return the text of each branch, from shortly before the first difference on."""
+    """Return the text of each branch, starting shortly before the first difference."""
     tokens = [[step.token for step in branch] for branch in data.branches]
     texts = [*map(data.text_of, tokens)]
     if len(texts) == 1:
@@ -168,7 +168,7 @@ def _ends(data: DecodingData) -> list[str]:
 
 
 def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
-    """Say of each branch but the first where it parts from the one above it that it has most in common with."""
+    """Say where each branch diverges from the branch above with the longest shared prefix; "" for the first."""
     messages = [""]
     for n, other in enumerate(last[1:], 1):
         comparisons = [data.session.compare(one, other) for one in last[:n]]
@@ -178,7 +178,7 @@ def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
 
 
 def _parting(data: DecodingData, comparison: "Comparison", number: int) -> str:
-    """Say where a branch goes another way than the one of a number, from 1."""
+    """Say where a branch diverges from the branch with this number, counted from 1."""
     if not comparison.b:
         return say("prefix of {number}", number=number)
     if not comparison.a:

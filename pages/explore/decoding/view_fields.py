@@ -1,7 +1,7 @@
-"""What defines the view of the Decoding page, beside the model, the text and the head: what was written, and how.
+"""The fields of the Decoding page besides the model, the text and the head: what was written, and how.
 
-The text is a handful of branches. Each begins with forced tokens, among them those that a person chose; from there on
-the model writes on its own, the same from the same seed. So the address of a step says all that makes it.
+The text is a handful of branches. Each begins with fixed tokens, some of them chosen by a person; after them the model
+writes on its own, reproducibly for a given seed. So the address alone determines every step.
 """
 
 import re
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 PAGE = "decoding"
 MOST_BRANCHES = 12
-MOST_LED = 1000  # tokens of a branch that stand in the address
+MOST_LED = 1000  # fixed tokens of a branch in the address
 MOST_BEAMS = 8
-LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
-_OF = Kept("decoding-of")  # what they are branches of
-MADE_ROOM = Kept("decoding-made-room", False)  # a branch was just replaced by a new one
+LIMIT_STEP = 200  # initial limit of written tokens, and the step by which a person can raise it
+_OF = Kept("decoding-of")  # source and text that the branches belong to
+MADE_ROOM = Kept("decoding-made-room", False)  # whether a new branch just replaced an old one
 _PATHS = Kept("decoding-paths", ())  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of all heads")}
@@ -35,14 +35,14 @@ MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of
 
 @dataclass(frozen=True)
 class Branch:
-    """What a branch begins with, whatever the model would write."""
+    """The fixed tokens that a branch begins with."""
 
     tokens: tuple[int, ...] = ()  # after <bos> or the prompt
-    forced: tuple[int, ...] = ()  # places among them where a person chose
+    forced: tuple[int, ...] = ()  # their places that a person chose
 
 
 def _written(branches: Sequence[Branch]) -> str:
-    """Return branches as an address holds them: "~12.!44.7", a forced token after an exclamation mark."""
+    """Return branches in the format of an address, such as "~12.!44.7", with forced tokens marked by "!"."""
     return "~".join(
         ".".join(f"{'!' if place in branch.forced else ''}{token}" for place, token in enumerate(branch.tokens))
         for branch in branches
@@ -53,7 +53,7 @@ def _branches(text: str) -> tuple[Branch, ...]:
     """Read branches.
 
     Raises:
-        ValueError: they are not written as branches are.
+        ValueError: the format is invalid.
     """
     parts = text.split("~")
     if len(parts) > MOST_BRANCHES or not all(map(_BRANCH.fullmatch, parts)):
@@ -71,16 +71,16 @@ def _branches(text: str) -> tuple[Branch, ...]:
     return tuple(results)
 
 
-STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the selected step
-LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
+STEP = Field(PAGE, "step", None, number)  # number of written tokens at the selected step
+LENGTH = Field(PAGE, "length", None, number)  # tokens to write on a branch; None: by architecture
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _written)
-BRANCH = Field(PAGE, "branch", 0, number)  # the selected one
+BRANCH = Field(PAGE, "branch", 0, number)  # index of the selected one
 
 SAMPLING = sampling_fields(PAGE)
 REPETITION, SEED = SAMPLING["repetition_penalty"], SAMPLING["seed"]
 
-MEAN = Field(PAGE, "mean", "layer", one_of(*MEANS))  # of heads; "": the chosen one alone
+MEAN = Field(PAGE, "mean", "layer", one_of(*MEANS))  # of heads; "": only the chosen head
 PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams", "cache", "led"))
 N_BEAMS = Field(PAGE, "beams", 4, number)
 PENALTY = Field(PAGE, "penalty", 0.6, decimal(0, 5), plain)  # alpha
@@ -96,23 +96,23 @@ FIELDS = (
 
 
 def sampling() -> Sampling:
-    """Return how the next token is chosen."""
+    """Return the sampling settings."""
     return sampling_of(SAMPLING)
 
 
 def go_to(n_written: int) -> None:
-    """Look at the step at which this many tokens of this branch were written."""
+    """Go to the step at which this many tokens of this branch are written."""
     STEP.set(max(0, n_written))
 
 
 def go_on(n_tokens: int) -> None:
-    """Go forward by this many tokens; where they are not written yet, they will be."""
+    """Go forward by this many tokens, and write them if necessary."""
     go_to((STEP.value or 0) + n_tokens)
     LENGTH.set(max(LENGTH.value or 0, STEP.value))
 
 
 def allow_more() -> None:
-    """The limit was reached, and the person wants the model to write on."""
+    """Raise the limit, and write on."""
     LIMIT.set(LIMIT.value + LIMIT_STEP)
     go_on(1)
 
@@ -127,7 +127,7 @@ def fork(tokens: Sequence[int]) -> None:
 
 
 def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
-    """Look at the step at which these tokens were written: on the branch that has them, or on a new one."""
+    """Go to the step at which these tokens are written, on a branch that begins with them or on a new one."""
     tokens_so_far = tuple(tokens)
     beginning = [
         place for place, of_branch in enumerate(_PATHS.value) if of_branch[: len(tokens_so_far)] == tokens_so_far
@@ -143,14 +143,14 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
 
 
 def start_again() -> None:
-    """Forget all branches, and write again."""
+    """Delete all branches, and write again."""
     for field in (BRANCHES, BRANCH, LENGTH, LIMIT):
         field.set(field.usual)
     go_to(0)
 
 
 def set_sampling(values: Mapping[Field, Any]) -> None:
-    """Choose in another way from here on; what was written up to here stays."""
+    """Change the sampling settings from this step on, keeping the tokens written up to it."""
     at, here = STEP.value or 0, BRANCHES.value[BRANCH.value]
     kept = Branch(tuple(path()[:at]), tuple(place for place in here.forced if place < at))
     branches = [*BRANCHES.value]
@@ -168,14 +168,14 @@ def path() -> tuple[int, ...]:
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int, first: int) -> None:
-    """Keep the tokens of each branch, the step that is shown, and the step that is shown until one is chosen."""
+    """Store the tokens of each branch, the step that is shown, and the default step."""
     _PATHS.set(tuple(paths))
     STEP.set(at)
     STEP.found(first)
 
 
 def fit(key: object) -> None:
-    """Keep what is chosen within what there is; with another text or model, all that was written is another."""
+    """Clamp the chosen values to valid ranges; for another text or model, reset all that was written."""
     if _OF.is_chosen and _OF.value != key and not state.came_by_link():
         for field in (STEP, LENGTH, LIMIT, BRANCHES, BRANCH, CONTINUATION, FILLED):
             field.set(field.usual)
@@ -186,14 +186,14 @@ def fit(key: object) -> None:
 
 
 def without(branch: int) -> None:
-    """Forget a branch; the first one stays."""
+    """Delete a branch; the first one cannot be deleted."""
     if 0 < branch < len(BRANCHES.value):
         BRANCHES.set(tuple(one for place, one in enumerate(BRANCHES.value) if place != branch))
         BRANCH.set(0)
 
 
 def aim(n_layers: int) -> "Aim":
-    """Return the head, or the mean of heads, whose attention is shown, in a stack of this many layers."""
+    """Return the head, or mean of heads, whose attention is shown; clamp its layer to a stack of `n_layers`."""
     from transformer_core.decoding.decoding_step import Aim
 
     view = state.current()

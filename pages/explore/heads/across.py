@@ -1,4 +1,4 @@
-"""Across layers: from which tokens what a position holds at the end may have come."""
+"""Across layers: from which input tokens the final state of each position may come."""
 
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ FOLLOWING = {
 
 
 def show(data: HeadsData) -> None:
-    """Draw how attention adds up across the layers, when it is unfolded."""
+    """Draw the attention accumulated across layers, if the section is expanded."""
     with view_fields.ACROSS.expander(
         say("Attention rollout and flow"),
         icon=":material/layers:",
@@ -62,7 +62,7 @@ def show(data: HeadsData) -> None:
 
 
 def _draw(data: HeadsData, method: "Method") -> None:
-    """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
+    """Draw a map of final positions by input tokens for each pair of sides, such as source to target."""
     from headlight.analysis.flow.rollout import MOST_TOKENS, follow
 
     n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())

@@ -22,7 +22,7 @@ from pages.shared.view import state
 from transformer_core.errors import mark
 
 HEIGHT = 270  # px
-MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds
+MOST_IN_ALL = 2048  # tokens; on longer texts, computing a row of every head takes seconds
 HINT = mark(
     "Click a cell (or use the arrow keys and press Enter) to see its row as a bar chart, and the same cell in every "
     "head of every layer."
@@ -30,7 +30,7 @@ HINT = mark(
 
 
 def show(data: HeadsData, shown: HeadPicture) -> None:
-    """Draw what belongs to the chosen query and key; a hint while none is chosen."""
+    """Draw the row of the chosen query and its cell in all heads; a hint if no query is chosen."""
     query, key = marked(data, shown)
     if query is None:
         prose.small(say(HINT))
@@ -47,7 +47,7 @@ def show(data: HeadsData, shown: HeadPicture) -> None:
 
 
 def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> None:
-    """Draw where the chosen query looks."""
+    """Draw the attention of the chosen query as bars."""
     tokens = shown.queries.tokens[query - shown.queries.first]
     keys = data.spec.window[1] if data.spec.window else (0, data.attention_maps.shape[3] - 1)
     of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), keys))
@@ -127,7 +127,7 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
 
 
 def _open(cell: tuple[int, int] | None) -> None:
-    """A head was clicked: it becomes the chosen one."""
+    """Choose the head that was clicked."""
     if cell is not None:
         state.SHOWN_HEAD.set(state.current().attention, *cell)
         view_fields.MIX.set(())

@@ -1,4 +1,4 @@
-"""The controls of the chosen head: what is drawn of it, and how."""
+"""The controls of the chosen head: what is drawn, and how."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from pages.shared.view import state
 from pages.shared.view.fields import Span
 from transformer_core.errors import mark
 
-WIDTH = 340  # px, of what is folded up
+WIDTH = 340  # px, of a popover
 DRAWINGS = {"heatmap": mark("Heatmap"), "lines": mark("Lines")}
 QUANTITY_NAMES = {
     "pattern": mark("Pattern"),
@@ -59,7 +59,7 @@ def over_head(data: HeadsData) -> None:
 
 
 def _tokens(data: HeadsData) -> None:
-    """Draw how the text is shown: in tokens or words, without some, or a part of it."""
+    """Draw the choices of tokens or words, of excluded tokens, and of a part of the text."""
     view_fields.UNIT.segmented(say("Show"), [*UNITS], name=lambda name: say(UNITS[name]), label_visibility="visible")
     prose.small(say(ABOUT_WORDS))
     view_fields.HIDDEN.multiselect(
@@ -81,7 +81,7 @@ def _tokens(data: HeadsData) -> None:
 
 
 def _spans(data: HeadsData) -> None:
-    """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
+    """Draw range sliders for the part of the text that is shown; dragging a box in the heatmap does the same."""
     sizes = data.attention_maps.shape[2:]
     window = data.spec.window or tuple((0, n - 1) for n in sizes)
     for side, (name, n) in enumerate(zip(SPANS, sizes, strict=True)):
@@ -100,7 +100,7 @@ def _spans(data: HeadsData) -> None:
 
 
 def _choose_span(sizes: Sequence[int], window: Sequence[Span], side: int, span: Span) -> None:
-    """Another part of the queries, or of the keys, was chosen."""
+    """Store the chosen range of the queries or of the keys."""
     spans = [*window]
     spans[side] = span[0], span[1]
     is_whole = all(one == (0, n - 1) for one, n in zip(spans, sizes, strict=True))
@@ -115,12 +115,12 @@ def _mix_label() -> str:
 
 
 def _head_name(name: str) -> str:
-    """Return a head as people write it, from what links write."""
+    """Return the display name of a head, such as "L0.H1", from its name in links, "0.1"."""
     return "L{}.H{}".format(*name.split("."))
 
 
 def _mix(data: HeadsData) -> None:
-    """Draw which heads are shown as one, and how heavy each is."""
+    """Draw the choice of heads that are combined, and their weights."""
     view_fields.MEAN.segmented(say("Show"), [*MEANS], name=lambda name: say(MEANS[name]), label_visibility="visible")
     prose.small(say(ABOUT_MIX))
     n_layers, n_heads = data.attention_maps.shape[:2]
@@ -149,7 +149,7 @@ def _mix(data: HeadsData) -> None:
 
 
 def _choose_mix(weights: Mapping[str, float]) -> None:
-    """Other heads, or other weights, were chosen."""
+    """Store the chosen heads and weights."""
     shares = []
     for name, weight in weights.items():
         layer, head = map(int, name.split("."))

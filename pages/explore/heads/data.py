@@ -1,4 +1,4 @@
-"""What the Heads page shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
+"""The data of the Heads page: the model run of a text, the chosen head, and how it is shown."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
 QUANTITY_TERMS = {"scores": "attention-score", "written": "norm-weighted-attention"}
-ATTENTION_TERMS = {  # that are worth looking for, by architecture and attention
+ATTENTION_TERMS = {  # worth looking for, by architecture and attention
     ("encoder_decoder", "encoder"): ("self-attention", "previous-token-score"),
     ("encoder_decoder", "decoder"): ("self-attention", "causal-mask"),
     ("encoder_decoder", "cross"): ("cross-attention",),
@@ -67,7 +67,7 @@ class HeadsData:
         """Return the picture of the chosen attention by a spec, cached for all sessions.
 
         Raises:
-            HeadlightError: nothing of it can be drawn.
+            HeadlightError: there is nothing to draw.
         """
         shown: HeadPicture = value_of(self.recipe_of(spec))
         return shown
@@ -84,7 +84,7 @@ class HeadsData:
         return named("shown", cache.kept(mark("attention maps"), drawn))
 
     def axis_names(self, attention: str) -> dict[str, Any]:
-        """Return the names of an attention's queries and keys, and where the model began to write."""
+        """Return the axis names of an attention, with a remark on where the generated tokens begin."""
         n = self.generated_from
         remark = "" if n is None else say(" (generated from token {n} on)", n=n)
         return axis_names(self.model_run.architecture, attention, remark)
@@ -96,7 +96,7 @@ class HeadsData:
 
     @property
     def who(self) -> str:
-        """The chosen head or heads, as titles call them."""
+        """The chosen head or heads, as named in titles."""
         view, mean = self.view, view_fields.MEAN.value
         if len(self.spec.heads) > 1 and not mean:
             attention = say(ATTENTIONS[view.attention].inline)
@@ -116,16 +116,16 @@ class HeadsData:
 
     @property
     def generated_from(self) -> int | None:
-        """The first token that a decoder-only model wrote itself; None where it wrote none."""
+        """The position of the first token that a decoder-only model generated; None if it generated none."""
         model_run = self.model_run
         has_written = model_run.architecture == "decoder_only" and model_run.n_given < len(model_run.target)
         return model_run.n_given if has_written else None
 
     @property
     def share_before_divider(self) -> float | None:
-        """The share of the tokens before a second text, or before what a decoder-only model wrote; None: there is none.
+        """The share of tokens before a second text, or before the generated tokens of a decoder-only model; else None.
 
-        Of an encoder-decoder's two sides neither has it.
+        Always None for an encoder-decoder.
         """
         run = self.model_run
         place = run.border if self.generated_from is None else self.generated_from
@@ -155,7 +155,7 @@ def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]
 
 
 def terms_of(data: HeadsData) -> list[str]:
-    """Return the names of the terms that the page uses in its current state, in the glossary."""
+    """Return the glossary names of the terms that the page uses in its current state."""
     chosen = [MEASURE_TEXTS[name].term for name in (view_fields.TINT.value,) if name]
     chosen += [QUANTITY_TERMS.get(data.spec.quantity, "attention-pattern")]
     chosen += ["attention-sink"] if "sinks" in view_fields.HIDDEN.value else []

@@ -1,4 +1,4 @@
-"""The chosen head, or heads, large: as a heatmap or as lines from queries to keys."""
+"""The large figure of the chosen heads: a heatmap, or lines from queries to keys."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ from pages.shared.view import state
 from transformer_core.errors import HeadlightError
 
 STILL_WIDTH = 560  # px
-MOST_LINES = 512  # tokens on a side that lines can be told apart between
+MOST_LINES = 512  # tokens per side up to which lines can be told apart
 
 
 def show(data: HeadsData) -> HeadPicture | None:
@@ -88,7 +88,7 @@ def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expressio
 
 
 def _preview(data: HeadsData) -> Mapping[str, Any] | None:
-    """Return the data for drawing another head as soon as it is clicked; None if no single head is drawn."""
+    """Return the data for drawing another head on click; None unless the figure is the plain pattern of one head."""
     spec, view, labels = data.spec, data.view, data.model_run.labels
     if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
@@ -101,11 +101,11 @@ def _preview(data: HeadsData) -> Mapping[str, Any] | None:
 
 
 def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
-    """Draw a curve for each weight; of several heads, each in its own color."""
+    """Draw a curve for each weight, in a different color for each head."""
     shares = (
         data.spec.heads if 1 < len(data.spec.heads) <= view_fields.MOST_MIXED and not view_fields.MEAN.value else ()
     )
-    weights = replace(data.spec, quantity="pattern")  # lines have no other quantity
+    weights = replace(data.spec, quantity="pattern")  # lines show no other quantity
     specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
     each = [data.picture_of(spec) for spec in specs]
     patterns = [picture.values.astype(np.float32) for picture in each]
@@ -152,7 +152,7 @@ def _printed(data: HeadsData) -> Print:
 
 
 def _saved(data: HeadsData, shown: HeadPicture) -> dict[str, Any]:
-    """Return the numbers of the heatmap that go with a figure, and its model, as `draw_figure` takes them."""
+    """Return the numbers saved with the heatmap, and its model, as arguments of `draw_figure`."""
     table: dict[str, Any] = {
         "mask": shown.mask,
         "query_tokens": _units(shown, "queries"),

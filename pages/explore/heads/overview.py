@@ -39,7 +39,7 @@ Pooled = dict[str, "PooledHeads"]
 
 
 def show(data: HeadsData) -> None:
-    """Draw all heads of every attention that the model has, or of the chosen one, and the controls above them."""
+    """Draw all heads of every attention, or of the chosen attention, and the controls above them."""
     _controls(data)
     view, hues = data.view, category_hues(len(view_fields.MIX.value))
     groups, thumbnails = overviews.read(data.source, view.text, view.target)
@@ -66,7 +66,7 @@ def show(data: HeadsData) -> None:
 
 
 def _controls(data: HeadsData) -> None:
-    """Draw a measure of every head, their order, which attentions are shown, and a button that opens a figure."""
+    """Draw the choices of measure, order and attentions, and a popover for saving a figure."""
     with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.TINT.selectbox(
             say("Measure"),
@@ -86,7 +86,7 @@ def _controls(data: HeadsData) -> None:
 
 
 def _order() -> None:
-    """Draw what leads from one order of the heads to the next; it has its place where no measure is chosen, too."""
+    """Draw the button that switches to the next order of the heads; it is disabled if no measure is chosen."""
     order = view_fields.ORDER.value
     after = [*ORDERS][([*ORDERS].index(order) + 1) % len(ORDERS)]
     st.button(
@@ -104,7 +104,7 @@ def _order() -> None:
 
 
 def _measured(data: HeadsData) -> MeasuredHeads | None:
-    """Return the chosen measure of every head."""
+    """Return the chosen measure of every head; None if no measure is chosen."""
     name = view_fields.TINT.value
     if not name:
         return None
@@ -116,7 +116,7 @@ def _measured(data: HeadsData) -> MeasuredHeads | None:
 
 
 def _draw(data: HeadsData) -> None:
-    """Draw the heads of every attention, or of the chosen one where the overview shows no other."""
+    """Draw the heads of every attention, or only of the chosen one if the overview shows no other."""
     view, model_run = data.view, data.model_run
     attentions = [view.attention] if view_fields.ONLY.value else [*model_run.attention_maps]
     side = fit_side(
@@ -153,7 +153,7 @@ def _draw(data: HeadsData) -> None:
 
 
 def _csv(data: HeadsData, pooled: Pooled) -> str:
-    """Return one line a cell: which attention, layer and head, what its row and column stand for, and its weight."""
+    """Return one CSV line per cell: attention, layer, head, query, key, whether it is allowed, and its weight."""
     tables = []
     for name, heads in pooled.items():
         n_layers, n_heads, *_ = heads.patterns.shape
@@ -174,7 +174,7 @@ def _arrays(data: HeadsData, pooled: Pooled) -> dict[str, np.ndarray]:
 
 
 def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
-    """Return the meaning of rows and columns: a position and its token, or the positions of a block."""
+    """Return the labels of rows and columns: a position and its token, or the positions of a block."""
     units = {}
     for side, labels, n in zip(("query", "key"), data.model_run.labels(attention), heads.mask.shape[1:], strict=True):
         starts = [cell * len(labels) // n for cell in range(n + 1)]

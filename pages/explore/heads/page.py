@@ -54,7 +54,7 @@ LOOK_FOR = {  # by architecture and attention
 
 @st.fragment
 def heads() -> None:
-    """Draw the overview, the chosen head and its code; a click on a head draws only this again."""
+    """Draw the overview, the chosen head and its code; a click on a head reruns only this fragment."""
     card = models.available()[state.current().model]
     data = HeadsData.current(card)
     if data is None:
@@ -77,7 +77,7 @@ def heads() -> None:
 
 
 def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
-    """Say in one line what is worth looking for, and the strongest link of what is shown."""
+    """Say what to look for, and which query and key have the largest weight shown."""
     words = LOOK_FOR[data.model_run.architecture, data.view.attention]
     words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
     terms = prose.linked(definitions(*terms_of(data)))

@@ -1,4 +1,4 @@
-"""What defines the view of the Heads page, beside the model, the text and the head: what is drawn of it, and how."""
+"""The fields of the Heads page besides the model, the text and the head: what is drawn, and how."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pages.shared.view.fields import Field, number, one_of, sent, window, window
 from pages.shared.view.shared_value import SharedValue
 
 PAGE = "heads"
-MOST_MIXED = 8  # heads in one mixture: as many as there are hues that are told apart
+MOST_MIXED = 8  # heads in one mixture: the number of distinguishable hues
 
 Mix = tuple[HeadShare, ...]
 _SHARE = re.compile(r"(\d{1,4})\.(\d{1,4})(?::(\d(?:\.\d{1,3})?))?")
@@ -23,11 +23,11 @@ def _mix(text: str) -> Mix:
     """Read heads of one attention with their weights, such as "0.1+1.3:0.5".
 
     Raises:
-        ValueError: it is not written so.
+        ValueError: the format is invalid.
     """
     results = [_SHARE.fullmatch(part) for part in text.split("+")]
     mix = tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in results if m)
-    heads = {(share.layer, share.head) for share in mix}  # each is there once
+    heads = {(share.layer, share.head) for share in mix}  # without duplicates
     if not len(results) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
         raise ValueError(
             say(
@@ -39,7 +39,7 @@ def _mix(text: str) -> Mix:
 
 
 def mix_in_words(mix: Mix) -> str:
-    """Write heads with their weights."""
+    """Return heads with their weights in the format of links."""
     return "+".join(f"{s.layer}.{s.head}" + ("" if s.weight == 1 else f":{s.weight:g}") for s in mix)
 
 
@@ -47,7 +47,7 @@ DRAWING = Field(PAGE, "as", "heatmap", one_of("heatmap", "lines"))
 QUANTITY = Field(PAGE, "show", "pattern", one_of("pattern", "scores", "log", "values", "written"))
 UNIT = Field(PAGE, "unit", "token", one_of("token", "word"))
 HIDDEN = Field(PAGE, "hide", "", one_of("", "special", "sinks", "special+sinks"))
-REST = Field(PAGE, "rest", "", one_of("", "share"))  # "share": what is hidden is shared among what is shown
+REST = Field(PAGE, "rest", "", one_of("", "share"))  # "share": the weight of hidden tokens is shared among the others
 WINDOW = Field(PAGE, "window", None, window, window_in_words)
 QUERY = Field(PAGE, "query", None, number)  # places of tokens in the text
 KEY = Field(PAGE, "key", None, number)
@@ -55,21 +55,21 @@ MIX: Field = Field(PAGE, "mix", (), _mix, mix_in_words)
 MEAN = Field(PAGE, "mean", "", one_of(*MEANS))
 TINT = Field(PAGE, "measure", "", one_of("", *MEASURES))
 ORDER = Field(PAGE, "order", "", one_of("", "descending", "ascending"))
-ONLY = Field(PAGE, "only", "", one_of("", "one"))  # "one": the overview shows the chosen attention alone
+ONLY = Field(PAGE, "only", "", one_of("", "one"))  # "one": the overview shows only the chosen attention
 ACROSS = Field(PAGE, "across", "", one_of("", "rollout", "flow"))
 
 FIELDS = (DRAWING, QUANTITY, UNIT, HIDDEN, REST, WINDOW, QUERY, KEY, MIX, MEAN, TINT, ORDER, ONLY, ACROSS)
 
 
 def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) -> None:
-    """Choose a cell, or only its query or key, at its places in the whole text; None deselects."""
+    """Choose a cell of the picture, or only its query or key, and store it as places in the text; None deselects."""
     query, key = shown.token_of(*cell) if cell else (None, None)
     QUERY.set(query)
     KEY.set(key)
 
 
 def choose_line(component: str, shown: HeadPicture) -> None:
-    """A token was chosen among the lines, or let go; what came from the browser is checked like any input."""
+    """Choose or deselect the token that was clicked among the lines, after checking what the browser sent."""
     cell = SharedValue(component, "cell").heard()
     if isinstance(cell, Mapping):
         query, key = (cell.get(name) if type(cell.get(name)) is int else None for name in ("query", "key"))
@@ -88,7 +88,7 @@ def choose_window(window: tuple[range, range] | None, shown: HeadPicture) -> Non
 
 
 def on_pinned() -> None:
-    """A head was put to those that are combined, or taken away from them."""
+    """Add a head to the combined heads or remove it, as sent by the overview."""
     pinned = sent(state.OVERVIEW, "pinned")
     if not isinstance(pinned, Mapping):
         return
@@ -101,7 +101,7 @@ def on_pinned() -> None:
 
 
 def toggle(layer: int, head: int) -> None:
-    """Put a head to those that are combined, or take it away; the chosen one is always the first of them."""
+    """Add a head to the combined heads, or remove it; an empty mixture starts with the chosen head."""
     current, mix = state.current(), MIX.value
     mix = mix or (HeadShare(layer=current.layer, head=current.head),)
     without = tuple(share for share in mix if (share.layer, share.head) != (layer, head))
@@ -112,7 +112,7 @@ def toggle(layer: int, head: int) -> None:
 
 
 def fit(n_layers: int, n_heads: int, n_queries: int, n_keys: int) -> None:
-    """Keep what is chosen within what there is to see."""
+    """Remove or reset choices that do not exist in this model or text."""
     MIX.set(tuple(share for share in MIX.value if share.layer < n_layers and share.head < n_heads))
     if len(MIX.value) == 1:
         MIX.set(())

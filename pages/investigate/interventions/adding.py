@@ -1,4 +1,4 @@
-"""Where an intervention is added: the four ways, and those of components, which are ablated or patched."""
+"""The four ways to add an intervention, and the choices for ablating and patching components."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,9 +22,9 @@ from transformer_core.corpora.reading import AS_MADE
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import Given, in_one_line, read_line
 
-TYPED = "typed"  # among the corpora: the texts that a person types
+TYPED = "typed"  # entry among the corpora for the texts that a person types
 _CORPUS = Kept("interventions-corpus", "")  # "": the first one that is offered
-_TEXTS = Kept("interventions-texts", "")  # one a line; "": the usual one
+_TEXTS = Kept("interventions-texts", "")  # one per line; "": the default text
 TABS = {
     "ablate": mark("Ablate"),
     "cells": mark("Edit cells"),
@@ -51,7 +51,7 @@ OF_ATTENTION = (*OF_HEADS, "attention")  # kinds of components of one attention;
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the usual one
-_SECOND = Kept("interventions-other-second")  # after it, of a pair; "": none; None: the one of the text itself
+_SECOND = Kept("interventions-other-second")  # second text of a pair; "": none; None: that of the text itself
 
 
 def show(data: InterventionsData) -> None:
@@ -64,7 +64,7 @@ def show(data: InterventionsData) -> None:
 
 
 def other_text(data: InterventionsData) -> Given:
-    """Return the text that values are taken from, cut to what a record holds; a pair where there is a second one."""
+    """Return the text that values are taken from, cut to the limit of a record; a pair if there is a second one."""
     first = str(_OTHER.value)[:MAX_TEXT_CHARS] or data.usual_other_text
     second = _second(data)[:MAX_TEXT_CHARS]
     return (first, second) if second else first
@@ -135,7 +135,7 @@ def _component(data: InterventionsData) -> None:
 
 
 def kind_of(data: InterventionsData) -> Any:
-    """Return the kind of component that is chosen; the first one where this model has none of it."""
+    """Return the chosen kind of component, or the first kind if this model lacks the chosen one."""
     kinds = _kinds(data)
     return _KIND.value if _KIND.value in kinds else kinds[0]
 
@@ -222,7 +222,7 @@ def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:
 
 
 def _choose_mean(data: InterventionsData, usual: Given) -> None:
-    """Draw the choice of the corpus, or of the texts, of which `usual` is the first to be seen."""
+    """Draw the choice of the corpus, or of the texts, which initially are `usual`."""
     corpus = _corpus(data.card)
     _CORPUS.selectbox(say("Mean over"), _corpora(data.card), name=_in_words, shown=corpus, label_visibility="visible")
     if corpus == TYPED:
@@ -235,7 +235,7 @@ def _choose_mean(data: InterventionsData, usual: Given) -> None:
 
 
 def _mean(data: InterventionsData, component: Component, usual: Given) -> Ablation:
-    """Return mean ablation of a component over what is chosen.
+    """Return the mean ablation of a component over the chosen corpus or texts.
 
     Raises:
         HeadlightError: the corpus is not here, or is being generated; there is no text; or the model cannot read one.
@@ -262,7 +262,7 @@ def _corpora(card: ModelCard) -> list[str]:
 
 
 def _corpus(card: ModelCard) -> str:
-    """Return the chosen corpus; the first one if that is not offered here."""
+    """Return the chosen corpus, or the first one if the choice is not offered here."""
     offered = _corpora(card)
     return _CORPUS.value if _CORPUS.value in offered else offered[0]
 

@@ -91,7 +91,7 @@ class InterventionsData:
         return self._computed("output", free_output, self.base_recipe, self.result_recipe)
 
     def _computed(self, name: str, function: Callable[..., Any], *arguments: Any, **more: Any) -> Expression:
-        """Return as code what a function finds that runs the model with the stack."""
+        """Return as code the result of a function that runs the model with the stack."""
         value = call(function, *self.source.recipe(), *arguments, **more)
         return named(name, cache.kept(STORE, self.source.forward(value)))
 
@@ -128,7 +128,7 @@ class InterventionsData:
         return pairing, is_same
 
     def comparison_recipe(self, text: "Given", kind: str) -> Expression:
-        """Return as code what another text's run does differently.
+        """Return as code the comparison with the run of another text.
 
         Args:
             text: that the source run reads.
@@ -152,7 +152,7 @@ class InterventionsData:
 
     @cached_property
     def pairs(self) -> dict[int, tuple[int, int]]:
-        """The two tokens that a person compares, by the output token, the last one where none is named."""
+        """The two tokens that a person compares, by the chosen output token, by default the last one."""
         if view_fields.PAIR.value is None or self.pair_error is not None:
             return {}
         n, chosen = len(self.base.tokens), int(view_fields.TOKEN.value)
@@ -180,7 +180,7 @@ class InterventionsData:
 
     @cached_property
     def usual_other_text(self) -> str:
-        """The text that values are taken from until a person types one."""
+        """The default text that values are taken from, until a person types one."""
         from headlight.analysis.interventions.source_runs import usual_other_text
 
         tokenizer, most = self.source.load()[1], self.base.sources.max_tokens
@@ -188,12 +188,12 @@ class InterventionsData:
 
     @property
     def output_tokenizer(self) -> "Tokenizer":
-        """The tokenizer of what the model writes."""
+        """The tokenizer of the model's output."""
         tokenizer: Tokenizer = self.source.load()[1]
         return tokenizer.target if self.run.architecture == "encoder_decoder" else tokenizer
 
     def input_tokenizer(self, side: str) -> "Tokenizer":
-        """The tokenizer of what the model reads: "source", or "target" of the decoder."""
+        """The tokenizer of the model's input: "source", or "target" of the decoder."""
         return self.output_tokenizer if side == "target" else self.source.load()[1]
 
     def label(self, token: int) -> str:
@@ -212,7 +212,7 @@ class InterventionsData:
         state_of: Callable[[], Mapping[str, Any]] = dict,
         **more: Any,
     ) -> None:
-        """Draw a figure that can be taken away with its numbers, and with the lines that compute both.
+        """Draw a figure that can be saved with its numbers and with the code that computes both.
 
         Args:
             drawn: the call that draws it.

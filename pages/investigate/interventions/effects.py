@@ -25,7 +25,7 @@ from transformer_core.errors import mark
 HEIGHT, BARS = 340, 190  # px
 PATTERN_HEIGHT = 380  # px
 PATTERN_KEY = "interventions-pattern"
-OF_TOKENS = (  # numbers of each output token, as the table that is saved has them
+OF_TOKENS = (  # numbers of each output token, as in the saved table
     *("logit_difference_before", "logit_difference_after", "log_prob_before", "log_prob_after"),
     *("rank_before", "rank_after", "kl"),
 )
@@ -256,7 +256,7 @@ def _choose(key: str) -> None:
 
 
 def _choose_box(data: InterventionsData, key: str) -> None:
-    """Add the cells of a box that was drawn, as far as the mask allows them."""
+    """Add the cells of a drawn box that the mask allows."""
     box = figures.sent_window(key)
     if box is not None:
         allowed = data.run.masks[data.view.attention][data.view.layer]

@@ -26,19 +26,19 @@ VIEWS = {  # title, and what draws it and returns the lines that print its numbe
     "sweep": (mark("Sweep"), sweeps.show),
 }
 OF_OUTPUT = ("numbers", "sweep")  # these need an output token
-OF_CHANGE = ("heads", "residual")  # these show nothing where nothing acts
+OF_CHANGE = ("heads", "residual")  # these show nothing without an active intervention
 NOTHING = mark("No intervention is active, so nothing changes: add one, or switch one on.")
 LOOK_FOR = mark(
     "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
     "Compare resample, mean and zero ablation before you call a head important."
 )
 NO_OUTPUT = mark("This text has no output token to compare. A masked model needs a blank: type ____ in the text.")
-_NOTE = Kept("interventions-pair-note", "")  # why what was typed is no token
+_NOTE = Kept("interventions-pair-note", "")  # why the typed text is not a token
 
 
 @ticking.fragment
 def interventions() -> None:
-    """Draw the stack and what it changes; what is chosen on the page draws only this again."""
+    """Draw the stack and what it changes; choices on the page redraw only this fragment."""
     card = models.available()[state.current().model]
     if not card.config.unembed:
         prose.note(say(NO_HEAD))
@@ -57,7 +57,7 @@ def interventions() -> None:
     is_empty = not has_output and view in OF_OUTPUT
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
-        with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
+        with right, st.container(gap="xsmall"):  # first, so that changes appear before the browser draws the rest
             with st.container(key="hl-interventions-change", gap="xsmall"):
                 above = st.container(gap=None)
                 if has_output and data.stack.enabled:
@@ -66,7 +66,7 @@ def interventions() -> None:
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name][0]), take=view_fields.look_at
             )
             if is_empty:
-                compared_tokens(data)  # which says why
+                compared_tokens(data)  # says why there is nothing to show
             elif view in OF_CHANGE and not data.stack.enabled:
                 prose.small(say(NOTHING))
             else:
@@ -90,7 +90,7 @@ def interventions() -> None:
 
 
 def compared_tokens(data: InterventionsData) -> None:
-    """Draw in one line at which output token what is compared, and say why a choice cannot be taken."""
+    """Draw on one line which tokens are compared at which output token, and say why a choice is invalid."""
     labels = data.result.labels
     if not labels:
         prose.small(say(NO_OUTPUT))
@@ -141,7 +141,7 @@ def _take_token(index: int) -> None:
 
 
 def _choose(data: InterventionsData, place: int, chosen: int | str | None) -> None:
-    """Take a token, chosen by its id or typed; one that is the other of the two already: both change places."""
+    """Take a token, chosen by its id or typed; if it is already the other one of the pair, swap the two."""
     if chosen is None:
         return
     pair = [*data.result.pairs[data.index]]

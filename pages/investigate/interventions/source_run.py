@@ -20,7 +20,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.text.interface import in_one_line
 
 KEY = "interventions-source-run"
-MOST_ROWS = 64  # heads of one attention; of larger models, the same head of each layer
+MOST_ROWS = 64  # maximum heads of one attention; larger models show the same head of each layer
 PARTS = {"heads": mark("Heads and positions"), "cells": mark("Cells of the pattern")}
 ABOUT = mark(
     "Strong colors: there the activation differs most from that of your text at the paired token (‖source − yours‖ / "
@@ -42,7 +42,7 @@ def show(data: InterventionsData) -> list[Print]:
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
         return []
-    cache.measure(STORE, data.base_recipe)  # its source runs have grown
+    cache.measure(STORE, data.base_recipe)  # more source runs are stored in it
     prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=in_one_line(adding.other_text(data))))
     source_run(
         [board for board, _ in _boards(data, compared)], _stacks(data), key=KEY, on_drop=lambda: _take(data, compared)
@@ -59,7 +59,7 @@ def _kind(data: InterventionsData) -> Any:
 
 
 def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Board, Sequence[Component]]]:
-    """Return the boards, each with the components that its rows are; () for a pattern."""
+    """Return the boards, each with the components in its rows; () for a pattern."""
     boards: list[tuple[Board, Sequence[Component]]] = [(_pattern(data, compared), ())] * (_PART.value == "cells")
     most = max(float(np.nanmax(values, initial=0.0)) for values in compared.differences.values()) or 1.0
     for stack in _orders(data):
@@ -146,7 +146,7 @@ def _orders(data: InterventionsData) -> dict[str, list[tuple[int, str]]]:
 
 
 def _step(data: InterventionsData, part: Component) -> int:
-    """Return which of its stack's steps a component is."""
+    """Return the index of a component among the steps of its stack."""
     of_attention = part.kind in ("head", "attention")
     what = ("cross" if part.attention == "cross" else "self") if of_attention else part.kind
     return _orders(data)[words.STACK_OF[part.attention]].index((part.layer, what))
@@ -157,7 +157,7 @@ def _head(part: Component) -> int:
 
 
 def _label(part: Component, *, is_pair: bool) -> str:
-    """Return a component in few letters; in a decoder that has both, self-attention and cross-attention apart."""
+    """Return a short label of a component; in a decoder that has both, self-attention and cross-attention differ."""
     name = f"L{part.layer}.H{_head(part)}" if part.heads else f"L{part.layer}"
     if not is_pair:
         return name
@@ -190,7 +190,7 @@ def _take(data: InterventionsData, compared: RunComparison) -> None:
 
 
 def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> StackEntry | None:
-    """Return the intervention that patches what was dropped at its counterpart; None: there is no such place."""
+    """Return the intervention that patches a dropped component at its counterpart; None: there is no counterpart."""
     try:
         board, parts = _boards(data, compared)[drop.board]
         query = board.rows_here[drop.row]

@@ -24,16 +24,16 @@ from transformer_core.errors import ConfigError, HeadlightError, mark
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 ORDER = mark("They are applied from top to bottom: if two replace the same activation, the lower one counts.")
-MOST_BYTES = 500_000  # of a file: a stack, and two texts of 30,000 characters
-MOST_CHARS = 1000  # of another text, where it is shown as a whole
-MOST_NAMED = 80  # characters of a text that is named in a sentence
+MOST_BYTES = 500_000  # maximum size of a file: a stack, and two texts of 30,000 characters
+MOST_CHARS = 1000  # maximum characters of another text in an unabridged sentence
+MOST_NAMED = 80  # maximum characters of a text that is quoted in a sentence
 LIST = "interventions-list"  # the component's key
 _NAME = Kept("interventions-name", "")
 ADD_NOTE = Kept("interventions-note", "")  # why the last one could not be added
 _NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
-FILE = "headlight-interventions"  # what a saved stack says that it is
+FILE = "headlight-interventions"  # name of the format in a saved stack
 MODEL, TEXTS = "model", ("text", "second_text", "target")  # what it was made for
-ELSEWHERE = Kept("interventions-stack-elsewhere", "")  # that the stack which was loaded was made for something else
+ELSEWHERE = Kept("interventions-stack-elsewhere", "")  # note that the loaded stack was made for something else
 OF_MODEL = mark("This stack was saved with the model “{model}”, not with this one.")
 OF_WEIGHTS = mark("This stack was saved with other weights of the model “{model}”.")
 OF_TEXT = mark("This stack was saved on the text “{text}”, not on this one.")
@@ -42,7 +42,7 @@ OF_TARGET = mark("This stack was saved on this text with another target.")
 
 
 def show(data: InterventionsData) -> None:
-    """Draw the stack, and what leads back and on."""
+    """Draw the stack, with undo and redo."""
     current = view_fields.current()
     can_undo, can_redo = bool(stack_history.DONE.value), bool(stack_history.UNDONE.value)
     with st.container(key="hl-interventions-stack", gap="small"):
@@ -74,7 +74,7 @@ def show(data: InterventionsData) -> None:
 
 
 def _misfit(data: InterventionsData, stack: InterventionStack, error: HeadlightError) -> str:
-    """Return which intervention cannot be applied here, and what follows."""
+    """Return a sentence that says which intervention cannot be applied here, and why."""
     entry = next((entry for entry in stack.enabled if not _fits(data.card.config, entry)), None)
     if entry is None:
         return say("None of the interventions is applied: {why}.", why=error)
@@ -94,7 +94,7 @@ def _fits(config: ModelConfig, entry: StackEntry) -> bool:
 
 
 def take() -> None:
-    """Take the changed stack; one that is too long for the address leaves everything as it was."""
+    """Take the changed stack; a stack that is too long for the address changes nothing."""
     try:
         if (stack := sent_stack(LIST)) is not None:
             view_fields.change(stack)
@@ -134,7 +134,7 @@ def written(stack: InterventionStack, model: str, texts: Mapping[str, str]) -> b
 
     Args:
         stack: that is saved.
-        model: the folder of its model, as one writes it at the project's root.
+        model: path of its model's folder, relative to the project's root.
         texts: that it was made for, by `TEXTS`.
     """
     values = {FILE: json.loads(to_json(stack)), MODEL: drawing.model_of(model), **texts}
@@ -164,10 +164,10 @@ def elsewhere(made_for: Mapping[str, Any], model: str, texts: Mapping[str, str])
 
 
 def read(content: bytes) -> tuple[InterventionStack, dict[str, Any]]:
-    """Return the stack of a file, and what it was made for: model and texts, as far as it says.
+    """Return the stack in a file, and the model and texts that it was made for, as far as the file names them.
 
     Raises:
-        ConfigError: it holds none, or one that makes no sense.
+        ConfigError: the file holds no stack, or an invalid one.
     """
     if len(content) > MOST_BYTES:
         raise ConfigError(
@@ -187,7 +187,7 @@ def read(content: bytes) -> tuple[InterventionStack, dict[str, Any]]:
 
 
 def add_button(make: Callable[[], StackEntry], *, after: Callable[[], None] = lambda: None) -> None:
-    """Draw what puts the intervention on the stack; `after` is called once it is there."""
+    """Draw the button that adds the intervention to the stack; `after` is called once it is added."""
 
     def add() -> None:
         try:

@@ -1,4 +1,4 @@
-"""A sweep as code, what it has changes so far, and its figures."""
+"""A sweep as code, its progress, and its figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ SITES: tuple[tuple[ComponentKind, bool], ...] = (  # which kinds of components a
     ("feed_forward", True),
     ("resid_pre", True),
 )
-N_TOP = 12  # estimates that are checked
+N_TOP = 12  # number of the largest estimates that are checked exactly
 SITE, SWEEP = Kept("interventions-sites", SITES[0]), Kept("interventions-sweep")
 WAY = Kept("interventions-sweep-way", "exact")
 UNIT = Kept("interventions-sweep-unit", "change")
@@ -61,7 +61,7 @@ class SweepRecipes:
 
 
 def recipes_of(data: InterventionsData) -> SweepRecipes:
-    """Return the sweep that is chosen as code."""
+    """Return the chosen sweep as code."""
     from headlight.analysis.interventions.attributing import attribution, exact_top
     from headlight.analysis.interventions.sweeping import Sweep, sweep_components
 
@@ -83,24 +83,24 @@ def recipes_of(data: InterventionsData) -> SweepRecipes:
 
 @dataclass(eq=False)
 class SweepProgress:
-    """A sweep that is at work, was cancelled or is finished."""
+    """A sweep that is running, cancelled or finished."""
 
-    of: tuple[object, ...]  # what it is a sweep of
+    of: tuple[object, ...]  # identifies what is swept
     site: tuple[ComponentKind, bool]  # kind of components, and whether by position
     rest: "Iterator[SweepResult] | None"
     n_runs: int
     results: "list[SweepResult]" = field(default_factory=list)
-    estimates: "tuple[Estimate, ...]" = ()  # of all components, where the way is the sieve
-    difference: float | None = None  # nats between both texts; None: no fraction of it is defined
+    estimates: "tuple[Estimate, ...]" = ()  # of all components, if the way is "sieve"
+    difference: float | None = None  # nats between the two texts; None: fractions of it are undefined
     note: str = ""  # why it stopped
 
     @property
     def unit(self) -> str:
-        """What is shown of each change."""
+        """How each change is displayed: "change" or "fraction"."""
         return "change" if self.difference is None else str(UNIT.value)
 
     def found(self, recipes: SweepRecipes) -> tuple[Expression, Expression, dict[str, Expression]]:
-        """Return as code what there is so far: estimates, exact results, and what changes are divided by."""
+        """Return as code the estimates and exact results so far, and the number that changes are divided by."""
         n = len(self.results)
         some = recipes.runs if n == self.n_runs else call(islice, recipes.runs, n)
         results = named("results", through(call(tuple, some), lambda _: tuple(self.results)))
@@ -187,7 +187,7 @@ def _of_unit(sweep: SweepProgress) -> str:
 
 
 def _label(data: InterventionsData, component: Component) -> str:
-    """Return a component in few letters; an axis cuts the end, which the hover text keeps."""
+    """Return a short label of a component; an axis truncates its end, which the hover text keeps."""
     head = f".H{component.heads[0]}" if component.heads else ""
     at = f", {component.positions[0]}" if component.positions else ""
     of = say(words.STACKS[component.attention]) if component.kind in OF_STACK else say(NAMES[component.attention])

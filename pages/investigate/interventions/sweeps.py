@@ -30,7 +30,7 @@ from transformer_core.text.interface import in_one_line
 if TYPE_CHECKING:
     from headlight.analysis.interventions.sweeping import SweepResult
 
-SLICE = 0.7  # s of one draw of the page that a sweep takes
+SLICE = 0.7  # seconds of each draw of the page that a sweep may take
 BY_POSITION, BY_HEAD = mark("{components} × positions"), mark("{components}: layer × head")
 ABOUT = mark(
     "Each cell is one exact run: one component takes its values from the other text (activation patching), and "
@@ -164,7 +164,7 @@ def _start(data: InterventionsData) -> None:
 
 
 def _advance(data: InterventionsData, sweep: SweepProgress) -> None:
-    """Compute some more cells, and have the page drawn again for the others."""
+    """Compute some more cells, and request another draw of the page for the others."""
     end = time.monotonic() + SLICE
     try:
         with forwards.one_of_few(), models.on(data.source.device):
@@ -177,6 +177,6 @@ def _advance(data: InterventionsData, sweep: SweepProgress) -> None:
     except HeadlightError as error:
         sweep.rest = None
         sweep.note = prose.sentence(error)
-    cache.measure(STORE, data.base_recipe)  # its source runs have grown
+    cache.measure(STORE, data.base_recipe)  # more source runs are stored in it
     if sweep.rest is not None:
         ticking.look_again(after=0.1)

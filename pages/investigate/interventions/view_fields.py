@@ -17,7 +17,7 @@ VIEW = Field(
     PAGE, "view", "pattern", one_of("pattern", "source", "heads", "residual", "numbers", "sweep")
 )  # of the effects
 CELL = Field(PAGE, "cell", None, number_pair(CELL_FORMAT), write_pair)  # of the pattern
-TOKEN = Field(PAGE, "token", -1, number)  # of the output, for the sweep; -1: the one that changes most
+TOKEN = Field(PAGE, "token", -1, number)  # of the output, for the sweep; -1: the token that changes most
 PAIR = Field(
     PAGE, "pair", None, number_pair(PAIR_FORMAT), write_pair, is_of_model=True
 )  # compared there; None: the usual one
@@ -34,7 +34,7 @@ def look_at(view: str) -> None:
 
 
 def choose_cell(cell: tuple[int, int] | None) -> None:
-    """Take a cell of the pattern, or let it go; where a group is edited, add it to the group, or remove it."""
+    """Select or deselect a cell of the pattern; while a group is edited, add the cell to it or remove it."""
     if SCOPE.value != "group":
         CELL.set(cell)
     elif cell is not None:
@@ -43,7 +43,7 @@ def choose_cell(cell: tuple[int, int] | None) -> None:
 
 
 def add_cells(cells: Sequence[tuple[int, int]]) -> None:
-    """Add several cells to the group; all of them in it already: remove them."""
+    """Add several cells to the group, or remove them if it already holds all of them."""
     others = tuple(cell for cell in GROUP.value if cell not in cells)
     GROUP.set(others if {*cells} <= {*GROUP.value} else (*others, *cells))
 
@@ -54,7 +54,7 @@ def current() -> InterventionStack:
 
 
 def change(stack: InterventionStack) -> None:
-    """Take another stack; the one before can be had again."""
+    """Replace the stack; the previous one can be restored."""
     written = to_json(stack) if stack.entries else ""
     if written != STACK.value:
         stack_history.keep(STACK.value)
@@ -62,17 +62,17 @@ def change(stack: InterventionStack) -> None:
 
 
 def add(entry: StackEntry) -> None:
-    """Put an intervention on the stack."""
+    """Add an intervention to the stack."""
     change(InterventionStack(entries=(*current().entries, entry)))
 
 
 def undo() -> None:
-    """Take the stack before."""
+    """Restore the previous stack."""
     _step(stack_history.DONE, stack_history.UNDONE)
 
 
 def redo() -> None:
-    """Take the stack that was undone."""
+    """Restore the stack that was undone."""
     _step(stack_history.UNDONE, stack_history.DONE)
 
 

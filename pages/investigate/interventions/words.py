@@ -137,13 +137,13 @@ STACK_OF = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}
 
 
 def heads(attention: str, layer: int, of: Sequence[int] | None) -> str:
-    """Return some heads of a layer."""
+    """Return some heads of a layer in words."""
     names = ", ".join(f"L{layer}.H{head}" for head in of) if of else say("layer {layer}", layer=layer)
     return f"{say(ATTENTIONS[attention].inline)} {names}"
 
 
 def _cells(entry: CellEdit) -> str:
-    """Return which cells, rows or columns are edited; of many cells their number."""
+    """Return the edited cells, rows or columns in words; for many cells, only their number."""
     cells = entry.cells or ((None, None),)
     if len(cells) > 1 and all(None not in cell for cell in cells):
         first = ", ".join(f"{query} → {key}" for query, key in cells[:N_NAMED])
@@ -163,6 +163,6 @@ def _cells(entry: CellEdit) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return the beginning and the end of a text, since two texts often differ in their last words alone."""
+    """Return the beginning and the end of a text, since two texts often differ only in their last words."""
     n_last = most // 2
     return isolate(text if len(text) <= most else f"{text[: most - n_last - 1]}…{text[-n_last:]}")

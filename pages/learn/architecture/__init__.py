@@ -1,4 +1,4 @@
-"""Architecture: what is inside, which shape has each tensor, where are the parameters?"""
+"""Architecture: what is inside, what shape does each tensor have, where are the parameters?"""
 
 from pages.learn.architecture.view_fields import FIELDS
 from pages.shared.page import Page

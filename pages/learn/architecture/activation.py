@@ -1,4 +1,4 @@
-"""What passed the hook points on this text: the numbers of the chosen block, and the residual stream."""
+"""The activations at the hook points on this text: those of the chosen block, and the residual stream."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -75,12 +75,12 @@ SHAPES: Mapping[str, str] = {
     "concatenated z": mark("z of all heads, concatenated"),
     "result": mark("output of each head"),
 }
-N_TOKENS = 32  # of the vocabulary, whose logits are drawn
+N_TOKENS = 32  # most probable tokens whose logits are drawn
 HEIGHT = 540  # px
-FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # to look at first
+FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # the defaults, best first
 NOTHING = mark("This block has no hook point: choose the attention it belongs to, or another block.")
 PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
-MOST_LABELS = 48  # keys that have their tokens on the axis
+MOST_LABELS = 48  # maximum number of keys labeled with their tokens
 STREAM_HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
 LOOK_PRE = mark(
     "with pre-norm, the norm of the residual stream grows from layer to layer, so late sub-layers contribute "
@@ -102,7 +102,7 @@ for stack, stream in captured.streams().items():
 
 
 def show(data: ArchitectureData) -> None:
-    """Draw the hook point that was chosen."""
+    """Draw the activation at the chosen hook point."""
     results = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
     if not results:
         prose.small(say(NOTHING))
@@ -146,7 +146,7 @@ def _draw(data: ArchitectureData, stage: BoxStage) -> None:
         column_name, column_tokens = say("key"), keys if len(keys) <= MOST_LABELS else None
     has_vocabulary = stem == "hook_logits" or stage.site == PROBABILITIES
     if has_vocabulary:
-        whole = picture_of(values, are_vectors=False)  # texts about the numbers are about all of them
+        whole = picture_of(values, are_vectors=False)  # the statistics cover the whole vocabulary
         values, chosen = most_probable(values, N_TOKENS)
         drawn = picture_of(values, are_vectors=False)
         shown = replace(whole, cells=drawn.cells, rows=drawn.rows, columns=drawn.columns, n_columns=drawn.n_columns)
@@ -200,7 +200,7 @@ def _draw(data: ArchitectureData, stage: BoxStage) -> None:
 
 
 def show_stream(data: ArchitectureData) -> None:
-    """Draw the stream of each stack."""
+    """Draw the residual stream of each stack."""
     try:
         streams = data.streams()
     except HeadlightError as error:
@@ -216,7 +216,7 @@ def show_stream(data: ArchitectureData) -> None:
 
 
 def stream_code(data: ArchitectureData) -> str:
-    """Return the lines that measure it."""
+    """Return the code that measures the residual stream."""
     return script(Lines(NORMS, (data.captured,)))
 
 

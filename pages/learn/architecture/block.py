@@ -1,4 +1,4 @@
-"""The chosen block from all sides: what it does, its shapes and weights, a text on its way through it, its code."""
+"""The chosen block: its function, shapes, weights, activations on a text, and code."""
 
 from functools import partial
 
@@ -47,7 +47,7 @@ def show(data: ArchitectureData) -> None:
 
 
 def _shapes(data: ArchitectureData) -> None:
-    """List what passes the block: its shape in symbols and with this text's numbers, and its hook point."""
+    """List the activations of the block: shape in symbols and in numbers for this text, and hook point."""
     _typed_shapes(data)
     config, box = data.card.config, data.box
     numbers = data.sizes_of(box)
@@ -72,7 +72,7 @@ def _shapes(data: ArchitectureData) -> None:
 
 
 def _convolutions(data: ArchitectureData) -> None:
-    """Compute the network on this text as convolutions too, and say how far both are apart."""
+    """Compute the feed-forward network on this text as two convolutions too, and say how far the outputs differ."""
     from headlight.analysis.blueprint.capture import convolution_error
     from transformer_core.model.feed_forward import FeedForward
 
@@ -98,7 +98,7 @@ def _convolutions(data: ArchitectureData) -> None:
 
 
 def _typed_shapes(data: ArchitectureData) -> None:
-    """Draw where the shape of a batch can be typed, which every shape then follows."""
+    """Draw the text boxes for the shape of a batch, from which all shapes are computed."""
     labels = {"encoder": say("Shape of the source"), "decoder": say("Shape of the target")}
     if len(data.plan.stacks) == 1:
         labels = dict.fromkeys(labels, say("Shape of the tokens"))
@@ -125,7 +125,7 @@ def _typed_shapes(data: ArchitectureData) -> None:
 
 
 def _weights(data: ArchitectureData) -> None:
-    """List the matrices of the block, or say that it has none; of a layer, what each of its parts has."""
+    """List the weight matrices of the block, or say that it has none; for a layer, list those of each part."""
     config, box = data.card.config, data.box
     weights = weights_of(config)[box.name]
     if not weights:

@@ -1,4 +1,4 @@
-"""What the whole model costs by the length of a text: reading, writing with and without a cache, and memory."""
+"""The cost of the whole model by text length: reading, writing with and without a cache, and memory."""
 
 from collections.abc import Mapping
 from operator import attrgetter
@@ -51,7 +51,7 @@ SPARES = mark("When generating {n} tokens, the KV cache saves {share} of the mul
 
 
 def show(data: ArchitectureData) -> None:
-    """Draw four figures: operations of reading, shares of them, operations of writing, memory."""
+    """Draw four figures: operations for reading, their shares, operations for writing, and memory."""
     config = data.card.config
     here = max(data.shape_lengths.values())
     lengths = several_lengths(max(config.max_seq_len, here))
@@ -89,7 +89,7 @@ def _here(data: ArchitectureData) -> str:
 
 
 def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
-    """Draw what it costs to write a text token by token, with the cache and without."""
+    """Draw the cost of writing a text token by token, with and without the cache."""
     config = data.card.config
     curves = {
         say("without a cache"): np.array([writing_cost(config, n, cached=False) for n in lengths], dtype=np.float64),
@@ -139,7 +139,7 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
 
 
 def code(data: ArchitectureData) -> str:
-    """Return the lines that count them at this length."""
+    """Return the code that computes the costs at this length."""
     config, length = data.config_recipe, max(data.shape_lengths.values())
     cost = named("cost", call(reading_cost, config, length))
     held = {"n_parameters": call(n_parameters, config), "bytes_per_number": _bytes_per_number(data)}

@@ -1,4 +1,4 @@
-"""What the Architecture page shows at one time: the plan of a model, a block of it, and a text on its way through."""
+"""The data of the Architecture page: the plan of a model, the chosen block, and the activations on a text."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
     from headlight.analysis.trace.residual_stream import Stream
 
-MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
+MOST_TOKENS = 512  # captured per text, and per decoder input
 KIND = mark("captured activations")
 
 
@@ -38,7 +38,7 @@ class ArchitectureData:
     model_run: "ModelRun"
     plan: Blueprint
     box: Box
-    missed: str  # the block that was wanted, where the model has none of that name
+    missed: str  # name of the requested block if the model has no such block, else ""
 
     @classmethod
     def current(cls, card: ModelCard) -> "ArchitectureData | None":
@@ -63,22 +63,22 @@ class ArchitectureData:
 
     @property
     def config_recipe(self) -> Expression:
-        """The model's configuration as code; it is known without the model."""
+        """The model's configuration as code; available without loading the model."""
         return through(self.source.recipe()[0].config, lambda _: self.card.config)
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
-        """The tokens that are captured: of the text, and of the decoder's input."""
+        """The captured tokens of the text and of the decoder's input."""
         return tuple(tokens[:MOST_TOKENS] for tokens in self.model_run.inputs)
 
     @property
     def is_cut(self) -> bool:
-        """Whether the text is longer than what is captured."""
+        """Whether the text is longer than the captured part."""
         return self.inputs != self.model_run.inputs
 
     @property
     def lengths(self) -> Mapping[str, int]:
-        """How many tokens each stack reads here, by its name."""
+        """The number of captured tokens of each stack, by its name."""
         return {stack: len(tokens) for stack, tokens in zip(self.plan.stacks, self.inputs, strict=False)}
 
     @property
@@ -93,32 +93,32 @@ class ArchitectureData:
 
     @property
     def shape_lengths(self) -> dict[str, int]:
-        """How many tokens each stack reads for the shapes: as was typed, else those of the text."""
+        """The number of tokens of each stack in the shapes: as typed, else as in the text."""
         typed = {stack: view_fields.SHAPES[stack].value for stack in self.plan.stacks}
         return {stack: typed[stack].pos if typed[stack] else n for stack, n in self.lengths.items()}
 
     @property
     def sharings(self) -> tuple[str, ...]:
-        """Which weights of this model can be shared, as `tie_embeddings` has it; none without a last linear layer."""
+        """The possible values of `tie_embeddings` for this model; none without a last linear layer."""
         if not self.card.config.unembed:
             return ()
         return ("three_way", "target", "none") if len(self.plan.stacks) > 1 else ("target", "none")
 
     @property
     def shared_config(self) -> ModelConfig:
-        """The model's configuration with the weight sharing that is chosen."""
+        """The model's configuration with the chosen weight sharing."""
         chosen = view_fields.TYING.value
         return replace(self.card.config, tie_embeddings=chosen) if chosen in self.sharings else self.card.config
 
     @property
     def batch(self) -> int:
-        """How many texts are read together, for the shapes: as was typed, else this one."""
+        """The batch size in the shapes: as typed, else 1."""
         typed = (view_fields.SHAPES[stack].value for stack in self.plan.stacks)
         return next((shape.batch for shape in typed if shape), 1)
 
     @property
     def has_typed_shapes(self) -> bool:
-        """Whether the shapes are those of a batch that was typed."""
+        """Whether the shapes are those of a typed batch shape."""
         return (self.batch, self.shape_lengths) != (1, dict(self.lengths))
 
     def sizes_of(self, box: Box) -> dict[str, int]:
@@ -135,7 +135,7 @@ class ArchitectureData:
             return value_of(self.captured.values(site))
 
     def streams(self) -> "dict[str, Stream]":
-        """Return the residual stream of each stack while this text was read.
+        """Return the residual stream of each stack on this text.
 
         Raises:
             HeadlightError: the model cannot be run.
@@ -145,7 +145,7 @@ class ArchitectureData:
 
     @cached_property
     def captured(self) -> Expression:
-        """The one capture of this text, which all who read it share, as code."""
+        """The captured activations of this text, shared by all sessions, as code."""
         from headlight.analysis.blueprint.capture import CapturedText
 
         inputs: Any = self.recipe.inputs
@@ -156,7 +156,7 @@ class ArchitectureData:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Run the model on its device, and measure how much is cached for the text afterwards."""
+        """Run the body on the model's device, then measure the size of what is cached for the text."""
         with models.on(self.source.device):
             yield
         cache.measure(KIND, self.captured)

@@ -1,4 +1,4 @@
-"""The titles, tips, labels and sources of the blocks of the drawing, in the reader's language."""
+"""The titles, tooltips, labels and sources of the blocks of the drawing, in the reader's language."""
 
 from collections.abc import Sequence
 
@@ -89,7 +89,7 @@ def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> BoxLab
     Args:
         config: of the model.
         box: the block.
-        lengths: tokens that each stack reads, by its name.
+        lengths: number of tokens that each stack reads, by name of the stack.
     """
     return BoxLabel(title=say(title(config, box)), sub=_sub(config, box), tip=_tip(config, box, lengths))
 
@@ -110,7 +110,7 @@ def name_of(config: ModelConfig, box: Box) -> str:
 
 
 def place_in_words(name: str) -> str:
-    """Return the name of a place of the stream, such as "0 self-attention", by the name of its box."""
+    """Return the name of a place in the stream, such as "0 self-attention", from the name of its box."""
     parts = name.split(".")
     if len(parts) == 2:
         return say("embedding")
@@ -118,7 +118,7 @@ def place_in_words(name: str) -> str:
 
 
 def parameters_in_words(config: ModelConfig, box: Box) -> str:
-    """Return how many parameters a block has, and whether it shares some."""
+    """Return the number of parameters of a block in words; if all are shared, say that it shares them."""
     weights = weights_of(config)[box.name]
     n = sum(weight.n_parameters for weight in weights)
     shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
@@ -128,12 +128,12 @@ def parameters_in_words(config: ModelConfig, box: Box) -> str:
 
 
 def shape_in_words(sizes_of: Sequence[int]) -> str:
-    """Return a shape without the axis of the batch."""
+    """Return the sizes of a shape, joined by "×"."""
     return " × ".join(localized(size) for size in sizes_of)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> None:
-    """Draw a table; `kind`: its class."""
+    """Draw a table; `kind`: its CSS class."""
     lines = prose.each("<tr>{}</tr>", (prose.each("<td>{}</td>", row) for row in rows))
     prose.html("{}", prose.table(head, lines, f"hl-arch-table {kind}"))
 
@@ -176,7 +176,7 @@ def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
 
 
 def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
-    """Return the keys that an attention must not see."""
+    """Return a phrase that names the masked keys of an attention; nothing for other boxes."""
     if box.kind != "attention":
         return []
     is_cross, window = box.part == "cross_attn", config.at_layer(box.layer or 0).sliding_window
@@ -223,7 +223,7 @@ def does(config: ModelConfig, box: Box) -> str:
 
 
 def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
-    """Return where a box is described: the paper's section, and what the model takes from elsewhere."""
+    """Return the sources of a box: the section of the paper, and other papers that the model follows."""
     if box.kind == "norm" and config.norm == "none":
         return ("Elhage et al. 2021",)
     result = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []

@@ -1,4 +1,4 @@
-"""Architecture: what is inside, which shape has each tensor, where are the parameters?"""
+"""Architecture: what is inside, what shape does each tensor have, where are the parameters?"""
 
 import streamlit as st
 
@@ -42,7 +42,7 @@ for weight in weights_of(model.config)[box.name]:
 
 @st.fragment
 def architecture() -> None:
-    """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
+    """Draw the model, or the chosen part; a click reruns only this fragment."""
     try:
         data = ArchitectureData.current(models.available(view_fields.PAGE)[state.current().model])
     except HeadlightError as error:

@@ -1,4 +1,4 @@
-"""Where the parameters are: of this model part by part, and beside it the two models of the paper."""
+"""The parameters of this model by part, compared with the two models of the paper."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ LOOK_AT_A_LAYER = mark(
     "{ratio:.2g} · d_model; in the paper it is 4 · d_model, so there the feed-forward network has twice as many as an "
     "attention."
 )
-ALONE = mark("Embedding and output shared")  # of a model with one embedding
+ALONE = mark("Embedding and output shared")  # for a model with a single embedding
 SHARING = {
     "three_way": mark("All three shared"),
     "target": mark("Target and output shared"),
@@ -51,8 +51,8 @@ ABOUT_SHARING_ALONE = mark(
     "Weight sharing (sec. 3.4): the embedding and the last linear layer can be one matrix [vocab, d_model]. {what}: "
     "{n} parameters, {change}."
 )
-_counts = lru_cache(maxsize=32)(parameters_by_part)  # by stack and part; the modules are built to be counted
-_by_part = lru_cache(maxsize=32)(parameters_of_parts)  # of all stacks together
+_counts = lru_cache(maxsize=32)(parameters_by_part)  # by stack and part; cached, as counting builds the modules
+_by_part = lru_cache(maxsize=32)(parameters_of_parts)  # summed over all stacks
 
 
 def show(data: ArchitectureData) -> None:
@@ -72,7 +72,7 @@ def show(data: ArchitectureData) -> None:
 
 
 def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
-    """Draw which matrices of tokens are one, and what that changes."""
+    """Draw the choice of which embedding matrices are shared, and its effect on the number of parameters."""
     own, is_pair = data.card.config, len(data.plan.stacks) > 1
     if not data.sharings:
         return
@@ -125,7 +125,7 @@ def look(data: ArchitectureData) -> str:
 
 
 def code(data: ArchitectureData) -> str:
-    """Return the lines that count them, as they are shared."""
+    """Return the code that counts the parameters with the chosen sharing."""
     sharing = data.shared_config.tie_embeddings
     is_own = sharing == data.card.config.tie_embeddings
     config = data.config_recipe if is_own else call(replace, data.config_recipe, tie_embeddings=sharing)

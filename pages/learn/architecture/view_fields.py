@@ -1,4 +1,4 @@
-"""What defines the view of the Architecture page, beside the model, the text and the head."""
+"""The fields of the Architecture page besides the model, the text and the head."""
 
 import re
 from operator import itemgetter
@@ -20,25 +20,25 @@ _NAME_OF_BLOCK = matching(
 _NAME_OF_SITE = matching(r"[a-z_0-9.]{1,100}", mark("the format is encoder.hook_embed"), itemgetter(0))
 _SHAPE = re.compile(r"(\d{1,5})\.(\d{1,7})")
 _TYPED_SHAPE = re.compile(r"\s*[\[(]?\s*(\d{1,5})\s*[,x×.;\s]\s*(\d{1,7})\s*[\])]?\s*")
-_OPEN = Kept("architecture-open-layers")  # the layer of each stack that is open on the drawing
+_OPEN = Kept("architecture-open-layers")  # the open layer of each stack in the drawing
 
 
 class TokensShape(NamedTuple):
-    """The shape of a batch of texts as tokens."""
+    """The shape of a batch of token sequences."""
 
     batch: int
     pos: int
 
     def __str__(self) -> str:
-        """Write it as PyTorch does."""
+        """Return the shape as PyTorch prints it."""
         return f"[{self.batch}, {self.pos}]"
 
 
 def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
-    """Read a shape, such as "32.128" of an address.
+    """Read a shape, such as "32.128" in an address.
 
     Raises:
-        ValueError: it is not written so, or has no text or no token.
+        ValueError: the format is invalid, or a size is 0.
     """
     match = form.fullmatch(text)
     if not match or not int(match[1]) or not int(match[2]):
@@ -54,13 +54,13 @@ SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those
     "encoder": Field(PAGE, "src", None, _shape, write_pair),
     "decoder": Field(PAGE, "tgt", None, _shape, write_pair),
 }
-TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as the model has it
+TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as in the model
 FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING)
-TROUBLE = Kept("architecture-shape-trouble", "")  # what is wrong with a shape that was typed
+TROUBLE = Kept("architecture-shape-trouble", "")  # the error in a typed shape
 
 
 def type_shape(stack: str, text: str) -> None:
-    """A shape was typed for what a stack reads; nothing: the text's own. The other stack reads as many texts."""
+    """Store the typed shape of a stack's input; empty: the text's own. The other stack gets the same batch size."""
     TROUBLE.set("")
     if not text.strip():
         SHAPES[stack].set(None)
@@ -77,19 +77,19 @@ def type_shape(stack: str, text: str) -> None:
 
 
 def choose_block(name: str) -> None:
-    """A block was chosen."""
+    """Choose a block, and reset the hook point."""
     BLOCK.set(name)
     SITE.set(None)
 
 
 def on_block() -> None:
-    """A block was clicked on the drawing; what came from the browser is checked against the plan by `fit`."""
+    """Choose the block that was clicked in the drawing; `fit` checks it against the plan."""
     if name := sent_block(DRAWING):
         choose_block(name)
 
 
 def fit(plan: Blueprint) -> tuple[Box, str]:
-    """Return the chosen block, and what there is to say where the wanted one is not in this model.
+    """Return the chosen block, and the name of the requested block if this model has no such block, else "".
 
     Args:
         plan: of the model.
@@ -110,5 +110,5 @@ def fit(plan: Blueprint) -> tuple[Box, str]:
 
 
 def open_layers() -> dict[str, int]:
-    """Return the layer of each stack that is open on the drawing; `fit` must have run."""
+    """Return the open layer of each stack in the drawing; `fit` must have run."""
     return dict(_OPEN.value)

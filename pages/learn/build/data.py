@@ -1,4 +1,4 @@
-"""What the Build page shows at one time: a head on a text, the learner's lines with their results, and its code."""
+"""The data of the Build page: a head on a text, the learner's lines with their results, and the page's code."""
 
 import ast
 import math
@@ -40,7 +40,7 @@ class BuildData:
     view: View
     source: Source
     recipe: Expression  # the model run as code
-    inputs_recipe: Expression  # what its attention is computed from, as code
+    inputs_recipe: Expression  # the inputs of its attention, as code
     model_run: "ModelRun"
     walk: "Walkthrough"
     bench: Workbench
@@ -51,7 +51,7 @@ class BuildData:
 
         Raises:
             HeadlightError: the model cannot be loaded, the text cannot be read by it, or its attention has parts that
-                the paper's has not.
+                the paper's does not have.
         """
         from headlight.analysis.walkthrough.walkthrough import attention_inputs
 
@@ -59,7 +59,7 @@ class BuildData:
         view = state.current()
         if not view.text:
             return None
-        source = view.source(card, is_changed=False)  # one writes the model's own formula
+        source = view.source(card, is_changed=False)  # the learner rebuilds the model's own formula
         recipe = steps_data.recipe(source, card.config, view.text, view.target)
         walk_recipe = steps_data.walk_of(recipe, source, view.head_name)
         inputs_recipe = named("inputs", call(attention_inputs, walk_recipe))
@@ -83,7 +83,7 @@ class BuildData:
 
     @property
     def place(self) -> int:
-        """Which step is open, from 0."""
+        """The index of the open step, from 0."""
         return int(view_fields.STEP.value) - 1
 
     @property
@@ -98,12 +98,12 @@ class BuildData:
 
     @cached_property
     def verdicts(self) -> "Sequence[Verdict | None]":
-        """What each line computes, and whether that is correct; None where there is no line."""
+        """The verdict on each line; None for an empty line."""
         return [judge(self.bench, place, line) if line else None for place, line in enumerate(self.lines)]
 
     @property
     def open_steps(self) -> Sequence[int]:
-        """The steps, from 1, whose line is not there or not right."""
+        """The numbers, from 1, of the steps whose line is missing or wrong."""
         return [place + 1 for place, verdict in enumerate(self.verdicts) if verdict is None or not verdict.is_right]
 
     @property
@@ -112,13 +112,13 @@ class BuildData:
         return self.model_run.labels(self.view.attention)
 
     def file_name(self, what: str) -> str:
-        """Return the name of a file with something of this head."""
+        """Return a file name that identifies this head."""
         view = self.view
         return f"{what}-{view.attention}-{view.layer}-{view.head}"
 
 
 def code(data: BuildData) -> str:
-    """Return lines that print what the open step is to compute."""
+    """Return code that prints the expected result of the open step."""
     step, notebook = data.step, _Notebook(data)
     body = [*notebook.assigned(step.line)]
     result = notebook.captured(step.name) or notebook.torch(step.line)
@@ -133,14 +133,14 @@ def code(data: BuildData) -> str:
 
 @dataclass
 class _Notebook:
-    """How the variables of the steps come from the model."""
+    """Code that derives the variables of the steps from the model."""
 
     data: BuildData
-    sites: list[str] = field(default_factory=list)  # that have to be captured
-    names: set[str] = field(default_factory=set)  # that are assigned
+    sites: list[str] = field(default_factory=list)  # the hook points to capture
+    names: set[str] = field(default_factory=set)  # the variables assigned so far
 
     def assigned(self, line: str) -> Iterator[str]:
-        """Yield the lines that assign the names of a line, and those that they need."""
+        """Yield assignments for the variables of a line and, before them, for those that they depend on."""
         nodes = [node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)]
         for name in dict.fromkeys(node.id for node in sorted(nodes, key=lambda node: node.col_offset)):
             if name in self.names or name not in self.data.bench.given(len(self.data.bench.steps)):
@@ -155,11 +155,11 @@ class _Notebook:
 
     @staticmethod
     def torch(line: str) -> str:
-        """Return a solution as torch runs it."""
+        """Return a solution as torch code."""
         return line.replace("softmax(", "torch.softmax(")
 
     def captured(self, name: str) -> str:
-        """Return where a variable is captured; "" where the model never holds it."""
+        """Return code for the captured value of a variable; "" if the model never computes it."""
         outline = self.data.walk.outline
         module, head, group = outline.module, outline.head, outline.config.n_heads // outline.config.n_kv_heads
         kv_head, of_groups = outline.key_value_head, f".repeat_interleave({group}, dim=0)" if group > 1 else ""
@@ -185,7 +185,7 @@ class _Notebook:
         return f'acts["{site}"]{index}' if site else ""
 
     def _parameter(self, name: str) -> str:
-        """Return how a variable comes from the configuration or the parameters; "" where it is a step's result."""
+        """Return code for a variable from the configuration or the parameters; "" for the result of a step."""
         inputs, outline = self.data.bench.inputs, self.data.walk.outline
         values = {
             "d_k": str(inputs.d_head),

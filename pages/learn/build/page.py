@@ -24,7 +24,7 @@ CUT = mark("This text is long: {n} of its tokens are left out here.")
 
 @st.fragment
 def build() -> None:
-    """Draw the open step; a line that is written draws only this again."""
+    """Draw the open step; entering a line reruns only this fragment."""
     data = None
     try:
         data = BuildData.current(models.available(view_fields.PAGE)[state.current().model])
@@ -69,7 +69,7 @@ def _task(data: BuildData) -> None:
 
 
 def _line(data: BuildData) -> None:
-    """Draw where the line is written, its hints and its solution, and the way to the next step."""
+    """Draw the input for the line, its hint, shapes and solution, and the button to the next step."""
     place, step = data.place, data.step
     result = data.verdicts[place]
     with st.container(key="hl-build-line", horizontal=True, vertical_alignment="center", gap="small"):

@@ -1,4 +1,4 @@
-"""What the learner's lines compute: the verdict on the open one, its result in a picture, and all twelve together."""
+"""The results of the learner's lines: the verdict on the open line, a picture of its result, and the whole program."""
 
 import math
 from math import isinf, prod
@@ -24,8 +24,8 @@ from transformer_core.errors import mark
 ASK = mark("Write the line and press Enter.")
 RIGHT = mark("Correct: these are the model’s numbers.")
 DIFFERS = mark("Largest difference at {place}: your value is {value}, the expected value is {expected}.")
-SHARES = ("weights", "pattern")  # from 0 to 1; all else has both signs
-AXES = {  # what a row or a column is
+SHARES = ("weights", "pattern")  # values from 0 to 1; all others have both signs
+AXES = {  # the meaning of a row or a column
     "query": mark("query"),
     "key": mark("key"),
     "d_head": mark("dimension of the head"),
@@ -38,7 +38,7 @@ NOT_DRAWN = mark("A result with {n:,} numbers is not drawn.")
 MOST_AXES = 3  # of a result that is drawn
 MOST_CELLS = 20_000  # of a picture whose shape is not the expected one
 HEIGHT = 320  # px of a picture
-WIDTH = 430  # px that it is laid out for
+WIDTH = 430  # px, the width that the layout assumes
 OPEN = mark("{n} of 12 lines are correct; still open: {steps}.")
 ABOUT = mark(
     "Lines 1 to 9 run for each head, with its own W_Q, W_K and W_V; Q, K and V of line 10 are the q, k and v of all "
@@ -60,7 +60,7 @@ HEADS_DISAGREE = mark(
 
 
 def show_verdict(data: BuildData) -> None:
-    """Say what the open line computes."""
+    """Show the verdict on the open line."""
     verdict = data.verdicts[data.place]
     if verdict is None:
         prose.html("<p class='hl-build-verdict' role='status'>{}</p>", say(ASK))
@@ -91,7 +91,7 @@ def _difference(data: BuildData, cell: LargestDifference) -> str:
 
 
 def written(value: float) -> str:
-    """Return a number with four digits that count."""
+    """Return a number with four significant digits."""
     if math.isnan(value):
         return "NaN"
     text = localized(abs(value), ".4g") if math.isfinite(value) else "∞"
@@ -121,12 +121,12 @@ def show_pictures(data: BuildData) -> None:
 
 
 def _n_cells(values: np.ndarray) -> int:
-    """Return how many cells the picture of an array has: of several heads, one is drawn."""
+    """Return the number of cells in the picture of an array, which shows one head of several."""
     return values.size if values.ndim <= 2 else prod(values.shape[1:]) if len(values) else 0
 
 
 def _picture(data: BuildData, recipe: Expression, values: np.ndarray, title: str, key: str) -> None:
-    """Draw an array: of all heads the one in which the result differs most, or the chosen one."""
+    """Draw an array; of several heads, draw the one that differs most from the expected result, or the chosen one."""
     step, verdict = data.step, data.verdicts[data.place]
     expected = data.bench.expected[step.name]
     index = verdict.cell.index if verdict and verdict.cell else None

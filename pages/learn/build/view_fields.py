@@ -4,6 +4,6 @@ from pages.shared.view.fields import Field, Kept, whole
 
 PAGE = "build"
 N_STEPS = 12
-STEP = Field(PAGE, "step", 1, whole(range(1, N_STEPS + 1)))  # the open one, from 1
+STEP = Field(PAGE, "step", 1, whole(range(1, N_STEPS + 1)))  # the open step, from 1
 FIELDS: tuple[Field, ...] = (STEP,)
-LINES = tuple(Kept(f"build-line-{place + 1}", "") for place in range(N_STEPS))  # what the learner wrote
+LINES = tuple(Kept(f"build-line-{place + 1}", "") for place in range(N_STEPS))  # the learner's lines

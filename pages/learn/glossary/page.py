@@ -18,7 +18,7 @@ LEAD = mark(
 
 @st.fragment
 def glossary() -> None:
-    """Draw the search, the term that is requested, and the others; a search draws only this again."""
+    """Draw the search, the requested term, and the other terms; a search reruns only this fragment."""
     _controls()
     if name := view_fields.TERM.value:
         if term := terms().get(name):
@@ -63,7 +63,7 @@ def _topic(topic: Topic) -> None:
 
 
 def _term(term: Term) -> None:
-    """Draw a term: its name, what it means, its formula, where it comes from, and where it is seen."""
+    """Draw a term: its name, meaning, formula and source, and a link to a page that shows it."""
     parts = [f"**{prose.plain(term.title)}**", prose.plain(term.meaning)]
     if term.formula:
         parts.append(rf"$\displaystyle {term.formula}$")

@@ -5,26 +5,26 @@ from pages.shared.glossary import Term, Topic, terms, topics
 from pages.shared.view.fields import Field, one_of, text_up_to
 
 PAGE = "glossary"
-TERM = Field(PAGE, "term", "", text_up_to(60))  # that stands above all others; "": none
+TERM = Field(PAGE, "term", "", text_up_to(60))  # the term shown first; "": none
 SEARCH = Field(PAGE, "search", "", text_up_to(60))
 TOPIC = Field(PAGE, "topic", "", one_of("", *topics(ENGLISH)))  # "": all
 FIELDS: tuple[Field, ...] = (TERM, SEARCH, TOPIC)
 
 
 def search(words: str) -> None:
-    """Something was searched for: the term that was requested before gives way."""
+    """Set the search, and clear the requested term."""
     SEARCH.set(words.strip())
     TERM.set("")
 
 
 def choose_topic(topic: str) -> None:
-    """Another topic was chosen."""
+    """Set the topic, and clear the requested term."""
     TOPIC.set(topic)
     TERM.set("")
 
 
 def matching_topics() -> list[Topic]:
-    """Return the topics, each with the terms that contain all words of the search; in either language."""
+    """Return the topics, each with its terms that contain all words of the search; English titles match too."""
     words = SEARCH.value.casefold().split()
     in_english = terms(ENGLISH)
 

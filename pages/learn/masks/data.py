@@ -1,4 +1,4 @@
-"""What the Masks page shows at one time: a text that a model reads, the chosen masks, and what becomes of it."""
+"""The data of the Masks page: a text, the model that reads it, the chosen masks, and their effect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
 
 STORE = mark("masked runs")
-MOST_TOKENS = 48  # on each side, padding included
+MOST_TOKENS = 48  # per side, including padding
 SIDES = {  # what queries and keys are, by architecture and side
     ("encoder_decoder", "source"): mark("the text"),
     ("encoder_decoder", "target"): mark("the decoder’s input"),
@@ -46,7 +46,7 @@ class MasksData:
     preset: Preset
     n_padding: int
     alone_recipe: Expression  # the text without padding, as code
-    text_recipe: Expression  # with it
+    text_recipe: Expression  # with padding, as code
     alone: "MaskText"
     text: "MaskText"
 
@@ -89,12 +89,12 @@ class MasksData:
 
     @property
     def size(self) -> int:
-        """Of the window, the prefix or the blocks; 1 where there is none."""
+        """The size of the window, prefix or blocks; 1 if the preset has none."""
         return int(view_fields.SIZE.value or self.preset.size or 1)
 
     @property
     def is_own(self) -> bool:
-        """Whether the masks are the model's own, and so is what it is given."""
+        """Whether the masks and the input are the model's own."""
         return self.preset.name == "own" and not view_fields.EDITS.value
 
     @property
@@ -104,7 +104,7 @@ class MasksData:
 
     @property
     def choice(self) -> "MaskChoice":
-        """The masks that were chosen."""
+        """The chosen masks."""
         from headlight.analysis.masks.rules import MaskChoice
 
         return MaskChoice(
@@ -132,7 +132,7 @@ class MasksData:
 
     @property
     def choice_recipe(self) -> Expression:
-        """The masks that were chosen, as code."""
+        """The chosen masks, as code."""
         return named("choice", literal(self.choice))
 
     @cached_property
@@ -156,14 +156,14 @@ class MasksData:
         return _kept(self.source, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
-        """Return the mask that each preset puts on the chosen attention."""
+        """Return the mask of the chosen attention under each preset."""
         from headlight.analysis.masks.run import preset_masks
 
         alone = _alone(self.source, self.view, self.card, N_PADDING)
         return value_of(_kept(self.source, call(preset_masks, *self.source.recipe(), alone, self.view.attention)))
 
     def own_masks(self) -> Expression:
-        """Return the mask of each attention under the chosen ones, with padding after all sides, as code."""
+        """Return the mask of each attention under the chosen masks, with padding after every side, as code."""
         from headlight.analysis.masks.run import masks_of
 
         n_padding = self.n_padding or N_PADDING
@@ -176,8 +176,8 @@ class MasksData:
         """Return the effect of changing each token, as code.
 
         Args:
-            name: in the code.
-            replacements: what each token is changed into.
+            name: variable name in the code.
+            replacements: the new token at each position.
             choice: the masks; None: the model's own.
         """
         from headlight.analysis.masks.leak import leak
@@ -231,7 +231,7 @@ class MasksData:
         return say(SIDES[self.card.config.architecture, of])
 
     def file_name(self, what: str) -> str:
-        """Return the name of a file that is taken away."""
+        """Return the name of a saved file, without its ending."""
         return f"{self.card.name}-{what}-{self.preset.name}"
 
 
@@ -250,7 +250,7 @@ def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str
 
 
 def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expression:
-    """Return the text without padding, as far as there is room for it and for so much padding, as code."""
+    """Return the text without padding, cut to leave room for `n_padding` tokens of padding, as code."""
     from headlight.analysis.masks.text import mask_text
 
     options: dict[str, Any] = {} if view.target is None else {"target": view.target}
@@ -260,7 +260,7 @@ def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expre
 
 
 def _kept(source: Source, value: Expression) -> Expression:
-    """Return the same, made on the model's device and once for all sessions."""
+    """Return the expression, computed on the model's device and cached for all sessions."""
     return cache.kept(STORE, source.forward(value))
 
 

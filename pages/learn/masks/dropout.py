@@ -1,4 +1,4 @@
-"""Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
+"""Dropout on the pattern: which weights training drops, how the others are scaled up, and how the output changes."""
 
 from typing import TYPE_CHECKING
 
@@ -72,7 +72,7 @@ def _controls(data: MasksData) -> None:
 
 
 def _figure(data: MasksData, dropped: Expression) -> None:
-    """Draw the pattern before, what dropout keeps, and the pattern after."""
+    """Draw the pattern before dropout, the kept weights, and the pattern after dropout."""
     outcome: DropoutOutcome = value_of(dropped)
     queries, keys = data.alone.sides(data.view.attention)
     title = say("Pattern with dropout, {who}", who=head_in_words(*data.view.head_name))
@@ -83,7 +83,7 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     places = [f"{index} {label}" for index, label in enumerate(queries)]
     columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
     draw(
-        call(number_panels, panels, grid, title=title, limits=(0.0, 1.0)),  # the same colors whatever p is
+        call(number_panels, panels, grid, title=title, limits=(0.0, 1.0)),  # the same colors for every p
         Print(dropped.pattern, "[query, key]"),
         *_printed(dropped),
         title=title,

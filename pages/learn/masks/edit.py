@@ -141,14 +141,14 @@ def _gallery(data: MasksData) -> None:
 
 
 def _about(data: MasksData) -> None:
-    """Say what the preset is for; of a mistake, what one sees go wrong."""
+    """Describe the purpose of the preset, and what goes wrong if it is a mistake."""
     words = data.words
     wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(words.sees)) if words.sees else ""
     prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(words.title), say(words.what), wrong)
 
 
 def _moved(data: MasksData) -> None:
-    """Say so where the preset is shown at another attention than the chosen one."""
+    """Add a note if the preset is shown at another attention than the chosen one."""
     chosen = view_fields.moved_from()
     if chosen is not None:
         shown, chosen = (say(ATTENTIONS[name].inline) for name in (data.view.attention, chosen))
@@ -156,7 +156,7 @@ def _moved(data: MasksData) -> None:
 
 
 def _matrix(data: MasksData, *, is_seen: bool = True) -> None:
-    """Draw the mask that is edited, and what becomes of it; of the output only where that may be seen."""
+    """Draw the edited mask and its effect, on the output only if `is_seen`."""
     view, outcome, given, n_padding = data.view, data.outcome, data.given, data.n_padding
     queries, keys = given.sides(view.attention)
     query_side, key_side = ends(view.attention)
@@ -215,7 +215,7 @@ def _hint(outcome: "MaskOutcome") -> str:
 
 
 def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -> component.Outputs:
-    """Return the output with the model's masks and, if it may be shown, with the chosen ones; or nothing."""
+    """Return the output with the model's masks and, if `is_seen`, with the chosen ones; no rows without a head."""
     text, are_queries = data.text, ends(data.view.attention)[0] == data.text.output_side
     if not data.card.config.unembed:
         counted = say(NO_HEAD)
@@ -272,7 +272,7 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
     if not data.card.config.has_decoder:
         before, now = (", ".join(message.labels) for message in (outcome.before, outcome.now))
         if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
-            return []  # no blank: the chips say it all
+            return []  # without blanks, the chips show everything
         return [(with_own, before, False), (with_these, now, now != before)]
     from headlight.analysis.masks.rules import MaskChoice
 

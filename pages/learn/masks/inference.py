@@ -1,4 +1,4 @@
-"""Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
+"""Why a decoder is masked at inference too: one pass against incremental steps, with and without a cache."""
 
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ def _facts(steps: "Steps") -> None:
 
 
 def _table(data: MasksData, steps: "Steps") -> None:
-    """Draw what each row of the one pass says beside what its step says."""
+    """Draw a table that compares each row of the single pass with the same step of incremental decoding."""
     labels = data.output_labels
     messages = [data.output_tokenizer.labels([token])[0] for token in steps.best.tolist()]
     heads = (
@@ -106,7 +106,7 @@ def _table(data: MasksData, steps: "Steps") -> None:
 
 
 def _figure(data: MasksData, result: Expression) -> None:
-    """Draw by how much earlier outputs move as the text grows, with the mask and without."""
+    """Draw how much earlier outputs change as the text grows, with and without the mask."""
     labels, tolerance = data.output_labels, value_of(result).tolerance
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
     names = {"query_name": say("tokens in one pass"), "key_name": say("output after")}
@@ -131,7 +131,7 @@ def _figure(data: MasksData, result: Expression) -> None:
 
 
 def _four_ways(data: MasksData) -> None:
-    """Draw what the model writes with the mask and without, with a cache and without."""
+    """Draw the output of the model with and without the mask, each with and without a cache."""
     written = data.four_ways()
     names = {
         (True, True): say("Mask, cache"),

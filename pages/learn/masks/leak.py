@@ -1,4 +1,4 @@
-"""The leak test: change one token, and see which outputs move; with the correct mask none before it."""
+"""The leak test: change one token and see which outputs change; with a correct mask, no earlier output does."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headlight.analysis.masks.leak import Change, Leak
     from headlight.analysis.masks.rules import MaskChoice
 
-MOST_TURNED = 6  # outputs that are named
+MOST_TURNED = 6  # outputs listed in a sentence
 CLAIM = mark(
     "Each token is replaced in turn, and all outputs are recomputed. A cell shows the maximum change in an output’s "
     "logits (row) when one token (column) is replaced. Outputs that cannot see later tokens cannot depend on them: "
@@ -65,7 +65,7 @@ def show(data: MasksData) -> None:
 
 
 def _predicted(data: MasksData, place: int, token: int) -> bool:
-    """Ask for a prediction of what the change of a token does, and show it; return whether all else may be shown."""
+    """Ask for a prediction of the effect of changing a token, and show it; return whether to show all else."""
     if not data.alone.judged:
         return True
     view, recipes = data.view, data.changed(place, token)
@@ -132,7 +132,7 @@ def _controls(data: MasksData) -> int:
 
 
 def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
-    """Return the replacement of each token, and the note on a typed one."""
+    """Return the replacement of each token, and a note on the typed replacement."""
     from headlight.analysis.masks.leak import other_tokens
 
     tokens = data.alone.inputs[data.alone.output_side]
@@ -152,7 +152,7 @@ def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
 
 
 def _other(data: MasksData) -> "MaskChoice":
-    """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
+    """Return the masks to compare with the model's own: the edited ones, or else the most instructive preset."""
     from headlight.analysis.masks.rules import MaskChoice
 
     if not data.is_own:
@@ -209,7 +209,7 @@ def draw_pair(
     arrays: Mapping[str, str],
     **options: Any,
 ) -> None:
-    """Draw how far outputs move, with one mask and with another.
+    """Draw how much outputs change, under each of two masks.
 
     Args:
         data: of the page.
@@ -217,7 +217,7 @@ def draw_pair(
         grid: of their tokens.
         printed: as for `draw`.
         name: of the figure.
-        table: what the rows are, their labels, and what the columns are, in the saved table.
+        table: name of the rows, their labels, and name of the columns in the saved table.
         arrays: the names of the saved arrays, and of both masks in the saved table.
         options: as for `moved_pair`.
     """
@@ -273,7 +273,7 @@ def _leaks(of: "Leak") -> str:
 
 
 def _turned(change: "Change", labels: Callable[[list[int]], Sequence[str]]) -> list[str]:
-    """Say which outputs now find another token most probable."""
+    """Say which outputs now have a different most probable token."""
     if not change.turned:
         return []
     shown = ", ".join(

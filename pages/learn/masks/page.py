@@ -34,7 +34,7 @@ DRAWN_BY = {
 
 @ticking.fragment
 def masks() -> None:
-    """Draw the part that was chosen; a click draws only this again."""
+    """Draw the chosen part; a click reruns only this fragment."""
     card = models.available()[state.current().model]
     part = view_fields.PART.value
     with st.container(key="hl-masks-parts"):

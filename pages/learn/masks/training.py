@@ -43,7 +43,7 @@ def show() -> None:
 
 
 def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
-    """Draw what each variant writes, beside the request."""
+    """Draw sample outputs of each variant next to input and target, then their losses."""
     assert experiment.request is not None, "measurements have a request"
     names = LABORATORY.names(experiment.request)
     title, aside = say("Output of each model"), say("after step {step:,}, free-running", step=reading.measured_at)

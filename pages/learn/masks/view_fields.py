@@ -1,4 +1,4 @@
-"""What defines the view of the Masks page, beside the model, the text and the head; and the texts about the presets."""
+"""The fields of the Masks page besides the model, the text and the head, and the texts about the presets."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,19 +19,19 @@ PAGE = "masks"
 PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
 MOST_DROPOUT = 0.9
 MOST_SIZE = 64
-MOST_CELLS = MOST_SIZE * MOST_SIZE  # that are turned over
-_OF = Kept("masks-of")  # what the edited cells are cells of
-_MOVED = Kept("masks-moved")  # the attention that was chosen, and the one that a preset shows in its place
+MOST_CELLS = MOST_SIZE * MOST_SIZE  # that can be toggled
+_OF = Kept("masks-of")  # identifies the mask that the edited cells belong to
+_MOVED = Kept("masks-moved")  # the chosen attention, and the one at which the preset is shown instead
 _RUN = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?\.(\d{1,2})(?:-(\d{1,2}))?")
 
 Cell = tuple[int, int]
 
 
 def _cells(text: str) -> tuple[Cell, ...]:
-    """Read which cells are not as the preset has them, such as "3.4-7~5-6.0".
+    """Read the cells that differ from the preset, such as "3.4-7~5-6.0".
 
     Raises:
-        ValueError: they are not written so, or are too many.
+        ValueError: the format is invalid, or there are too many cells.
     """
     cells: set[Cell] = set()
     room = MOST_CELLS
@@ -42,7 +42,7 @@ def _cells(text: str) -> tuple[Cell, ...]:
         first_query, last_query, first_key, last_key = match.groups()
         queries = range(int(first_query), int(last_query or first_query) + 1)
         keys = range(int(first_key), int(last_key or first_key) + 1)
-        room -= len(queries) * len(keys)  # before any cell is visited: many large rectangles fit into an address
+        room -= len(queries) * len(keys)  # checked before expanding, as many large rectangles fit into an address
         if room < 0:
             raise ValueError(
                 say("it can list at most {most:,} cells, as many as the largest mask has", most=MOST_CELLS)
@@ -52,7 +52,7 @@ def _cells(text: str) -> tuple[Cell, ...]:
 
 
 def _in_words(cells: Iterable[Cell]) -> str:
-    """Write cells as few rectangles: rows of neighbours, and neighbouring rows that are alike together."""
+    """Write cells as rectangles: runs of adjacent keys, with equal runs of adjacent queries merged."""
     keys_of: dict[int, list[int]] = {}
     for query, key in sorted(set(cells)):
         keys_of.setdefault(query, []).append(key)
@@ -65,7 +65,7 @@ def _in_words(cells: Iterable[Cell]) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first and the last of each stretch of neighbours; of numbers in rising order."""
+    """Return the first and last number of each run of consecutive numbers; `numbers` must be sorted."""
     runs: list[tuple[int, int]] = []
     for value in numbers:
         if runs and value == runs[-1][1] + 1:
@@ -81,10 +81,10 @@ def _span(ends: tuple[int, int]) -> str:
 
 PART = Field(PAGE, "part", PARTS[0], one_of(*PARTS))
 PRESET = Field(PAGE, "preset", "own", one_of(*PRESETS))
-EDITS: Field = Field(PAGE, "edits", (), _cells, _in_words)  # cells that are not as the preset has them
-SIZE = Field(PAGE, "size", None, whole(range(1, MOST_SIZE + 1)))  # of window, prefix or blocks; None: as usual
-PADDING = Field(PAGE, "padding", None, whole(range(MOST_PADDING + 1)))  # tokens; None: as many as show the preset
-LAYERS = Field(PAGE, "layers", "all", one_of("all", "one"))  # in which the mask is put
+EDITS: Field = Field(PAGE, "edits", (), _cells, _in_words)  # cells that differ from the preset
+SIZE = Field(PAGE, "size", None, whole(range(1, MOST_SIZE + 1)))  # of window, prefix or blocks; None: the default
+PADDING = Field(PAGE, "padding", None, whole(range(MOST_PADDING + 1)))  # tokens; None: as many as the preset needs
+LAYERS = Field(PAGE, "layers", "all", one_of("all", "one"))  # layers that the mask applies to
 CHANGED = Field(PAGE, "changed", None, number)  # the token that the leak test changes; None: one in the middle
 TOKEN = Field(PAGE, "token", "", text_up_to(100))  # its replacement; "": another token of the text
 
@@ -97,7 +97,7 @@ FIELDS: tuple[Field, ...] = (
 
 
 def usual_head(card: ModelCard) -> HeadName:
-    """Return a head of the attention whose mask says most: the decoder's, where the preset is seen at it."""
+    """Return the default head: in the decoder's self-attention, or in one at which the preset is visible."""
     last = state.last_head(card)
     if "decoder" not in card.attentions:
         return last
@@ -106,10 +106,10 @@ def usual_head(card: ModelCard) -> HeadName:
 
 
 def choose_preset(name: str | None, config: ModelConfig) -> None:
-    """A preset was chosen; its size and its padding are as usual, and no cell is turned over.
+    """Choose a preset, with its default size and padding and without edited cells.
 
-    A preset that shows nothing at the chosen attention is shown at another one; with the next preset the chosen one is
-    back.
+    A preset without effect on the chosen attention is shown at another one; the next preset returns to the chosen
+    attention.
     """
     if name is not None and name in PRESETS:
         for field in (EDITS, SIZE, PADDING):
@@ -122,7 +122,7 @@ def choose_preset(name: str | None, config: ModelConfig) -> None:
 
 
 def moved_from() -> str | None:
-    """Return the attention that was chosen where the preset shows another one in its place; else None."""
+    """Return the chosen attention if the preset is shown at another one instead; else None."""
     match _MOVED.value:
         case (str(chosen), shown) if shown == state.ATTENTION.value:
             return chosen
@@ -130,7 +130,7 @@ def moved_from() -> str | None:
 
 
 def choose_attention(name: str) -> None:
-    """Another attention was chosen, whose mask has other cells."""
+    """Choose an attention; a new one starts without edited cells."""
     if name != state.ATTENTION.value:
         EDITS.set(())
     state.ATTENTION.set(name)
@@ -138,12 +138,12 @@ def choose_attention(name: str) -> None:
 
 
 def turn(cells: Sequence[int], n_keys: int) -> None:
-    """Cells were turned over by hand, counted row by row."""
+    """Store the cells that were toggled by hand, given as row-major indices."""
     EDITS.set(tuple(divmod(cell, n_keys) for cell in cells))
 
 
 def fit(key: object, n_queries: int, n_keys: int) -> None:
-    """Keep what is chosen within what there is; of another text, model or attention, no cell is turned over."""
+    """Drop edited cells outside the mask, and all of them for another text, model or attention."""
     if _OF.is_chosen and _OF.value != key and not state.came_by_link():
         EDITS.set(())
     _OF.set(key)
@@ -154,8 +154,8 @@ class PresetWords(NamedTuple):
     """The texts about one preset."""
 
     title: str
-    what: str  # one sentence: its purpose; of a mistake, what is done wrongly
-    sees: str = ""  # of a mistake: its visible effect
+    what: str  # one sentence: its purpose or, for a mistake, what is wrong
+    sees: str = ""  # for a mistake, its visible effect
     size: str = ""  # the name of its size, if it has one
 
 

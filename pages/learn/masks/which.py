@@ -1,4 +1,4 @@
-"""Which of the attentions gets which mask: drawn as in the paper's figure 1, each with its mask in small."""
+"""The mask of each attention, drawn as in the paper's figure 1 with a small picture of each mask."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from pages.shared.recipe import Lines, script, value_of
 from transformer_core.errors import mark
 
 WHICH = "masks-which"
-USUAL = {  # what the model's own mask is, and why
+USUAL = {  # description of the model's own mask, and the reason for it
     "encoder": (
         mark("Padding"),
         mark("An encoder is bidirectional: each token attends to the whole text, and only padding is masked."),
@@ -87,7 +87,7 @@ def show(data: MasksData) -> None:
 
 
 def _choose() -> None:
-    """An attention was chosen; what came from the browser is checked like any input."""
+    """Choose the attention that was clicked, if the browser sent a valid name."""
     name = sent_name(WHICH)
     if name is not None and name in ATTENTIONS:
         view_fields.choose_attention(name)

@@ -1,4 +1,4 @@
-"""Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
+"""Biases of the scores: ALiBi's line for each head, and T5's buckets with the biases that the model learned."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 
 HEIGHT = 400  # px
-MOST_NAMED = 12  # heads that all have a place in the legend
+MOST_NAMED = 12  # maximum number of heads for which all are in the legend
 NO_BUCKETS = mark(
     "These are T5’s 32 buckets, up to distance 128. The bias of each bucket is learned; {model} has no such biases."
 )
@@ -37,7 +37,7 @@ LOOK_LEARNED = mark(
 
 
 def show(data: PositionsData) -> None:
-    """Draw the biases by distance, and those of a head as a matrix."""
+    """Draw the biases of all heads by distance, and those of one head as a matrix."""
     if data.encoding == "alibi":
         _alibi(data)
     elif data.is_own:
@@ -150,7 +150,7 @@ def _heads(
     names: list[str],
     **titles: Any,
 ) -> None:
-    """Draw the bias of each head by distance, of many heads a few in the legend; and that of one as a matrix."""
+    """Draw the bias of each head by distance, with only a few of many heads in the legend, and one head as a matrix."""
     in_legend = {0, head, len(names) - 1} if len(names) > MOST_NAMED else range(len(names))
     words = say("{head}, distance {x}: {y}")
     lines = [

@@ -1,4 +1,4 @@
-"""The controls of the Positions page: the encoding, well-known tables of it, the part, and how large it is."""
+"""The controls of the Positions page: the part, the encoding with its well-known tables, and its sizes."""
 
 import streamlit as st
 
@@ -47,11 +47,11 @@ FORMULAS = {
 
 
 def show(data: PositionsData) -> None:
-    """Draw what is chosen here: the part, the encoding, and how large it is."""
+    """Draw the choices of the part, the encoding and its sizes."""
     view_fields.PART.segmented(
         say("Show"), view_fields.parts(data.encoding), name=lambda part: say(PART_NAMES[part]), shown=data.part
     )
-    if data.part in view_fields.OF_THE_MODEL:  # a model has the encoding that it has
+    if data.part in view_fields.OF_THE_MODEL:  # the encoding of a model is fixed
         return
     with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.ENCODING.selectbox(
@@ -68,7 +68,7 @@ def show(data: PositionsData) -> None:
 
 
 def show_about(data: PositionsData) -> None:
-    """Say what the encoding is, and offer tables that people know."""
+    """Describe the encoding, and offer well-known tables of it."""
     about = say(FORMULAS[data.encoding])
     if data.part in view_fields.OF_THE_MODEL:
         about = say("{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions))
@@ -77,13 +77,13 @@ def show_about(data: PositionsData) -> None:
 
 
 def _name(encoding: str, card: ModelCard) -> str:
-    """Return the name of an encoding, and whether it is the model's."""
+    """Return the name of an encoding, marked if the model uses it."""
     name = say(NAMES[encoding])
     return say("{encoding} (this model’s)", encoding=name) if card.config.positions == encoding else name
 
 
 def _tables(data: PositionsData) -> None:
-    """Draw the buttons of tables that people know, and of what the model has."""
+    """Draw buttons for well-known tables and for the model's table."""
     config = data.card.config
     is_sinusoidal = config.positions.startswith("sinusoidal")
     n = min(config.max_seq_len, view_fields.MOST_POSITIONS) if is_sinusoidal else None
@@ -133,6 +133,6 @@ def _sizes(data: PositionsData) -> None:
 
 
 def _even(width: int) -> int:
-    """Return the nearest width that can be: an odd one, which no pairs make, gives way to the next."""
+    """Return the nearest valid width; odd widths are rounded up, as dimensions come in pairs."""
     within = min(max(width, 2), view_fields.MOST_WIDTH)
     return within + within % 2

@@ -1,4 +1,4 @@
-"""What the Positions page shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
+"""The data of the Positions page: an encoding, the part that is shown, its sizes, and the model."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.model_run import ModelRun
 
 STORE = mark("positions")
-TERMS = {  # of each encoding, in the glossary
+TERMS = {  # glossary entry of each encoding
     "sinusoidal_halves": "sinusoidal-encoding",
     "sinusoidal_interleaved": "sinusoidal-encoding",
     "learned": "learned-positions",
@@ -39,13 +39,13 @@ NAMES = {
     "relative_buckets": mark("T5 (distance buckets)"),
     "none": mark("None"),
 }
-USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of a part
-USUAL_N_BUCKETS = 160  # so that the last bucket is seen
+USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of each part
+USUAL_N_BUCKETS = 160  # enough positions to show the last bucket
 USUAL_WIDTH = {"table": 512, "waves": 512, "products": 512, "shift": 16}  # of a sinusoidal table
-USUAL_HEAD_WIDTH = 32  # of rotary positions, where the model has none
-BASE = 10_000.0  # of sinusoidal and of usual rotary positions
-USUAL_HEADS = 8  # with slopes, as published
-MOST_TURNED = 128  # numbers of a head that have dials, two each
+USUAL_HEAD_WIDTH = 32  # of rotary positions if the model has none
+BASE = 10_000.0  # of sinusoidal and of default rotary positions
+USUAL_HEADS = 8  # heads with slopes, as published
+MOST_TURNED = 128  # dimensions of a head shown as dials, two per dial
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,12 +72,12 @@ class PositionsData:
 
     @property
     def is_rotary(self) -> bool:
-        """Whether queries and keys are turned."""
+        """Whether the encoding rotates queries and keys."""
         return self.encoding.startswith("rotary")
 
     @property
     def lacks_table(self) -> bool:
-        """Whether the encoding lies in a model's weights, and not in this model's."""
+        """Whether the encoding is learned and this model has not learned it."""
         return self.encoding == "learned" and not self.is_own
 
     @property
@@ -89,7 +89,7 @@ class PositionsData:
 
     @property
     def n(self) -> int:
-        """How many positions are drawn."""
+        """The number of positions that are drawn."""
         most = view_fields.MOST_POSITIONS
         if self.encoding == "learned":
             most = min(most, self.card.config.max_seq_len)
@@ -101,7 +101,7 @@ class PositionsData:
 
     @property
     def width(self) -> int:
-        """How many numbers a position has, or a head whose queries and keys are turned."""
+        """The number of dimensions of a position, or of a head if the encoding rotates queries and keys."""
         config = self.card.config
         if self.encoding == "learned":
             return config.d_model
@@ -113,13 +113,13 @@ class PositionsData:
 
     @property
     def base(self) -> float:
-        """Return the base of the wavelengths: the longest is nearly 2 pi times as many positions."""
+        """Return the base of the wavelengths: the longest wavelength is nearly 2 pi times the base."""
         config = self.card.config
         return config.rotary_base if self.is_rotary and config.has_rotary_positions else BASE
 
     @property
     def like(self) -> tuple[Expression, ...]:
-        """The model's configuration as code, where its base and scaling of rotary positions are taken; else nothing."""
+        """The model's configuration as code if it supplies base and scaling of rotary positions; else empty."""
         if not (self.is_rotary and self.card.config.has_rotary_positions):
             return ()
         return (through(self.source.recipe()[0].config, lambda _: self.card.config),)
@@ -145,12 +145,12 @@ class PositionsData:
 
     @property
     def shift(self) -> int:
-        """By how many positions every position is shifted."""
+        """The shift k, in positions."""
         return int(min(view_fields.SHIFT.value, len(self.table.values) - 1))
 
     @property
     def n_heads(self) -> int:
-        """Of how many heads ALiBi is shown."""
+        """The number of heads for which ALiBi is shown."""
         return view_fields.N_HEADS.value or (self.card.config.n_heads if self.is_own else USUAL_HEADS)
 
     @property
@@ -164,17 +164,17 @@ class PositionsData:
 
     @property
     def has_own_vectors(self) -> bool:
-        """Whether the chosen head turns its queries and keys so."""
+        """Whether the chosen head's own query and key can be used, rotated by this encoding."""
         return self.is_own and self.view.attention != "cross" and bool(self.view.text)
 
     @property
     def is_of_model(self) -> bool:
-        """Whether the chosen head's query and key are turned, and not one vector twice."""
+        """Whether the query and key are those of the chosen head, not one vector used as both."""
         return self.has_own_vectors and view_fields.VECTORS.value == "model"
 
     @property
     def chosen_tokens(self) -> tuple[int, int]:
-        """The places of the tokens whose query and key are turned, within the text."""
+        """The places in the text of the tokens whose query and key are rotated."""
         assert self.model_run is not None, "without a text there are no tokens"
         last = len(self.model_run.labels(self.view.attention)[0]) - 1
         query, key = view_fields.TOKENS.value or (last, 0)
@@ -187,7 +187,7 @@ class PositionsData:
 
     @property
     def products(self) -> Expression:
-        """The dot products of all positions, or of one vector that is rotated to each two of them, as code."""
+        """The dot products of all pairs of positions, or of one vector rotated to each pair of positions, as code."""
         from headlight.analysis.positions.tables import rotary_config, table_products, turned_products
 
         if not self.is_rotary:
@@ -197,7 +197,7 @@ class PositionsData:
 
     @property
     def shifted(self) -> Expression:
-        """The matrix that takes every position k places on, and what it leaves, as code."""
+        """The matrix that shifts every position by k, and its residual, as code."""
         from headlight.analysis.positions import tables
 
         return named("found", call(tables.shift, self.table_recipe, self.shift))
@@ -222,14 +222,14 @@ class PositionsData:
 
     @property
     def buckets(self) -> Expression:
-        """Which distance falls in which bucket, as code."""
+        """The bucket of each distance, as code."""
         from headlight.analysis.positions import relative
 
         return named("found", call(relative.buckets, self.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
 
     @property
     def score_parts(self) -> Expression:
-        """The chosen head's scores as a sum, as code."""
+        """The chosen head's scores, decomposed into a sum of parts, as code."""
         from headlight.analysis.positions.share import score_parts
 
         model, head = self.source.recipe()[0], self.view.head_name
@@ -246,7 +246,7 @@ class PositionsData:
 
     @property
     def shuffled(self) -> Expression:
-        """The model's output for the words in another order, as code."""
+        """The attention and output of the model for the words in shuffled order, as code."""
         from headlight.analysis.positions.shuffled_words import shuffle_words
 
         options = {"attention": self.view.attention, "seed": view_fields.SEED.value}
@@ -260,7 +260,7 @@ def in_words(encoding: str) -> str:
 
 
 def by_distance(products: Expression) -> Expression:
-    """Return how products fall with the distance, as code."""
+    """Return the dot products by distance, as code."""
     from headlight.analysis.positions import tables
 
     return named("decay", call(tables.by_distance, products))

@@ -1,4 +1,4 @@
-"""Rotary positions as turning dials, and the product of query and key by their distance."""
+"""Rotary positions as turning dials, and the dot product of query and key by distance."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ LOOK_MODEL = mark(
 
 
 def show(data: PositionsData) -> None:
-    """Draw the dials, and below them the product at every distance."""
+    """Draw the dials, and below them the dot product at every distance."""
     is_model = data.is_of_model
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
         if data.has_own_vectors:
@@ -70,7 +70,7 @@ def show(data: PositionsData) -> None:
 
 
 def _tokens(data: PositionsData) -> tuple[int, int]:
-    """Draw whose query and key are turned, and by which head; return the places of the tokens."""
+    """Draw the choices of the query's and the key's token and of the head; return the places of the tokens."""
     assert data.model_run is not None, "without a text there are no tokens"
     labels = data.model_run.labels(data.view.attention)[0]
     tokens = data.chosen_tokens
@@ -89,7 +89,7 @@ def _tokens(data: PositionsData) -> tuple[int, int]:
 
 
 def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> None:
-    """Another token was chosen: its query, or its key, stands where the token does."""
+    """Choose the token of the query or of the key, and reset both positions to those of the tokens."""
     if place is not None:
         chosen = (place, tokens[1]) if which == 0 else (tokens[0], place)
         view_fields.PLACES.set(None)
@@ -103,7 +103,7 @@ def _moved(n: int) -> None:
 
 
 def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> None:
-    """Draw the product at every distance, the present one marked."""
+    """Draw the dot product at every distance, with the current distance marked."""
     distances = np.arange(1 - n, n)
     products = dials.products(distances)
     query, key = dials.hands

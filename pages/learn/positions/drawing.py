@@ -1,4 +1,4 @@
-"""How the parts of the Positions page draw matrices and curves, and the lines that give the numbers of each part."""
+"""Drawing of matrices and curves for the parts of the Positions page, and the code of each part."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -34,7 +34,7 @@ for name, part in found.parts.items():
 
 
 def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
-    """Return two columns; where the window is narrow, the style sheet of this key puts one below the other."""
+    """Return two columns, stacked in a narrow window by the style sheet of this key."""
     with st.container(key=key):
         left, right = st.columns(2, gap="medium")
     return left, right
@@ -140,12 +140,12 @@ def draw_curves(
 
     Args:
         data: of the page.
-        places: positions or distances, rising.
+        places: positions or distances, in increasing order.
         lines: the curves.
         name: of the figure on the page.
         axis: name of the places in the saved table.
-        arrays: are saved by name.
-        columns: the arrays that have a number for each place, which are in the table.
+        arrays: the saved arrays, by name.
+        columns: names of the arrays in the saved table, which have one value per place.
         quantity: name of the numbers there.
         options: as for `line_figure`.
     """
@@ -161,7 +161,7 @@ def draw_curves(
 
 
 def lines_of(data: PositionsData) -> str:
-    """Return the lines that give the numbers of the part that is shown."""
+    """Return the code that computes the numbers of the shown part."""
     match data.part:
         case "model":
             return script(*(_shuffled(data) if view_fields.IN_MODEL.value == "shuffle" else _parts(data)))

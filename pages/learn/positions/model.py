@@ -1,4 +1,4 @@
-"""Positions in the chosen model: what share they have in a head's scores, and what a head follows when words move."""
+"""Positions in the chosen model: their share in a head's scores, and what a head attends to when words are shuffled."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from headlight.analysis.positions.share import PartName, ScoreParts
     from headlight.analysis.positions.shuffled_words import ShuffledWords
 
-MOST_DRAWN = 64  # tokens of a side, whose cells can be seen in small matrices
-MOST_TOKENS = 512  # of a side, whose scores are taken apart
+MOST_DRAWN = 64  # tokens per side for which cells are visible in small matrices
+MOST_TOKENS = 512  # per side, up to which scores are decomposed
 PART_NAMES = {
     "content_content": mark("content → content"),
     "content_position": mark("content → position"),
@@ -139,13 +139,13 @@ def _sources(data: PositionsData) -> None:
     exact = say("The parts sum to the model’s scores, to within {error}.", error=localized(result.error, ".1e"))
     notes = [exact, *([say(FROZEN)] if result.is_frozen else []), say(HOW)]
     prose.small(" ".join(notes))
-    acting = {"position_position": "added", "turning": "turned", "distance": "bias"}  # by a part that tells it
+    acting = {"position_position": "added", "turning": "turned", "distance": "bias"}  # by the part that indicates it
     look = next((look for part, look in acting.items() if part in result.parts), "none")
     prose.look_for(say(LOOK[look]), definitions("score-decomposition"))
 
 
 def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
-    """Draw the share of each part, and beside it that of positions in every head."""
+    """Draw the share of each part, and beside it the share of positions in every head."""
     with st.container(key="hl-positions-shares"):
         left, right = st.columns([3, 2], gap="medium")
     names = [*shares]
@@ -169,7 +169,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
 
 
 def shuffled(data: PositionsData) -> None:
-    """Draw both patterns, what the model says to both, and the number of every head."""
+    """Draw the patterns and outputs for both word orders, and the score of every head."""
     from headlight.analysis.positions.shuffled_words import N_ORDERS
 
     view = data.view

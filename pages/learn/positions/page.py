@@ -27,7 +27,7 @@ DRAWN_BY = {
 
 @ticking.fragment
 def positions() -> None:
-    """Draw an encoding; a click draws only this again."""
+    """Draw an encoding; a click reruns only this fragment."""
     card = models.available()[state.current().model]
     data = PositionsData.current(card)
     controls.show(data)
@@ -52,7 +52,7 @@ def positions() -> None:
 
 
 def _lacks(data: PositionsData) -> None:
-    """Say that the model has not learned its positions, and lead to one that has."""
+    """Say that the model has no learned positions, and link to one that has."""
     prose.note(
         say(
             "Learned positions are model weights, and {model} has none: it uses another encoding ({encoding}).",

@@ -1,4 +1,4 @@
-"""What positions have in common: their dot products, how those fall with the distance, and the turn of a shift."""
+"""Dot products of positions, their decay with distance, and the rotation that shifts positions."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 
 HEIGHT = 440  # px
-MOST_DRAWN = 32  # numbers of the matrix of a shift
+MOST_DRAWN = 32  # dimensions shown of a shift matrix
 LOOK = {
     "sinusoidal": mark(
         "values are constant along each diagonal: the dot product depends only on the distance and tends to fall with "
@@ -37,7 +37,7 @@ LOOK_SHIFT = mark(
 
 
 def show(data: PositionsData) -> None:
-    """Draw all products, and beside them how they fall with the distance."""
+    """Draw all dot products, and beside them their decay with distance."""
     recipe = data.products
     products, result = value_of((recipe, by_distance(recipe)))
     n = len(products)
@@ -83,7 +83,7 @@ def show(data: PositionsData) -> None:
 
 
 def show_shift(data: PositionsData) -> None:
-    """Draw the matrix that takes every position k places on, and what it leaves."""
+    """Draw the matrix that shifts every position by k, and its residual."""
     n, k = len(data.table.values), data.shift
     if n > 2:
         view_fields.SHIFT.slider(say("Shift k (positions)"), 1, n - 1, width=420, shown=k)
@@ -105,7 +105,7 @@ def show_shift(data: PositionsData) -> None:
 
 
 def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
-    """Draw the matrix, of a wide one its first pairs."""
+    """Draw the matrix; if it is wide, only its first pairs."""
     width = len(matrix)
     drawn = [place for place, column in enumerate(data.table.columns) if column.pair in range(MOST_DRAWN // 2)]
     seen = matrix[np.ix_(drawn, drawn)]
@@ -133,7 +133,7 @@ def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
 
 
 def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
-    floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
+    floor = np.finfo(np.float32).eps / 64  # a log axis cannot show an exact 0
     draw_curves(
         data,
         np.arange(len(turned)),

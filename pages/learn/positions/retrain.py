@@ -1,4 +1,4 @@
-"""Ablate the encoding, a part of the Positions page: the same task and seed under chosen encodings, side by side."""
+"""Ablate the encoding, a part of the Positions page: one task and seed under several encodings, side by side."""
 
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ VARIANTS = {
     "relative_buckets": mark("T5 buckets"),
     "none": mark("no positions"),
 }
-SHORTEST = 3  # letters that are trained on
+SHORTEST = 3  # length of the shortest training text, in letters
 LOOK_FOR = {
     "reverse": mark(
         "without positions, the loss stays far above the others: the model knows which letters occur, but not where. "

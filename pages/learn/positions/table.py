@@ -1,4 +1,4 @@
-"""The table of an encoding as a matrix of positions and dimensions, and each dimension as a wave with its length."""
+"""The table of an encoding as a matrix [position, dimension], and each dimension as a wave with its wavelength."""
 
 import math
 from typing import TYPE_CHECKING
@@ -54,7 +54,7 @@ LOOK_LEARNED = mark(
 
 
 def show(data: PositionsData) -> None:
-    """Draw the table, and say what to look for."""
+    """Draw the table and the hint on what to look for."""
     table = data.table
     n, width = table.values.shape
     columns = MatrixAxis(
@@ -129,7 +129,7 @@ def waves(data: PositionsData) -> None:
 
 
 def _dimensions(table: "PositionTable") -> tuple[int, ...]:
-    """Return the dimensions whose waves are drawn: the chosen ones that there are, or some of all speeds."""
+    """Return the dimensions whose waves are drawn: the existing chosen ones, or a spread over all frequencies."""
     from headlight.analysis.positions.tables import spread_dimensions
 
     width = table.values.shape[1]
@@ -177,7 +177,7 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     base = data.base
     levels = {"2π": math.tau, f"{localized(2 * base, ',.0f')}π": math.tau * base}
     words = say("dimension {x}: wavelength {y} positions")
-    if data.encoding.endswith("halves"):  # each half rises on its own
+    if data.encoding.endswith("halves"):  # wavelengths increase within each half
         sines = np.arange(width) < width // 2
         lines = [
             Line(name=name, values=np.where(is_there, wavelengths, np.nan), hue=hue, words=words)

@@ -1,4 +1,4 @@
-"""What the Programs page shows at one time: a program and its model on an input, and the same with a mistake."""
+"""The data of the Programs page: a program and its model on an input, and the same with a mistake."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,11 +24,11 @@ UNKNOWN = mark("“{token}” is not in the vocabulary; use {vocab}, or add it: 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompiledProgram:
-    """A program, its compiled model, and both on an input."""
+    """A program, its compiled model, and a run of both on an input."""
 
     program: Program
     tokens: tuple[str, ...]
-    side: str = ""  # how its names in the code end
+    side: str = ""  # suffix of its names in the code
 
     @cached_property
     def model_recipe(self) -> tuple[Expression, Expression]:
@@ -43,7 +43,7 @@ class CompiledProgram:
 
     @cached_property
     def run_recipe(self) -> Expression:
-        """Both on the input, as code."""
+        """The run of program and model on the input, as code."""
         from headlight.analysis.programs.program_run import program_run
 
         running = call(program_run, *self.model_recipe, list(self.tokens))
@@ -56,7 +56,7 @@ class CompiledProgram:
 
     @cached_property
     def run(self) -> "ProgramRun":
-        """Both on the input."""
+        """The run of program and model on the input."""
         return value_of(self.run_recipe)
 
 
@@ -66,7 +66,7 @@ class ProgramsData:
 
     as_written: CompiledProgram
     line: "LineRun"
-    with_mistake: CompiledProgram | None  # None: there is none, or `error` says why it cannot be compiled
+    with_mistake: CompiledProgram | None  # None: no mistake, or `error` says why it cannot be compiled
     error: HeadlightError | None
 
     @classmethod
@@ -100,7 +100,7 @@ class ProgramsData:
 
 
 def current_program(n_tokens: int) -> Program:
-    """Return the chosen program, as it was changed, for inputs of as many tokens at least.
+    """Return the chosen program with the person's changes, for inputs of at least `n_tokens` tokens.
 
     Raises:
         ProgramError: it cannot be read.
@@ -117,7 +117,7 @@ def current_program(n_tokens: int) -> Program:
 
 
 def input_tokens() -> tuple[str, ...]:
-    """Return the input, as a person typed it or as the example has it."""
+    """Return the input that a person typed, or else that of the example."""
     typed = str(view_fields.INPUT.value).split()
     return tuple(typed or EXAMPLES[view_fields.PROGRAM.value].inputs[0].split())
 

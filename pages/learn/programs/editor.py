@@ -1,4 +1,4 @@
-"""Where a program is chosen or written, its input, where its model is saved; and its lines as a table."""
+"""The controls to choose or write a program, set its input and save its model; and its lines as a table."""
 
 from collections.abc import Sequence
 from random import Random
@@ -30,9 +30,9 @@ ATTENDS = {  # what a query may attend to
     view_fields.EARLIER: mark("Itself and earlier tokens (decoder-only)"),
 }
 OTHER_MASK = mark("This program is written for “{usual}”; with the current setting, it may compute something else.")
-N_INPUTS = 4  # that a saved model has as its examples
+N_INPUTS = 4  # examples stored with a saved model
 OWN, OWN_TITLE = "", mark("My program")  # a program that a person wrote
-_SAVED = Kept("programs-saved", "")  # what came of saving the model
+_SAVED = Kept("programs-saved", "")  # the outcome of saving the model
 KEY = "programs-listing"
 UNUSED = mark("not needed for the output, and not compiled")
 UNDEFINED = mark("no value for this input")
@@ -42,7 +42,7 @@ NO_OUTPUT = mark("The program has no output for this input: {why}. The model sti
 
 
 def choices() -> DeltaGenerator:
-    """Draw the choice of the program, its input, and where both are written; return the place beside the lines."""
+    """Draw the controls for the program and its input, with their editors; return the container beside the lines."""
     with st.container(key="hl-programs-bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         is_own = bool(view_fields.SOURCE.value)
         view_fields.PROGRAM.selectbox(
@@ -71,7 +71,7 @@ def choices() -> DeltaGenerator:
 
 
 def _editor() -> DeltaGenerator:
-    """Draw the lines, the vocabulary, and what a query may attend to; return a place below the lines."""
+    """Draw the editors for lines, vocabulary and attended keys; return the container below the lines."""
     example = hl.programs.EXAMPLES[view_fields.PROGRAM.value]
     view_fields.SOURCE.text_area(
         say("Program"),
@@ -150,7 +150,7 @@ def _save(name: str) -> str:
 
 
 def _inputs(program: Program, tokens: Sequence[str]) -> list[str]:
-    """Return a few different inputs of a program, the one that is shown first."""
+    """Return a few distinct inputs of a program, beginning with the one shown."""
     example, draw = EXAMPLES[view_fields.PROGRAM.value], Random(0)
     drawn = [draw.choices(program.vocab, k=len(tokens)) for _ in range(N_INPUTS)]
     inputs = [tokens, *(each.split() for each in example.inputs), *drawn]

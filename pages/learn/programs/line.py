@@ -1,4 +1,4 @@
-"""The chosen line: what its head attends to, what it reads and writes in the residual stream, and a mistake in it."""
+"""The chosen line: its attention pattern, what it reads and writes in the residual stream, and a mistake in it."""
 
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from headlight.analysis.programs.program_run import LineRun
 
 HEIGHT = 360  # px of a figure
-ROW, AROUND = 16, 110  # px of a direction of the residual stream, and around all of them
-WIDTH = 440  # px that it is laid out for
-LEAST_HELD = 1e-3  # in a direction of a subspace that is drawn
+ROW, AROUND = 16, 110  # px: height of a direction of the residual stream; height of everything around them
+WIDTH = 440  # px, the width that the layout assumes
+LEAST_HELD = 1e-3  # smallest maximum of a direction that is drawn
 KINDS = {  # what a head of each kind attends to
     "same_token": mark("Attends to tokens that are the same as the query’s (a duplicate-token head)."),
     "induction": mark("Attends to the token after an earlier occurrence of the query’s token (an induction head)."),
@@ -48,7 +48,7 @@ NO_HEAD = mark("No head is needed for this line: it acts on each token separatel
 
 
 def show(data: ProgramsData) -> None:
-    """Draw the line: words, its pattern, and what it reads and writes; with a mistake, the pattern with that."""
+    """Draw the line: its description, its pattern, and its subspaces or, with a mistake, the changed pattern."""
     line = data.line
     _mistake(data)
     with st.container(key="hl-programs-line"):
@@ -158,10 +158,10 @@ def _mistake(data: ProgramsData) -> None:
 
 
 def _difference(source: str, changed: str) -> str:
-    """Return the part of a line that a mistake has changed, with its surroundings."""
+    """Return the part of a line that a mistake has changed, with some context."""
     edits = [edit for edit in SequenceMatcher(None, source, changed, False).get_opcodes() if edit[0] != "equal"]
     first = changed.rfind(" ", 0, max(0, edits[0][3] - 10)) + 1
-    last = changed.find(" ", edits[-1][4] + 3) % (len(changed) + 1)  # the end, where no space follows
+    last = changed.find(" ", edits[-1][4] + 3) % (len(changed) + 1)  # the end of the line if no space follows
     return f"{'… ' if first else ''}{changed[first:last]}{' …' if last < len(changed) else ''}"
 
 
@@ -205,7 +205,7 @@ def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) 
 
 
 def _subspaces(data: ProgramsData, line: "LineRun") -> None:
-    """Draw what the line's subspaces hold once it is computed."""
+    """Draw the contents of the line's subspaces after it has been computed."""
     run = data.as_written.run
     directions, labels = list[int](), list[str]()
     for space in line.subspaces:

@@ -1,4 +1,4 @@
-"""The heads of the program and the heads that training found, the last part of the Programs page."""
+"""The program's heads matched with the heads of a trained model, the last part of the Programs page."""
 
 from typing import TYPE_CHECKING
 
@@ -51,11 +51,11 @@ NOT_LEARNED = mark(
     "({least:.0%} or more counts as learned). So a no in the table does not mean another solution: train again with "
     "more steps, then compare."
 )
-CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
+CHOSEN = Kept("programs-matched-head", 0)  # index of a head of the program, in the order of its lines
 
 
 def show(written: CompiledProgram) -> None:
-    """Draw the table of matched heads, and both patterns of one of them; nothing before a training has ended."""
+    """Draw the table of matched heads and both patterns of one match; draw nothing until a training has ended."""
     run = training.training_of(written.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
         return
@@ -117,7 +117,7 @@ def _last(run: Run) -> str:
 
 
 def code(written: CompiledProgram) -> list[Print]:
-    """Return the lines that print what is matched; none before a training has ended."""
+    """Return the code that prints the matched heads; [] until a training has ended."""
     run = training.training_of(written.program)
     if run is None or run.is_at_work or not runs.saved_step(run):
         return []

@@ -23,7 +23,7 @@ LOOK_FOR = mark(
 
 @ticking.fragment
 def programs() -> None:
-    """Draw the program; what is chosen on the page draws only this again."""
+    """Draw the program; a choice on the page reruns only this fragment."""
     with st.container(key="hl-programs"):
         beside_lines = editor.choices()
         try:
@@ -31,7 +31,7 @@ def programs() -> None:
         except HeadlightError as error:
             prose.warning(prose.sentence(error))
             if isinstance(error, ProgramError):
-                with beside_lines:  # which cover the page
+                with beside_lines:  # they cover the page
                     prose.warning(prose.sentence(error))
             state.publish()
             return

@@ -27,17 +27,17 @@ LEAD = mark(
     "needs, and at least four heads per layer; it starts from random weights and sees only inputs and outputs."
 )
 PROMISE = mark("Trains on random inputs; about {seconds} seconds on two cores. It continues if you leave this page.")
-TICK = 1.0  # seconds between two looks at a training that is at work
+TICK = 1.0  # seconds between updates while a training runs
 FEWEST_STEPS, MOST_STEPS, STEPS_OF_A_CLICK = 100, 10_000, 100
-_READY, _STEP, _LAYER = 5.0, 0.008, 0.008  # seconds: until the first step; of a step, and more for each of its layers
+_READY, _STEP, _LAYER = 5.0, 0.008, 0.008  # seconds: until the first step; per step; per step and layer
 
 STARTED = Kept("programs-started", ("", ""))  # the corpus and the name of the training that was started here last
-NOTE = Kept("programs-training-note", "")  # what went wrong at a click, to be shown at the next run
+NOTE = Kept("programs-training-note", "")  # the error of a click, shown at the next rerun
 SEED, N_STEPS = Kept("programs-training-seed", 0), Kept("programs-training-steps", STEPS)
 
 
 def show(written: CompiledProgram) -> None:
-    """Draw what can be trained, and the training on this program's task, if there is one."""
+    """Draw the controls to start a training, and the training on this program's task if there is one."""
     runs.launcher().warm_up()
     prose.subheading(say("Train a model on the same task"))
     prose.paragraph(say(LEAD))
@@ -102,7 +102,7 @@ def _begin(program: Program) -> None:
 
 
 def _write(corpus: str, program: Program) -> None:
-    """Put a program that is not an example where its training finds it.
+    """Save a program that is not an example to the file that its training reads.
 
     Raises:
         RunError: the folder cannot be written.
@@ -123,7 +123,7 @@ def _write(corpus: str, program: Program) -> None:
 
 
 def _watch(run: Run) -> None:
-    """Say how a training stands; of one that has ended, how good its model is, and offer to keep it."""
+    """Show the state of a training and its accuracy; once it has saved a model, offer to keep it."""
     if run.is_at_work:
         ticking.look_again(after=TICK)
     words, color = runs.STATES[run.state]

@@ -11,7 +11,7 @@ class Example:
     """An example program as the page offers it."""
 
     title: str  # marked
-    about: str  # marked: what its output is at each token
+    about: str  # marked: the meaning of its output at each token
     inputs: tuple[str, ...]  # the second has as many tokens as the first
 
 
@@ -110,7 +110,7 @@ EXAMPLES = {  # by the names of `hl.programs.EXAMPLES`
 
 PAGE = "programs"
 ALL, EARLIER = "all", "earlier"  # tokens that a query may attend to
-PROGRAM = Field(PAGE, "program", "reverse", one_of(*EXAMPLES))  # that it begins with
+PROGRAM = Field(PAGE, "program", "reverse", one_of(*EXAMPLES))  # the example that it starts from
 SOURCE = TextField(PAGE, "source")  # its lines; "": those of the example
 ATTENDS = Field(PAGE, "attends", "", one_of("", ALL, EARLIER))  # "": as in the example
 VOCABULARY = Field(PAGE, "vocabulary", "", text_up_to(1000))  # "": that of the example
@@ -121,24 +121,24 @@ FIELDS: tuple[Field, ...] = (PROGRAM, SOURCE, ATTENDS, VOCABULARY, INPUT, LINE, 
 
 
 def in_words() -> dict[str, str]:
-    """Return the view in the words of the URL: what is not as usual, and the program that it begins with."""
+    """Return the view as query parameters: all values that are not the default, and always the example."""
     return {PROGRAM.name: PROGRAM.value} | written(FIELDS)
 
 
 def choose_program(name: str) -> None:
-    """Begin with another example."""
+    """Open another example and reset all other fields."""
     for field in FIELDS:
         field.set(field.usual)
     PROGRAM.set(name)
 
 
 def write_program(source: str) -> None:
-    """Take another program, as a person wrote it, be it empty."""
+    """Set the source of the program that a person wrote, which may be empty."""
     SOURCE.set("\n".join(source.strip().splitlines()) or "\n")
     choose_line(0)
 
 
 def choose_line(number: int) -> None:
-    """Look at another line; the mistake in the one before goes."""
+    """Select another line, and discard the mistake in the previous one."""
     LINE.set(number)
     MISTAKE.set("")

@@ -1,4 +1,4 @@
-"""What the Start page shows at one time: a text on its way through a model, at one zoom level."""
+"""The data of the Start page: a text on its way through a model, at one zoom level."""
 
 import math
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from headlight.analysis.stage.first_view import FirstView
 
 KIND = mark("stage activations")
-MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions of all steps are sent at once
+MOST_AHEAD = 8_192  # largest vocabulary for which the distributions of all steps are sent at once
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,8 +43,8 @@ class StageData:
     zoom: Zoom
     sampling: Sampling
     text: StageText
-    first: "FirstView | None"  # what was kept beside the checkpoint, if that is selected
-    notes: tuple[str, ...]  # a sentence each, of what could not be met
+    first: "FirstView | None"  # the view stored beside the checkpoint, if it is selected
+    notes: tuple[str, ...]  # sentences on choices that could not be applied
 
     @classmethod
     def current(cls, card: ModelCard) -> "StageData | None":
@@ -95,7 +95,7 @@ class StageData:
 
     @property
     def forced(self) -> tuple[int, ...]:
-        """The tokens that were generated first, whatever the settings say."""
+        """The forced tokens that begin the output, regardless of the settings."""
         return tuple(view_fields.TOKENS.value)
 
     def generated_until(self, step: int) -> tuple[int, ...]:
@@ -106,14 +106,14 @@ class StageData:
 
     @property
     def generated_text(self) -> str:
-        """What an encoder-decoder generated where that is not its own greedy output; "" else."""
+        """The text that an encoder-decoder generated, if it is not its own greedy output; "" otherwise."""
         if self.text.architecture != "encoder_decoder" or view_fields.is_models_own():
             return ""
         _, tokenizer = self.source.load()
         return tokenizer.target.decode(self.text.target[self.text.n_given :])
 
     def query_of(self, attention: str) -> int | None:
-        """Return the query of an attention that the prediction of this step is read at; None: it is another stack's."""
+        """Return the query position that makes this step's prediction; None if the attention is in another stack."""
         generating = "source" if self.text.architecture == "encoder_only" else "target"
         is_read_there = self.text.rows and ATTENTIONS[attention].queries_from == generating
         return self.text.rows[min(view_fields.STEP.value, len(self.text.rows) - 1)] if is_read_there else None
@@ -180,7 +180,7 @@ class StageData:
 
     @property
     def mean_probability(self) -> float:
-        """The geometric mean, in [0, 1], over the tokens that come next; nan where none does."""
+        """The geometric mean probability, in [0, 1], of all next tokens; nan if there is none."""
         chosen = [
             (row, token) for row, token in zip(self.text.rows, self.text.next_tokens, strict=True) if token is not None
         ]
@@ -191,7 +191,7 @@ class StageData:
 
     @property
     def is_finite(self) -> bool:
-        """Whether every prediction is made of numbers, and not of NaN."""
+        """Whether all predictions are finite."""
         return bool(np.isfinite(self.entropies).all())
 
     @property
@@ -201,7 +201,7 @@ class StageData:
 
     @property
     def distributions(self) -> list[NextTokenDistribution]:
-        """What may come next: at this step, and at the others where the vocabulary is small; [] where nothing does."""
+        """The next-token distributions of all steps for a small vocabulary, else of this step; [] if there is none."""
         n_all = len(self.text.rows)
         if not n_all or not self.is_finite:
             return []
@@ -227,7 +227,7 @@ class StageData:
         return tokenizer.target.labels([token])[0]
 
     def panel_values(self) -> Mapping[str, np.ndarray]:
-        """Return the values of all panels of this zoom level, by hook point; of patterns -inf where masked."""
+        """Return the values of all panels of this zoom level, by hook point; patterns are -inf where masked."""
         results = {}
         for lane in self.lanes:
             for panel in lane.panels:

@@ -63,7 +63,7 @@ def page() -> None:
 
 @st.fragment
 def show() -> None:
-    """Draw the stage, and what belongs to its zoom level; what is done on it draws only this again."""
+    """Draw the stage and the parts for its zoom level; an action on it reruns only this fragment."""
     data = _drawn()
     if data is None:
         return
@@ -97,7 +97,7 @@ def _drawn() -> StageData | None:
 
 
 def _take(data: StageData) -> None:
-    """A token was chosen; what came from the browser is checked like any input."""
+    """Take the token that a person chose, after validating the browser's message."""
     match sent(view_fields.STAGE, "token"):
         case {"token": int(token), "step": int(step)} if 0 <= token < data.card.config.vocab_size:
             view_fields.choose_token(data.generated_until(step), token)
@@ -116,7 +116,7 @@ def _head(data: StageData) -> None:
 
 
 def _ended(data: StageData) -> str:
-    """Return why nothing is predicted, or nothing comes next; "" where something does."""
+    """Return why there is no prediction or no next token; "" if there is one."""
     text = data.text
     if data.zoom.level == "overview" and not data.is_finite:
         return " ".join([say(NOT_FINITE), *model_bar.not_finite_from(readings.current(data.card))])
@@ -134,7 +134,7 @@ def _ended(data: StageData) -> str:
 
 
 def _remarks(data: StageData) -> list[str]:
-    """Say what a person should know before they trust the stage."""
+    """Return sentences on limitations of the stage, such as unknown words or a truncated text."""
     n = len(data.text.source or data.text.target[: data.text.n_given])
     is_cut = data.text.n_left_out > 0
     cut = [say("This text is long: only its first {n} tokens are shown.", n=n)] if is_cut else []
@@ -148,7 +148,7 @@ def _links(data: StageData) -> None:
     """Draw links to the pages that show the zoom level in full, each in the matching state."""
     zoom = data.zoom
     text = {state.MODEL.key: data.view.model, **state.text_parameters()}
-    if data.generated_text:  # the other pages would let the model generate its own
+    if data.generated_text:  # the other pages would generate the model's own output
         text |= {state.TARGET.key: data.generated_text}
     head = {
         state.ATTENTION.key: zoom.attention,
@@ -180,7 +180,7 @@ def _links(data: StageData) -> None:
                 link("explore/heads", say("These heads on the Heads page"), "grid_view", head)
                 link("learn/masks", say("Edit this mask"), "grid_off", head)
             case "head":
-                is_shown_there = view_fields.is_models_own() or bool(data.generated_text)  # the same tokens
+                is_shown_there = view_fields.is_models_own() or bool(data.generated_text)  # with the same tokens
                 steps = written(steps_fields.FIELDS) if is_shown_there else {}
                 link("explore/heads", say("This head on the Heads page"), "grid_view", head)
                 link("learn/steps", say("This head step by step"), "footprint", head | steps)

@@ -15,8 +15,8 @@ from transformer_core.errors import ConfigError, mark
 
 PAGE = "start"
 STAGE = "start-stage"  # key of the component
-ZOOMED, STEPPED = SharedValue(STAGE, "zoom"), SharedValue(STAGE, "step")  # what a person chose there
-MOST_CHOSEN = 64  # tokens that stand in the address
+ZOOMED, STEPPED = SharedValue(STAGE, "zoom"), SharedValue(STAGE, "step")  # the person's choices there
+MOST_CHOSEN = 64  # tokens in the address
 _TOKENS = matching(
     r"(?:\d{1,7}(?:\.\d{1,7})*)?",
     mark("the format is token ids joined by dots: 12.44"),
@@ -29,7 +29,7 @@ def _zoom(text: str) -> str:
     """Read a zoom level, such as "decoder.0.cross_attn".
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a zoom level.
     """
     try:
         return str(Zoom.of(text))
@@ -38,8 +38,8 @@ def _zoom(text: str) -> str:
 
 
 ZOOM: Field = Field(PAGE, "zoom", "", _zoom)
-STEP = Field(PAGE, "step", None, number)  # tokens that were generated; None: where the model is least certain
-TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced, the first ones
+STEP = Field(PAGE, "step", None, number)  # number of generated tokens; None: the least certain step
+TOKENS: Field = Field(PAGE, "tokens", (), _TOKENS, lambda tokens: ".".join(map(str, tokens)))  # forced first tokens
 SAMPLING = sampling_fields(PAGE)
 FIELDS = (ZOOM, STEP, TOKENS, *SAMPLING.values(), *steps_fields.FIELDS)
 
@@ -55,11 +55,11 @@ def is_models_own() -> bool:
 
 
 def fit(config: ModelConfig, identity: object) -> list[str]:
-    """Keep what is chosen within what the model has; return a sentence for what could not be met.
+    """Restrict the choices to what the model has; return a sentence on each that could not be applied.
 
     Args:
         config: the model's.
-        identity: of the model and the text; with others, what was generated is forgotten.
+        identity: of the model and the text; if it changes, the generated tokens are forgotten.
     """
     if _OF.is_chosen and _OF.value != identity and not state.came_by_link():
         for field in (STEP, TOKENS):
@@ -76,7 +76,7 @@ def fit(config: ModelConfig, identity: object) -> list[str]:
 
 
 def on_zoom(query_of: Callable[[str], int | None]) -> None:
-    """A person zoomed in or out; what came from the browser is checked like any input.
+    """Set the zoom level that a person chose, after validating the browser's message.
 
     Args:
         query_of: returns the query to look at in the head of an attention; None: the page finds one.
@@ -86,7 +86,7 @@ def on_zoom(query_of: Callable[[str], int | None]) -> None:
     except ValueError:
         return
     zoom = Zoom.of(ZOOM.value)
-    if zoom.level == "head":  # another head than before: what was open in that one says nothing of it
+    if zoom.level == "head":  # another head: the details opened in the previous one do not apply
         for field in steps_fields.FIELDS:
             field.set(field.usual)
         steps_fields.QUERY.set(query_of(zoom.attention))
@@ -94,7 +94,7 @@ def on_zoom(query_of: Callable[[str], int | None]) -> None:
 
 
 def on_step(*, is_filling: bool) -> None:
-    """Another step was chosen; `is_filling`: of blanks that are filled, where later ones are opened again."""
+    """Set the step that a person chose; with `is_filling`, blanks filled in later steps become empty again."""
     step = STEPPED.heard()
     if type(step) is int and 0 <= step <= MOST_CHOSEN:
         STEP.set(step)
@@ -103,7 +103,7 @@ def on_step(*, is_filling: bool) -> None:
 
 
 def on_sampling(generated: tuple[int, ...]) -> None:
-    """A slider was let go: what was generated up to this step stays."""
+    """Apply the settings of a released slider, keeping the tokens generated up to this step."""
     if settings := sent_sampling(STAGE, sampling()):
         TOKENS.set(generated)
         for name in SLIDERS:
@@ -111,14 +111,14 @@ def on_sampling(generated: tuple[int, ...]) -> None:
 
 
 def choose_token(generated: tuple[int, ...], token: int) -> None:
-    """A person chose which token comes next; the stage has room for this many."""
+    """Append the token that a person chose, unless `MOST_CHOSEN` is reached."""
     if len(generated) + 1 <= MOST_CHOSEN:
         TOKENS.set((*generated, token))
         STEP.set(len(generated) + 1)
 
 
 def forget_places() -> None:
-    """Tell the figures again where they are: they are drawn for the first time."""
+    """Make the next run send the zoom level, the step and the place to figures drawn for the first time."""
     steps_fields.PLACE.forget()
     STEPPED.forget()
     ZOOMED.forget()

@@ -1,4 +1,4 @@
-"""What the Attention step by step page shows at one time: a head on a text, and which tokens of it have room."""
+"""The data of the Attention step by step page: a head on a text, and the tokens that are shown."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from headlight.analysis.walkthrough.outline import Number, WalkMatrix
     from headlight.analysis.walkthrough.walkthrough import Walkthrough
 
-MOST_SHOWN = 24  # queries, and keys
-HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
+MOST_SHOWN = 24  # queries, and likewise keys
+HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves
 PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of query and key
-MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
+MOST_TOKENS = 256  # per side, as a walk holds several [query, key] matrices
 
 
 def read(source: Source, text: Given, target: str | None) -> "ModelRun":
-    """Return the model run that is walked through: of a long text its beginning and its end.
+    """Return the model run of a text; of a long text, only its beginning and end are read.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -50,7 +50,7 @@ def _cut(source: Source, text: Given, target: str | None) -> "ModelRun":
 
 
 def recipe(source: Source, config: ModelConfig, text: Given, target: str | None) -> Expression:
-    """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
+    """Return the model run of a text as code; `config`: the model's."""
     loaded = source.recipe()
     reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))
     return named("model_run", through(source.forward(reading), lambda _: read(source, text, target)))
@@ -62,7 +62,7 @@ def walk_of(model_run: Expression, source: Source, head: HeadName) -> Expression
     Args:
         model_run: as `recipe` gives it.
         source: the model.
-        head: which one; `value_of` raises HeadlightError where the model has no such head.
+        head: the head; `value_of` raises HeadlightError if the model does not have it.
     """
     from headlight.analysis.walkthrough import walkthrough
 
@@ -99,16 +99,16 @@ class StepsData:
 
     @classmethod
     def of(cls, card: ModelCard, view: View, source: Source, recipe: Expression) -> "StepsData":
-        """Return the view's head on a text that was read.
+        """Return the data for the view's head on a text.
 
         Args:
             card: of the model.
-            view: which head.
+            view: the chosen head.
             source: the model.
-            recipe: the text as code: its `inputs`, its `labels` of an attention, its `architecture` and `n_given`.
+            recipe: the text as code, with `inputs`, `labels` of an attention, `architecture` and `n_given`.
 
         Raises:
-            HeadlightError: the text cannot be read by the model, or the head cannot be walked through.
+            HeadlightError: the model cannot read the text, or the head cannot be traced.
         """
         walk_recipe = walk_of(recipe, source, view.head_name)
         model_run, walk = value_of((recipe, walk_recipe))
@@ -130,16 +130,16 @@ class StepsData:
 
     @property
     def first_look(self) -> int:
-        """The query to look at first: that of the open number, or the word that attends most to one other word.
+        """The default query: that of the open number, or the word with the largest weight on another word.
 
-        It is one that the model was given, not one that it wrote, where there is such a word.
+        A decoder-only model's own words are left out if possible.
         """
         quantities = self.walk.quantities
         cell: MatrixCell | None = view_fields.CELL.value
         of_cell = quantities.get(cell.matrix) if cell else None
         if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
             return cell.row
-        within = None if self.is_cross else MOST_SHOWN - 1  # so that both have room
+        within = None if self.is_cross else MOST_SHOWN - 1  # so that both fit on the page
         n_queries, n_keys = map(len, self.labels)
         of_queries, of_keys = (np.array([_is_word(label) for label in side]) for side in self.labels)
         if self.model_run.architecture == "decoder_only":
@@ -152,7 +152,7 @@ class StepsData:
 
     @property
     def who(self) -> str:
-        """The head in words."""
+        """The name of the head, in words."""
         return head_in_words(*self.view.head_name)
 
     @property
@@ -173,7 +173,7 @@ class StepsData:
 
     @property
     def key(self) -> int:
-        """The chosen key; without a choice that of the open number, or the one that the query looks at most."""
+        """The chosen key; by default that of the open number, or the key with the query's largest weight."""
         chosen: int | None = view_fields.KEY.value
         cell: MatrixCell | None = view_fields.CELL.value
         if chosen is None and cell is not None and cell.matrix in self.walk.quantities:
@@ -183,14 +183,14 @@ class StepsData:
 
     @property
     def strongest_key(self) -> int:
-        """The key that the query looks at most."""
+        """The key with the largest weight of the query."""
         return int(self.walk.quantities["pattern"].values[self.query].argmax())
 
     @cached_property
     def shown(self) -> tuple[range, range]:
-        """The queries and the keys that are shown: of a long text those around the query, and around its key.
+        """The shown queries and keys: all, or in a long text those around the query and around its strongest key.
 
-        In self-attention they are the same tokens, among them both where both have room.
+        In self-attention both are the same range of tokens, which includes query and key if both fit.
         """
         n_queries, n_keys = map(len, self.labels)
         queries, key = _around(self.query, n_queries), self.strongest_key
@@ -203,37 +203,37 @@ class StepsData:
 
     @property
     def weight_elsewhere(self) -> float:
-        """How much of the query's attention lies on keys that have no room."""
+        """The total attention weight of the query on keys that are not shown."""
         keys = self.shown[1]
         return 1 - float(self.walk.quantities["pattern"].values[self.query, keys.start : keys.stop].sum())
 
     @property
     def quantities(self) -> "list[WalkMatrix]":
-        """The quantities of the figure, of the tokens that are shown."""
+        """The quantities of the figure, restricted to the shown tokens."""
         queries, keys = self.shown
         spans = {"query": slice(queries.start, queries.stop), "key": slice(keys.start, keys.stop)}
         results = []
         for quantity in self.walk.quantities.values():
             if quantity.name == "memory" and not self.is_cross:
-                continue  # of another text than this attention's keys
+                continue  # belongs to another text than this attention's keys
             rows, columns = spans[quantity.rows], spans.get(quantity.columns, slice(None))
             results.append(replace(quantity, values=quantity.values[rows, columns]))
         return results
 
     @property
     def scores(self) -> str:
-        """The quantity that holds what the dot products came to."""
+        """The name of the quantity that holds the scores before bias and mask."""
         return "scaled" if "scaled" in self.walk.quantities else "product"
 
     @property
     def number(self) -> "Number | None":
-        """The number whose formula is open."""
+        """The number whose formula is open; None if there is none."""
         cell: MatrixCell | None = view_fields.CELL.value
         return cell and self.walk.number(*cell)
 
     @property
     def split(self) -> Expression:
-        """What the scores are made of, as code; `value_of` raises HeadlightError where they cannot be taken apart."""
+        """The decomposed scores, as code; `value_of` raises HeadlightError if they cannot be decomposed."""
         from headlight.analysis.flow.score_sources import score_sources
 
         model, head = self.source.recipe()[0], self.view.head_name
@@ -242,11 +242,11 @@ class StepsData:
 
 
 def _is_word(label: str) -> bool:
-    """Return whether a token is neither punctuation alone nor one of the special ones, such as <eos>."""
+    """Return whether a token is neither only punctuation nor a special token such as <eos>."""
     return any(map(str.isalnum, label)) and not (label.startswith("<") and label.endswith(">"))
 
 
 def _around(place: int, n: int) -> range:
-    """Return the tokens that are shown: all, or some around a place; they stay the same while it moves a little."""
+    """Return the range of shown tokens: all, or some around a place, in steps of `HOP` so that it rarely moves."""
     first = max(0, min((place - HOP // 2) // HOP * HOP, n - MOST_SHOWN))
     return range(first, min(first + MOST_SHOWN, n))

@@ -1,4 +1,4 @@
-"""The figures of a head: the numbers of the chosen query, with choices and proof, and the terms of a score."""
+"""The figures of a head: the numbers of the chosen query with their verification, and the terms of a score."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,14 +24,14 @@ from transformer_core.errors import HeadlightError, mark
 if TYPE_CHECKING:
     from headlight.analysis.flow.score_sources import ScoreSources, SourceName
 
-MOST_BESIDE = 8  # layers or heads side by side; more are folded up
+MOST_BESIDE = 8  # layers or heads side by side; more become a drop-down list
 ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
 CUT = mark("This text is long: {n} of its tokens are left out here.")
 PART = mark(
     "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
 )
 ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “{token}”.")
-LEAST_ELSEWHERE = 0.01  # of the attention, that is reported
+LEAST_ELSEWHERE = 0.01  # minimum share of attention that is reported
 VERIFIED = mark("Every number on this page verified: {n:,} numbers, largest error {largest} against float64.")
 VERIFIED_TWICE = mark(
     "Every number on this page verified: {n:,} numbers, largest error {largest} against float64, {torch} against "
@@ -67,7 +67,7 @@ FROZEN = mark(
 
 
 def controls(data: StepsData) -> None:
-    """Draw where attention, layer and head are chosen."""
+    """Draw the choices of attention, layer and head."""
     card, view = data.card, data.view
     with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if len(card.attentions) > 1:
@@ -100,7 +100,7 @@ def draw(data: StepsData) -> None:
 
 
 def _one_of(label: str, choice: Control, options: Sequence[Any], name: Any = str) -> None:
-    """Draw a choice of one out of a few side by side; of many, folded up."""
+    """Draw a choice of one option: a few side by side, many as a drop-down list."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         if name is str:
             prose.html("<span class='hl-steps-label'>{}</span>", say(label), width="content")
@@ -111,7 +111,7 @@ def _one_of(label: str, choice: Control, options: Sequence[Any], name: Any = str
 
 
 def number(data: StepsData) -> None:
-    """Draw the number; where none was requested, say how to ask."""
+    """Draw the requested number; if there is none, say how to request one."""
     number = data.number
     if number is None:
         prose.small(say(ASK))
@@ -129,7 +129,7 @@ def number(data: StepsData) -> None:
 
 
 def remarks(data: StepsData) -> None:
-    """Say what has no room."""
+    """Say which part of the text is left out or not shown."""
     n_all = tuple(map(len, data.labels))
     n_left_out = data.model_run.n_left_out
     lines = [say(CUT, n=n_left_out)] if n_left_out else []
@@ -142,7 +142,7 @@ def remarks(data: StepsData) -> None:
 
 
 def elsewhere(data: StepsData) -> list[str]:
-    """Say where the query looks beyond what is shown."""
+    """Say how much attention goes to keys that are not shown, and to which key most of it goes."""
     share = data.weight_elsewhere
     if share < LEAST_ELSEWHERE or data.strongest_key in data.shown[1]:
         return []
@@ -151,7 +151,7 @@ def elsewhere(data: StepsData) -> list[str]:
 
 
 def proof(data: StepsData) -> None:
-    """Draw the line."""
+    """Draw the line that reports whether every number was verified."""
     proof = data.walk.proof()
     where = {"dtype": proof.dtype, "device": proof.device}
     if not proof.holds:
@@ -188,7 +188,7 @@ def _exponent(error: float) -> str:
 
 
 def why(data: StepsData) -> None:
-    """Draw the cells of the chosen pair, and say what they add up to."""
+    """Draw the terms of the chosen query and key's score, and say what they add up to."""
     prose.html("<h2 class='hl-subtitle'>{}</h2><p class='hl-small'>{}</p>", say("Why this cell?"), say(ABOUT))
     try:
         split: ScoreSources = value_of(result := data.split)

@@ -42,7 +42,7 @@ def page() -> None:
 
 @st.fragment
 def steps() -> None:
-    """Draw the figure and what belongs to it; wherever the figure goes, only this is drawn again."""
+    """Draw the figure and its texts; moving the figure reruns only this fragment."""
     try:
         data = StepsData.current(models.available(view_fields.PAGE)[state.current().model])
     except HeadlightError as error:

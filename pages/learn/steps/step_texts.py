@@ -1,6 +1,6 @@
-"""The texts about attention step by step: its stages, quantities, places and numbers. English, marked.
+"""The marked English texts of Attention step by step: its stages, quantities, places and numbers.
 
-Titles are by the names of the stages, sentences by their `notice`; the others by the names in `walkthrough.outline`.
+Titles are keyed by the names of the stages, sentences by their `notice`, the others by names in `walkthrough.outline`.
 """
 
 from collections.abc import Mapping
@@ -120,7 +120,7 @@ QUANTITIES: Mapping[str, str] = {
     "resid_post": mark("Second residual sum"),
     "out": mark("Layer output"),
 }
-SYMBOLS: Mapping[str, str] = {"mask": mark("allowed")}  # of quantities that a word stands for
+SYMBOLS: Mapping[str, str] = {"mask": mark("allowed")}  # of quantities that are written as a word
 PLACES: Mapping[str, str] = {  # the meaning of a row or a column, and its position
     "query": mark("query {place}"),
     "key": mark("key {place}"),

@@ -1,7 +1,7 @@
-"""What defines the view of the Attention step by step page, beside the model, the text and the head.
+"""The fields of the Attention step by step page besides the model, the text and the head.
 
-The figure moves on its own, in the browser, and reports where it is. So the page moves it only if something other than
-the figure chose: a link, another text, a control.
+The figure moves in the browser and reports its state. So the page moves it only after a choice made elsewhere: by a
+link, another text or a control.
 """
 
 import re
@@ -18,7 +18,7 @@ from transformer_core.errors import mark
 PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})"
-PLACE = SharedValue(FIGURE, "view")  # where the figure is
+PLACE = SharedValue(FIGURE, "view")  # state of the figure
 
 
 class MatrixCell(NamedTuple):
@@ -29,10 +29,10 @@ class MatrixCell(NamedTuple):
     column: int
 
 
-QUERY = Field(PAGE, "query", None, number)  # its place in the text; None: the one to look at first
+QUERY = Field(PAGE, "query", None, number)  # its place in the text; None: the default query
 STAGE = Field(PAGE, "stage", "input", one_of(*TITLES))
-KEY = Field(PAGE, "key", None, number)  # None: the one that the query looks at most
-CELL: Field = Field(  # whose formula is open
+KEY = Field(PAGE, "key", None, number)  # None: the key with the query's largest weight
+CELL: Field = Field(  # the number whose formula is open
     PAGE,
     "cell",
     None,
@@ -47,17 +47,17 @@ FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
 
 
 def usual_head(card: ModelCard) -> HeadName:
-    """Return the guided head, which is one of the encoder, or the first of all."""
+    """Return the guided head, an encoder head, or else the first head."""
     return HeadName(next(iter(card.attentions)), *(card.guided_head or (0, 0)))
 
 
 def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:
-    """Keep what is chosen within what there is to see.
+    """Reset a query, key or number that the walk does not have.
 
     Args:
-        n_queries: of the text.
-        n_keys: of the text.
-        first: the query to look at where none is chosen.
+        n_queries: number of queries in the text.
+        n_keys: number of keys in the text.
+        first: the default query.
         shapes: rows and columns of the quantities of the walk.
     """
     key, cell = KEY.value, CELL.value
@@ -73,7 +73,7 @@ def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int,
 
 
 def on_view() -> None:
-    """The figure went somewhere; what came from the browser is checked like any input."""
+    """Store the state that the figure reports, after validating what the browser sent."""
     text = PLACE.heard()
     if not isinstance(text, Mapping):
         return

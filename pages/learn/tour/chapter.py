@@ -1,6 +1,6 @@
-"""A chapter: prose and live figures beside each other, questions, and what is after them once they are answered.
+"""A chapter: prose beside live figures, questions, and the parts that appear once the questions are answered.
 
-What it claims is checked on the model's numbers while it is read; its attention can be saved in plain torch.
+Its claims are checked against the model's numbers while it is read; its attention can be saved as plain torch code.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +58,7 @@ found = pronoun_heads(model, tokenizer, n_pairs={n_pairs})
 for effect in found.single:  # the share of held-out pairs whose pronoun a head flips, in each direction
     print(effect.heads[0], effect.rates)
 """
-# The terms that each chapter introduces, as the glossary names them, by the chapter's name.
+# The glossary names of the terms that each chapter introduces, by chapter name.
 TERMS: Mapping[str, tuple[str, ...]] = {
     "why-attention": ("attention", "attention-head", "attention-pattern"),
     "tokens-and-embeddings": ("token", "byte-level-bpe", "special-tokens", "tied-embeddings"),
@@ -93,7 +93,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass
 class ChapterRow:
-    """What is drawn beside each other: texts and questions on the left, figures on the right."""
+    """A row of a chapter: texts and questions on the left, figures on the right."""
 
     left: list[Prose | Question] = field(default_factory=list)
     figures: list[FigureSpec] = field(default_factory=list)
@@ -154,7 +154,7 @@ def _prose(lesson: Lesson, part: Prose, evidence: Evidence) -> None:
 
 
 def _rows(parts: Sequence[Part]) -> list[ChapterRow]:
-    """Return the parts of a chapter row by row: after a question a new one begins, where there are figures for it."""
+    """Group the parts of a chapter into rows; a question ends its row if figures follow in the next one."""
     rows = [ChapterRow()]
     request = False
     for part in parts:
@@ -176,7 +176,7 @@ def _rows(parts: Sequence[Part]) -> list[ChapterRow]:
 
 
 def _calmly(lesson: Lesson, draw: Callable[..., None], *given: object) -> None:
-    """Draw a part; errors in it are shown in its place, and the others are drawn all the same."""
+    """Draw a part, or the error that it raises in its place, so that the other parts are still drawn."""
     try:
         draw(*given)
     except LessonError as error:
@@ -193,7 +193,7 @@ def _links(lesson: Lesson, seen: Sequence[Part]) -> None:
     try:
         card = lessons.card_of(lesson)
     except HeadlightError:
-        return  # said above
+        return  # the error is already shown above
     with st.container(key="hl-tour-links", horizontal=True, gap="medium"):
         for link in results:
             st.page_link(
@@ -205,7 +205,7 @@ def _links(lesson: Lesson, seen: Sequence[Part]) -> None:
 
 
 def _ways(place: int, all_lessons: Sequence[Lesson | BrokenLesson]) -> None:
-    """Draw the ways back and on."""
+    """Draw the links to the previous and the next chapter."""
     before = all_lessons[place - 1] if place else None
     following = all_lessons[place + 1] if place + 1 < len(all_lessons) else None
     with st.container(key="hl-tour-ways", horizontal=True, horizontal_alignment="distribute"):
@@ -233,7 +233,7 @@ def _ways(place: int, all_lessons: Sequence[Lesson | BrokenLesson]) -> None:
 
 
 def checks(lesson: Lesson, seen: Sequence[Part], evidence: Evidence) -> None:
-    """Draw what was checked, and the attention in torch."""
+    """Draw the results of the checks, and the attention as torch code."""
     results = [part for part in seen if isinstance(part, Check)]
     failed = [why for part in results if (why := _fault(lesson, part, evidence))]
     for why in failed:
@@ -252,7 +252,7 @@ def checks(lesson: Lesson, seen: Sequence[Part], evidence: Evidence) -> None:
 
 
 def code_of(lesson: Lesson) -> str:
-    """Return the attention of the chapter's head in torch, held to the model's; none where its model is not here."""
+    """Return torch code that computes the chapter's head and compares it with the model; "" without the model."""
     try:
         card = lessons.card_of(lesson)
     except HeadlightError:
@@ -280,7 +280,7 @@ def code_of(lesson: Lesson) -> str:
 
 
 def _flips(lesson: Lesson, source: Source) -> list[Lines]:
-    """Return the lines that find which heads flip pronouns, where figures of the chapter show it."""
+    """Return the code that finds the heads that flip pronouns; [] if no figure of the chapter shows them."""
     figures = [part for part in lesson.parts if isinstance(part, FigureSpec)]
     if not any("flips[" in str(value) for figure in figures for value in figure.parameters.values()):
         return []
@@ -288,7 +288,7 @@ def _flips(lesson: Lesson, source: Source) -> list[Lines]:
 
 
 def _fault(lesson: Lesson, check: Check, evidence: Evidence) -> str:
-    """Return why a check does not hold; "" where it does."""
+    """Return why a check fails; "" if it holds."""
     try:
         judging.check(check, evidence)
     except LessonError as error:

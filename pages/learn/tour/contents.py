@@ -1,4 +1,4 @@
-"""The contents of the tour: all chapters under their headings, what is done, and what is open."""
+"""The tour's table of contents: all chapters under their headings, with the finished ones and the open one marked."""
 
 from collections.abc import Sequence
 from itertools import groupby

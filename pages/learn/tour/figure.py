@@ -1,4 +1,4 @@
-"""A live figure of a chapter, by its name in the catalogue, with what can be moved."""
+"""A live figure of a chapter, found by its name in the catalogue, with its sliders."""
 
 from contextlib import suppress
 from typing import Any
@@ -28,7 +28,7 @@ def show(lesson: Lesson, spec: FigureSpec, evidence: Evidence, name: str) -> Non
         lesson: that it belongs to.
         spec: which figure, with its parameters.
         evidence: the lesson's numbers.
-        name: tells it from the chapter's other figures.
+        name: distinguishes it from the chapter's other figures.
 
     Raises:
         LessonError: it cannot be drawn from this model and text.
@@ -53,7 +53,7 @@ def show(lesson: Lesson, spec: FigureSpec, evidence: Evidence, name: str) -> Non
 
 
 def _plot(data: FigureData, drawn: Plot, *, key: str, name: str) -> None:
-    """Draw a plot with all that is saved; its code draws the lesson's figure again."""
+    """Draw a plot with its downloads; the saved code redraws the lesson's figure."""
     lesson = data.lesson
     place = next(place for place, part in enumerate(lesson.parts) if part is data.spec)
     payload: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _sliders(sliders: tuple[Slider, ...], key: str) -> None:
 
 
 def _training(lesson: Lesson, spec: FigureSpec, key: str) -> bool:
-    """Train the six words where a person asked for it, and say how far it is; return whether it was requested."""
+    """Train the six-word model if a person requested it, showing progress; return whether it was requested."""
     seed = view_fields.seed(lesson.name)
     is_wanted = view_fields.wants_training(lesson.name)
     if spec.kind == "distributions":

@@ -1,6 +1,6 @@
-"""The lessons that are here, and the numbers of the models that they speak of, each made once.
+"""The available lessons, and the numbers of the models that they refer to, each computed once.
 
-Lessons are in folders: one a file, in the order of their names; a broken one does not stop the others.
+A folder holds one lesson per file, sorted by file name; a broken lesson does not affect the others.
 """
 
 import os
@@ -27,7 +27,7 @@ from transformer_core.errors import HeadlightError, Message, mark
 from transformer_core.reasons import reason
 
 SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
-OWN = "own."  # what the names of a teacher's lessons begin with
+OWN = "own."  # the prefix of the names of a teacher's lessons
 _OF_VIEW = ("text", "target", "attention", "layer", "head", "model", "stack")
 MOST_LESSONS = 200  # of a folder
 _NUMBER = re.compile(r"^\d+[-_ ]*")
@@ -36,7 +36,7 @@ _TITLE = re.compile(r"^title:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 
 
 def own_folder() -> Path:
-    """Return where a teacher's lessons are: `lessons`, or what HEADLIGHT_LESSONS says."""
+    """Return the folder of a teacher's lessons: HEADLIGHT_LESSONS, by default `lessons`."""
     return Path(os.environ.get("HEADLIGHT_LESSONS", ROOT / "lessons")).resolve()
 
 
@@ -53,7 +53,7 @@ def here() -> list[Lesson | BrokenLesson]:
 
 
 def linked() -> Mapping[str, tuple[str, ...]]:
-    """Return the pages that links open, and of each what a link can choose there."""
+    """Return the pages that links can open, each with the fields that a link can set."""
     results = {url: page for url, page in pages().items() if page.subject not in ("lessons", "models")}
     return {url: (*(field.name for field in page.fields), *_OF_VIEW) for url, page in results.items()}
 
@@ -62,7 +62,7 @@ def linked() -> Mapping[str, tuple[str, ...]]:
 def _read(
     folders: tuple[Path, ...], of_language: str, stamps: tuple[tuple[str, int, int], ...]
 ) -> tuple[Lesson | BrokenLesson, ...]:
-    """Return the lessons of some folders; `stamps` tells one state of the files from another."""
+    """Return the lessons of both folders; `stamps` invalidates the cache when a file changes."""
     shipped, own = folders
     return (
         *read_lessons(shipped, of_language, root=APP, pages=linked()),
@@ -87,7 +87,7 @@ def files_of(folder: Path, language: str) -> list[Path]:
 
 
 def not_read(folder: Path, language: str) -> list[str]:
-    """Return the files of a folder that are no lessons for their ending alone, by their names inside it.
+    """Return the files of a folder that only their extension keeps from being lessons, relative to the folder.
 
     Args:
         folder: of lessons.
@@ -141,7 +141,7 @@ def _lesson_of(
 
 
 def card_of(lesson: Lesson) -> ModelCard:
-    """Return the model that a lesson speaks of; the first one that is here, where it names none.
+    """Return the model that a lesson names; the first available model if it names none.
 
     Raises:
         HeadlightError: it is not here.
@@ -158,7 +158,7 @@ def card_of(lesson: Lesson) -> ModelCard:
 
 
 def text_of(lesson: Lesson, card: ModelCard) -> str:
-    """Return the text that a lesson reads; the model's first example, where it names none."""
+    """Return the text of a lesson; the model's first example if it names none."""
     return lesson.text or next(iter(card.examples), "")
 
 
@@ -182,12 +182,12 @@ def view_of(lesson: Lesson, link: Link, card: ModelCard) -> dict[str, str]:
 
 
 def evidence_of(lesson: Lesson, *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> Evidence:
-    """Return the numbers that a lesson speaks of; they are made when they are requested.
+    """Return the numbers that a lesson refers to, computed on demand.
 
     Args:
         lesson: which names model, text and mistake.
         seed: of the six words' first weights.
-        on_step: told of each step while they are trained.
+        on_step: called at each training step.
     """
     return Evidence(
         make_run=partial(_run, lesson), train=partial(_train, seed=seed, on_step=on_step), mistake=lesson.mistake
@@ -208,8 +208,8 @@ def draw_figure(
     Args:
         of_lesson: its name.
         part: the figure's place among the lesson's parts.
-        moved: where its sliders stand.
-        is_trained: whether a training that it shows is shown as done.
+        moved: the values of its sliders.
+        is_trained: whether to draw the training that it shows as finished.
         seed: as for `evidence_of`.
         of_language: of the lesson, such as "de".
 
@@ -226,7 +226,7 @@ def draw_figure(
 
 
 def _run(lesson: Lesson, mistake: str, is_other: bool) -> LessonRun:
-    """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
+    """Run a lesson's model, always on the CPU in single precision: lessons quote exact numbers."""
     card = card_of(lesson)
     if is_other and not lesson.other:
         raise HeadlightError("this lesson has no other text; add one: other: …")

@@ -18,12 +18,12 @@ LEAD = mark(
     "chapter asks you to predict a result before it shows it; the answers are computed from "
     "the model’s activations."
 )
-MOST_NAMED = 5  # of files that are no lessons
+MOST_NAMED = 5  # of ignored files
 
 
 @st.fragment
 def tour() -> None:
-    """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
+    """Draw the contents and the open chapter; an answer or another chapter reruns only this fragment."""
     all_lessons = lessons.here()
     if not all_lessons:
         prose.note(say("There are no lessons."))
@@ -50,7 +50,7 @@ def tour() -> None:
 
 
 def _tell_of_others() -> None:
-    """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
+    """List the files among a teacher's lessons that are ignored for their extension."""
     if others := lessons.not_read(lessons.own_folder(), language()):
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
         text = say(
@@ -63,7 +63,7 @@ def _tell_of_others() -> None:
 
 
 def _open_one(all_lessons: list[Lesson | BrokenLesson]) -> Lesson | BrokenLesson:
-    """Return the lesson that the address names; the first, with a note, where there is no such."""
+    """Return the lesson named in the address; the first lesson, with a note, if it does not exist."""
     wanted = view_fields.LESSON.value
     result = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
     if result is None and wanted:

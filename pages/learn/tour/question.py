@@ -12,7 +12,7 @@ from pages.learn.tour.lesson_engine.lesson import Lesson, Question
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 
-MOST_TYPED = 40  # characters of a number
+MOST_TYPED = 40  # characters of a typed number
 
 
 def show(lesson: Lesson, question: Question, number: int, evidence: Evidence) -> None:
@@ -86,13 +86,13 @@ def _tokens(lesson: Lesson, question: Question, number: int, evidence: Evidence,
 
 
 def ask_number(label: str, key: str, is_answer: Callable[[str], bool], give: Callable[[str], None]) -> None:
-    """Ask for a number, which Enter or a button gives.
+    """Draw an input for a number, submitted with Enter or a button.
 
     Args:
         label: for screen readers.
         key: of the widget.
-        is_answer: whether what was typed is a number.
-        give: called with it.
+        is_answer: whether the input is a valid answer.
+        give: called with the input if it is valid.
     """
 
     def typed() -> str:
@@ -145,7 +145,7 @@ def _answered(lesson: Lesson, question: Question, number: int, given: str | None
 
 
 def _choice(text: str, given: str | None, verdict: AnswerVerdict) -> prose.Markup:
-    """Return one of the choices as shown once the question is answered."""
+    """Return the markup of a choice after the question has been answered."""
     is_right, is_given = text == verdict.right, text == given
     kind = "right" if is_right else "wrong" if is_given else "other"
     mark = "✓" if is_right else "✗" if is_given else ""

@@ -1,7 +1,7 @@
-"""What defines the view of the Tour page: the chapter; and in the session, what was answered.
+"""What defines the view of the Tour page: the chapter; and, in the session, the answers.
 
-The session ends with a reload, so the browser keeps what was answered, too (components/chapter), and a new session
-begins with it.
+A reload ends the session, so the browser also stores the answers (components/chapter), and a new session restores
+them.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from pages.shared.view.fields import Field, Kept, number, text_up_to
 
 PAGE = "tour"
 LESSON = Field(PAGE, "lesson", "", text_up_to(120))  # its name; "": the first
-TEST_SEED: Field = Field(PAGE, "seed", None, number)  # of the knowledge test; None: drawn, another one for each person
+TEST_SEED: Field = Field(PAGE, "seed", None, number)  # of the knowledge test; None: drawn for each person
 FIELDS: tuple[Field, ...] = (LESSON, TEST_SEED)
 
-_ANSWERS = Kept("tour-answers")  # of each lesson: the answers to its questions, in their order; None: shown without one
+_ANSWERS = Kept("tour-answers")  # answers by lesson, in order; None: shown without one
 _SEEN = Kept("tour-seen", frozenset())  # lessons that were opened
-_RESTORED = Kept("tour-restored", False)  # whether the browser has told what it keeps
-_SEEDS = Kept("tour-seeds")  # of each lesson in which the six words were trained: from which first weights
+_RESTORED = Kept("tour-restored", False)  # whether the browser's stored answers have arrived
+_SEEDS = Kept("tour-seeds")  # seeds of the six words' training by lesson
 N_SEEDS = 10
-MOST_LESSONS, MOST_ANSWERS, MOST_LETTERS = 400, 40, 1000  # that are taken from a browser; letters of an answer
+MOST_LESSONS, MOST_ANSWERS, MOST_LETTERS = 400, 40, 1000  # limits on what is read from a browser; letters of an answer
 
 
 def go_to(name: str) -> None:
@@ -38,7 +38,7 @@ def answers(name: str) -> tuple[str | None, ...]:
 
 
 def answer(name: str, number: int, given: str | None) -> None:
-    """Take the answer to a chapter's question of this number; None: it is to be shown without one."""
+    """Record the answer to the question of this number; None: reveal the answer without a guess."""
     if len(answers(name)) == number:
         _set_answers(name, (*answers(name), given))
 
@@ -53,15 +53,15 @@ def _set_answers(name: str, given: tuple[str | None, ...]) -> None:
 
 
 def is_restored() -> bool:
-    """Return whether the browser has told what it keeps; before, nothing that it keeps may be written over."""
+    """Return whether the browser's stored answers have arrived; until then its storage must not be overwritten."""
     return bool(_RESTORED.value)
 
 
 def restore(kept: object) -> None:
-    """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays.
+    """Restore what the browser stored in earlier sessions, once validated; answers of this session take precedence.
 
     Args:
-        kept: the answers by the names of chapters that were opened, {"masks": ["28"]}; anything else is left out.
+        kept: the answers by name of each opened chapter, {"masks": ["28"]}; anything else is ignored.
     """
     _RESTORED.set(True)
     chapters = [*kept.items()][:MOST_LESSONS] if isinstance(kept, dict) else []
@@ -79,12 +79,12 @@ def is_done(name: str, n_questions: int) -> bool:
 
 
 def n_done(lessons: Sequence[tuple[str, int]]) -> int:
-    """Return how many of some chapters are done, each with how many questions it has."""
+    """Return how many chapters are done, given the number of questions of each."""
     return sum(is_done(name, n_questions) for name, n_questions in lessons)
 
 
 def seed(name: str) -> int | None:
-    """Return from which first weights the six words are trained in a chapter; None: nobody asked for it yet."""
+    """Return the seed of the six words' training in a chapter; None until a person requests the training."""
     result: int | None = (_SEEDS.value or {}).get(name)
     return result
 
@@ -95,6 +95,6 @@ def wants_training(name: str) -> bool:
 
 
 def train(name: str) -> None:
-    """The training was requested, or asked for again: then it begins with other random weights."""
+    """Request the six words' training in a chapter; a repeated request uses another seed."""
     before = seed(name)
     _SEEDS.set((_SEEDS.value or {}) | {name: 0 if before is None else (before + 1) % N_SEEDS})

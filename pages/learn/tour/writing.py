@@ -1,4 +1,4 @@
-"""How a teacher writes a lesson: the form of the file, and all that it can name."""
+"""How a teacher writes a lesson: the file format, and every name that it can use."""
 
 from collections.abc import Iterable
 
@@ -65,7 +65,7 @@ def show() -> None:
 
 
 def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
-    """Yield the names for lessons: figures, quantities, functions, mistakes and pages."""
+    """Yield the names that lessons can use: figures, quantities, functions, mistakes and pages."""
     yield (
         say("Figures"),
         [(f"kind: {name}", f"{say(kind.meaning)} ({', '.join(kind.parameters)})") for name, kind in KINDS.items()],

@@ -1,4 +1,4 @@
-"""One model from all sides: its parameters, its configuration, its tokens and its card."""
+"""One model in detail: its parameters, its configuration, its tokens and its card."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ _ROLES = {
 
 
 def show(card: ModelCard) -> None:
-    """Draw all tabs; where one cannot be drawn, it has the reason."""
+    """Draw all tabs; a tab that cannot be drawn shows the reason."""
     tabs = st.tabs([say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")])
     for tab, draw in zip(tabs, (_parameters, _configuration, _tokens, _card), strict=True):
         with tab:
@@ -45,7 +45,7 @@ def show(card: ModelCard) -> None:
 
 
 def parameter_table(card: ModelCard) -> pd.DataFrame:
-    """Return how many parameters each part has, and which share of all that is, in percent."""
+    """Return the number of parameters in each part, and its share of the total in percent."""
     from headlight.figures.architecture.inventory import parameters_by_part
 
     counts = parameters_by_part(card.config)
@@ -103,7 +103,7 @@ def tokenizer_of(path: str, version: str) -> Any:
 
 @cache.by_arguments(mark("tables of tokens"))
 def _all_tokens(path: str, version: str) -> pd.DataFrame:
-    """Return every token: number, label, and what it is for."""
+    """Return every token: its number, label and purpose."""
     tokenizer, roles = tokenizer_of(path, version), dict[int, str]()
     for role, meaning in _ROLES.items():
         if (i := getattr(tokenizer, f"{role}_id")) is not None:
@@ -115,7 +115,7 @@ def _all_tokens(path: str, version: str) -> pd.DataFrame:
 
 def _parameters(card: ModelCard) -> None:
     view = state.current()
-    models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
+    models.load(card.path, card.version, view.device, view.precision)  # makes sure that the model is loaded
     table = parameter_table(card)
     facts = say(
         "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
@@ -140,7 +140,7 @@ def _configuration(card: ModelCard) -> None:
 
 
 def _tokens(card: ModelCard) -> None:
-    """Draw how the model cuts the text, and all of its tokens."""
+    """Draw how the model tokenizes the text, and its whole vocabulary."""
     text, tokenizer = state.current().text, tokenizer_of(card.path, card.version)
     kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
     prose.html(

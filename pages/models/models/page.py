@@ -38,7 +38,7 @@ def page() -> None:
     prose.heading(say("Models"), say(LEAD))
     cards = models.available()
     chosen = cards.get(state.current().model) if cards else None
-    if cards and chosen is None:  # its folder went away a moment ago
+    if cards and chosen is None:  # its folder was deleted a moment ago
         st.rerun()
     with st.container(key="hl-models"):
         left, right = st.columns([5, 7], gap="medium")
@@ -78,7 +78,7 @@ def _kind(card: ModelCard) -> str:
 
 
 def not_usable(cards: Mapping[str, ModelCard]) -> None:
-    """Say which folders among the models are none, and why."""
+    """Say which folders among the models hold no usable model, and why."""
     folders = model_store.unusable(cards)
     if not folders:
         return
@@ -127,7 +127,7 @@ def import_upload() -> None:
 
 
 def bring_in_source(source: str) -> None:
-    """Load a model from elsewhere, telling how far it has come, and keep it."""
+    """Load a model from elsewhere, show the progress, and keep the model."""
     place = st.empty()
     place.progress(0.0, text=say("Looking for the model …"))
 
@@ -145,7 +145,7 @@ def bring_in_source(source: str) -> None:
 
 
 def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = lambda: None) -> None:
-    """Take a model in, and continue with it; or say in one sentence why not."""
+    """Import a model and continue with it, or say in one sentence why this failed."""
     try:
         name = take()
     except HeadlightError as error:
@@ -163,7 +163,7 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
 
 
 def show(card: ModelCard) -> None:
-    """Show one model from all sides."""
+    """Show one model in detail."""
     own = say("your own") if owners.is_mine(models.place_of(card.path)) else say("made by someone else")
     whose = say("trained elsewhere") if card.is_imported else own
     prose.subheading(card.title, say("included with Headlight") if card.is_shipped else whose)
@@ -203,7 +203,7 @@ def confirm_deletion(name: str, title: str) -> None:
 
 
 def delete(name: str, title: str) -> None:
-    """Delete a model, and say so; if it was the chosen one, another is."""
+    """Delete a model, and say so; if it was the chosen one, choose another."""
     cards = models.available()
     try:
         model_store.delete(name)

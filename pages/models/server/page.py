@@ -47,7 +47,7 @@ def memory() -> None:
 
 
 def trainings() -> None:
-    """Show which trainings are at work."""
+    """Show which trainings are running."""
     prose.subheading(say("Trainings"))
     results = [run for run in runs.available().values() if run.is_at_work]
     if not results:
@@ -61,7 +61,7 @@ def trainings() -> None:
 
 
 def times() -> None:
-    """Show how long whole runs of each page took."""
+    """Show the duration of full runs of each page."""
     prose.subheading(say("Response times"), say("whole page runs, in seconds; last {n} per page", n=health.MOST_RUNS))
     measured = {page: list(seconds) for page, seconds in health.health().seconds.items()}
     if not measured:
@@ -81,7 +81,7 @@ def times() -> None:
 
 
 def failures() -> None:
-    """Show what no page expected."""
+    """Show the unexpected errors."""
     prose.subheading(say("Failures"), say("last {n}; see the log for details", n=health.MOST_FAILURES))
     results = list(health.health().failures)
     if not results:

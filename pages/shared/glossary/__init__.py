@@ -1,7 +1,7 @@
 """The glossary: the terms that the app names, by topic, each defined as the code computes it.
 
-Its texts are in one file per language, `en.toml` and the like; English has what all languages share, and what another
-language lacks.
+Its texts are in one file per language, such as `en.toml`; the English file also holds what all languages share, and
+supplies what another language lacks.
 
 >>> terms()["induction-score"].meaning
 >>> definitions("induction-score")  # to its definition, for `prose.look_for` and others
@@ -35,7 +35,7 @@ class Term:
     paper: Paper | None = None  # where it comes from
     section: str = ""  # of the paper, and its equation in brackets
     page: str  # the address of a page that shows it
-    view: Mapping[str, str] = field(default_factory=dict)  # the other parameters of this address, such as a model
+    view: Mapping[str, str] = field(default_factory=dict)  # the other parameters of that address, such as a model
 
 
 class Topic(NamedTuple):

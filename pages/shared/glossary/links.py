@@ -1,4 +1,4 @@
-"""Links to definitions: a measure that a page names is one click away from what it is."""
+"""Links to definitions: a measure that a page names is one click away from its definition."""
 
 from urllib.parse import urlencode
 

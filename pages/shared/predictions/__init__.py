@@ -1,1 +1,1 @@
-"""Predict before the edit: what a learner expects of an edit, what happened, and how well calibrated the learner is."""
+"""Predict before the edit: a learner's predictions of edits, their outcomes, and the learner's calibration."""

@@ -1,4 +1,4 @@
-"""The box that asks for a prediction of an edit before its effect is shown, and the verdict once it is."""
+"""The box that asks for a prediction of an edit before its effect is shown, and then gives the verdict."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ from pages.shared.predictions.prediction import HIGHEST, LOWEST, NEGLIGIBLE, Pre
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 
-NONE = -1  # in the place of an output: none of them
+NONE = -1  # chosen instead of an output: none of them
 HELP = mark(
     "Before the effect of an edit is shown, you predict which output changes most. All predictions together show how "
     "well calibrated you are."
@@ -24,15 +24,15 @@ _IS_INCOMPLETE = Kept("predict-incomplete", False)  # the button was pressed too
 
 
 def switch() -> None:
-    """Draw the switch: whether predictions are requested."""
+    """Draw the switch that turns predictions on or off."""
     answers.IS_ON.toggle(say("Predict first"), shown=answers.is_on(), help=prose.plain(say(HELP)))
 
 
 def ask(edit: PredictedEdit | None, *, waiting: str = "") -> bool:
-    """Ask for a prediction of an edit where they are requested, or say what became of it.
+    """Ask for a prediction of an edit if predictions are requested, or show its outcome.
 
     Args:
-        edit: that was made; None: nothing was edited yet.
+        edit: the edit; None: nothing was edited yet.
         waiting: shown until something is edited; "": nothing.
 
     Returns:
@@ -96,7 +96,7 @@ def _option(edit: PredictedEdit, place: int) -> str:
 
 
 def _check(edit: PredictedEdit) -> None:
-    """Take the prediction; a number that is still being typed counts, too."""
+    """Record the prediction, including a number that is still being typed."""
     output, probability, confidence = (
         Kept(f"{choice.key}-box").value for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE)
     )

@@ -16,7 +16,7 @@ from pages.shared.predictions.prediction import Prediction
 from pages.shared.recipe import Print, call, each, literal, named, value_of
 from transformer_core.errors import mark
 
-FEW = 10  # predictions below which calibration cannot be judged
+FEW = 10  # number of predictions below which calibration cannot be judged
 HEIGHT = 300  # px
 OF_BINS = ("confidence", "share_right", "n")  # what is known of each
 FORMULA = mark(
@@ -95,7 +95,7 @@ def _facts(predictions: list[Prediction], brier: float) -> list[tuple[str, str]]
 
 
 def table(predictions: list[Prediction]) -> str:
-    """Return the predictions as CSV: confidence, whether right, predicted probability, predicted minus actual one."""
+    """Return the predictions as CSV: confidence, correctness, predicted probability and its signed error."""
     rows = ["prediction,confidence,right,predicted_probability,error"]
     for number, one in enumerate(predictions, start=1):
         values = ("" if value is None else f"{value:.4f}" for value in (one.probability, one.error))

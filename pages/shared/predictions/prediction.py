@@ -11,16 +11,16 @@ from jaxtyping import Float
 from headlight.language import localized
 from transformer_core.errors import Message
 
-NEGLIGIBLE = 0.01  # change of a probability below or at which an output counts as unchanged
-LOWEST, HIGHEST = 0, 100  # percent: of the confidence that can be stated
-MOST_OUTPUTS = 10_000  # of a prediction that is read back
+NEGLIGIBLE = 0.01  # largest change of probability at which an output counts as unchanged
+LOWEST, HIGHEST = 0, 100  # range of the confidence, in percent
+MOST_OUTPUTS = 10_000  # in a prediction that is read back
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictedEdit:
     """An edit of a model or of its input, and the probability of each output token before and after it."""
 
-    of: str  # what tells it from other edits, beside its labels: model, text and edit
+    of: str  # what identifies it besides its labels: model, text and edit
     labels: Sequence[str]  # of the output tokens
     before: Float[np.ndarray, " output"]  # in [0, 1]
     after: Float[np.ndarray, " output"]  # in [0, 1]
@@ -74,7 +74,7 @@ class Prediction:
 
 
 def judge(edit: PredictedEdit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
-    """Return a prediction with what became of it.
+    """Return a prediction with its outcome.
 
     It is correct if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and
     none does.
@@ -97,7 +97,7 @@ def judge(edit: PredictedEdit, guess: int | None, probability: float | None, con
 
 
 def verdict(edit: PredictedEdit, prediction: Prediction) -> Message:
-    """Return in a sentence or two what was predicted and what happened."""
+    """Return a sentence or two on what was predicted and what happened."""
     most, guess = edit.most_changed, prediction.guess
     values: dict[str, Any] = {
         "confidence": prediction.confidence,
@@ -137,7 +137,7 @@ def verdict(edit: PredictedEdit, prediction: Prediction) -> Message:
 
 
 def numbered(labels: Sequence[str], place: int) -> str:
-    """Return an output token; with its place where the same token is there more than once."""
+    """Return an output token, with its index if the same token occurs more than once."""
     label = labels[place]
     return f"{label} ({place})" if [*labels].count(label) > 1 else label
 

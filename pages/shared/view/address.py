@@ -1,10 +1,10 @@
-"""A view and its address: which of the two is correct where they differ.
+"""A view and its address, and which of the two takes precedence if they differ.
 
-The address names what is not as usual, so one without parameters is a view, too.
+The address names only what differs from the default, so an address without parameters is a view, too.
 
-Each run of a page ends by writing its view to the URL. Where the URL says something else then, a person may have gone
-back, or followed a link, and the URL is correct. Or a person did something: a run that the act interrupted never ended,
-and the browser may send the act before it has received what the last run wrote. Then the URL is the older one,
+Each run of a page ends by writing its view to the URL. If the URL differs at the next run, the user may have gone
+back or followed a link, and the URL is correct. Or the user acted on the page: the action interrupted a run before it
+wrote its view, or the browser sent the action before it received the last run's URL. Then the URL is the older one,
 and the session is correct.
 """
 
@@ -20,7 +20,7 @@ _PAGE = "shown-page"  # key of the session: the page whose address was followed 
 
 @dataclass(frozen=True)
 class Address:
-    """The URL's parameters as one kind of view knows them."""
+    """The URL's parameters from the perspective of one kind of view."""
 
     name: str  # of the kind of view
 
@@ -30,7 +30,7 @@ class Address:
 
     @property
     def is_known(self) -> bool:
-        """Whether the session was filled from a URL yet."""
+        """Whether the session was already filled from a URL."""
         return self._key in st.session_state
 
     def is_from_outside(self) -> bool:
@@ -47,15 +47,15 @@ class Address:
         return bool(st.session_state.get(_PAGE) != page_of_run())
 
     def follow(self) -> None:
-        """The session was filled from the URL."""
+        """Record that the session was filled from the URL."""
         st.session_state[_PAGE] = page_of_run()
         st.session_state[self._key] = st.query_params.to_dict()
 
     def write(self, values: Mapping[str, str]) -> None:
-        """Write the session's view to the URL; the end of every run.
+        """Write the session's view to the URL; call at the end of every run.
 
-        An act that was sent before the browser took in what was written last comes with the URL before that; where it
-        leads back to just that view, the browser still has to hear of it.
+        An action that the browser sent before it received the last URL comes with the previous one; if the action
+        restores exactly that view, the URL must still be written to the browser.
         """
         last = st.session_state.get(self._key, values)
         if not st.query_params.to_dict() == last == values:

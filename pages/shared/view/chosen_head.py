@@ -30,7 +30,7 @@ class HeadChoice:
         return HeadName(self.attention.value, self.layer.value, self.head.value)
 
     def set(self, attention: Any, layer: Any, head: Any) -> None:
-        """Choose a head; values that name none change nothing."""
+        """Choose a head; values that do not name a head change nothing."""
         are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
         if are_indices and isinstance(attention, str) and attention in ATTENTIONS:
             self.attention.set(attention)
@@ -38,7 +38,7 @@ class HeadChoice:
             self.head.set(head)
 
     def take(self, key: str) -> None:
-        """A head was clicked in the overview of this key; what came from the browser is checked like any input."""
+        """Choose the head clicked in the overview of this key; the browser's value is checked like any input."""
         chosen = SharedValue(key, "chosen").heard()
         if isinstance(chosen, Mapping):
             self.set(*map(chosen.get, ("attention", "layer", "head")))
@@ -73,7 +73,7 @@ def nearest_head(
 
 
 def _attention(wanted: str, config: ModelConfig) -> tuple[str, list[str]]:
-    """Return the wanted attention, or the last one, and a note where the model has no such."""
+    """Return the wanted attention, or the last one with a note if the model lacks it."""
     names = [*attentions_of(config)]
     if wanted in names:
         return wanted, []
@@ -99,7 +99,7 @@ def _attention(wanted: str, config: ModelConfig) -> tuple[str, list[str]]:
 
 
 def _index(wanted: str | None, size: int, *, default: int, missing: str) -> tuple[int, list[str]]:
-    """Return the wanted index clamped to what the model has, and `missing` where that is another one."""
+    """Return the wanted index clamped to the model's range, and the note `missing` if it had to be clamped."""
     if wanted is None:
         return default, []
     try:

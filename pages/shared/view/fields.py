@@ -1,8 +1,8 @@
-"""What a person chooses, and the widgets that choose it: each is bound to its value by one call of a method here.
+"""The user's choices and their widgets; each widget is bound to its value by one method call.
 
-A `Field` defines the view of a page: it has a place in the URL, a usual value, and a check. The URL names only what is
-not as usual; an invalid value is reported in one sentence, and the default is used. What is `Kept` lasts as long
-as the session, and no link knows it.
+A `Field` is part of a page's view: it has a name in the URL, a default value and a check. The URL names only values
+that differ from the default; an invalid value is reported in one sentence, and the default is used. A `Kept` value
+lasts as long as the session, and is not written to the URL here.
 """
 
 import re
@@ -25,7 +25,7 @@ _VALUE: Any = object()  # a widget shows the value itself
 
 
 class Control:
-    """Something that a person chooses.
+    """A choice of the user, stored in the session.
 
     The methods that draw a widget take its label, what can be chosen, and Streamlit's own options. Besides:
 
@@ -35,17 +35,17 @@ class Control:
         part: tells several widgets of one choice apart.
     """
 
-    key: str  # where it is in the session
+    key: str  # its key in the session
     usual: Any
 
     @property
     def value(self) -> Any:
-        """What is chosen; the usual value until then."""
+        """The chosen value, or the default if nothing was chosen."""
         return st.session_state.get(self.key, self.usual)
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it was chosen in this session, be it as usual."""
+        """Whether it was chosen in this session, even if the default was."""
         return self.key in st.session_state
 
     def set(self, value: Any) -> None:
@@ -57,20 +57,20 @@ class Control:
         return st.session_state.pop(self.key, self.usual)
 
     def selectbox(self, label: str, options: Iterable[Any], **how: Any) -> None:
-        """Draw a choice of one out of several, folded up."""
+        """Draw a drop-down list for one of several options."""
         how.setdefault("format_func", how.pop("name", str))
         options = [*options]
         among = None if how.get("accept_new_options") else options
         st.selectbox(prose.plain(label), options, **self._bound(how, among))
 
     def multiselect(self, label: str, options: Iterable[Any], **how: Any) -> None:
-        """Draw a choice of some out of several."""
+        """Draw a drop-down list for any number of options."""
         how.setdefault("format_func", how.pop("name", str))
         options = [*options]
         st.multiselect(prose.plain(label), options, **self._bound(how, options))
 
     def segmented(self, label: str, options: Iterable[Any], **how: Any) -> None:
-        """Draw a choice of one out of a few, side by side."""
+        """Draw side-by-side buttons for one of a few options."""
         name = how.pop("name", str)
         how = {"label_visibility": "collapsed", "part": "segments"} | how
         st.segmented_control(
@@ -82,27 +82,27 @@ class Control:
         )
 
     def select_slider(self, label: str, options: Iterable[Any], **how: Any) -> None:
-        """Draw a choice of one out of many that have an order."""
+        """Draw a slider for one of many ordered options."""
         how.setdefault("format_func", how.pop("name", str))
         st.select_slider(prose.plain(label), options, **self._bound(how))
 
     def slider(self, label: str, lowest: Any, highest: Any, **how: Any) -> None:
-        """Draw a number, or a span, between two ends."""
+        """Draw a slider for a number or a range between two limits."""
         st.slider(prose.plain(label), lowest, highest, **self._bound(how))
 
     def number(self, label: str, lowest: Any = None, highest: Any = None, **how: Any) -> None:
-        """Draw a number that can be typed."""
+        """Draw a number input."""
         st.number_input(prose.plain(label), lowest, highest, **self._bound(how))
 
     def text(self, label: str, **how: Any) -> None:
-        """Draw a line that can be typed."""
+        """Draw a single-line text input."""
         st.text_input(prose.plain(label), **({"autocomplete": "off"} | self._bound(how)))
 
     def text_line(self, label: str, **how: Any) -> None:
-        """Draw a line that a text for a model can be typed in, with all its white space; lines.py says how it looks."""
+        """Draw a single-line input for a model's text that preserves white space, in the notation of lines.py."""
         shown, take, key = how.pop("shown", self.value), how.pop("take", self.set), f"{self.key}-line"
         line = lines.to_box(shown or "")
-        if st.session_state.get(key) != line:  # else what is being typed would be lost
+        if st.session_state.get(key) != line:  # otherwise the text being typed would be lost
             st.session_state[key] = line
 
         def on_change() -> None:
@@ -112,7 +112,7 @@ class Control:
         st.text_input(prose.plain(label), **how)
 
     def text_area(self, label: str, **how: Any) -> None:
-        """Draw lines that can be typed."""
+        """Draw a multi-line text input."""
         st.text_area(prose.plain(label), **self._bound(how))
 
     def toggle(self, label: str, **how: Any) -> None:
@@ -120,16 +120,16 @@ class Control:
         st.toggle(prose.plain(label), **self._bound(how))
 
     def expander(self, label: str, **how: Any) -> AbstractContextManager[Any]:
-        """Draw what is folded up until it is requested."""
+        """Draw an expander that is folded until it is opened."""
         return st.expander(prose.plain(label), **self._bound(how))
 
     def _bound(self, how: dict[str, Any], among: Sequence[Any] | None = None) -> dict[str, Any]:
-        """Return the options of a widget that shows this choice and takes it.
+        """Return the options that bind a widget to this choice.
 
         Args:
-            how: those that are given.
-            among: what can be chosen. A browser may still name what could be chosen before, on another text or in
-                another language: that is nobody's choice. None: whatever the widget says.
+            how: the caller's options.
+            among: the valid values. A browser may still send one that was valid earlier, for another text or in
+                another language; it is ignored. None: any value of the widget is taken.
         """
         shown, take, part = how.pop("shown", _VALUE), how.pop("take", None), how.pop("part", "box")
         key = f"{self.key}-{part}"
@@ -148,7 +148,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Kept(Control):
-    """Something that is kept for the session alone."""
+    """A choice that lasts as long as the session."""
 
     key: str
     usual: Any = None
@@ -156,25 +156,25 @@ class Kept(Control):
 
 @dataclass(frozen=True)
 class Field(Control):
-    """One thing that a person chooses on a page, and a link restores."""
+    """A choice on a page that a link restores."""
 
-    page: str  # its address
+    page: str  # address of the page
     name: str  # in the URL
     usual: Any
     read: Callable[[str], Any]  # from the URL; raises ValueError with what would be correct
     write: Callable[[Any], str] = str
-    is_of_model: bool = False  # it names what only this model has, such as token ids: another model begins as usual
+    is_of_model: bool = False  # it refers to what only this model has, such as token ids; it is reset for another model
 
     @property
     def key(self) -> str:  # type: ignore[override]
-        """Where it is in the session."""
+        """Its key in the session."""
         return f"{self.page}-{self.name}"
 
     def fill(self, wanted: Mapping[str, str]) -> None:
-        """Choose what the URL's parameters ask for, else the usual value.
+        """Choose the value in the URL's parameters, else the default.
 
         Raises:
-            ValueError: they ask for what cannot be; the usual value is chosen.
+            ValueError: the value is invalid; the default is chosen.
         """
         self.set(self.usual)
         if self.name in wanted:
@@ -186,7 +186,7 @@ class Field(Control):
         return {} if is_usual else {self.name: self.write(self.value)}
 
     def found(self, value: Any) -> None:
-        """Tell what the page shows where nothing is chosen, as far as the rest of the view decides it."""
+        """Set the value that the page shows if nothing is chosen, as determined by the rest of the view."""
         st.session_state[f"{self.key}-found"] = value
         if self.value == self.usual:
             self.set(value)
@@ -200,12 +200,12 @@ class TextField(Field):
     read: Callable[[str], Any] = str
 
     def fill(self, wanted: Mapping[str, str]) -> None:
-        """Choose the text that the URL's parameters ask for, else the usual one."""
+        """Choose the text in the URL's parameters, else the default."""
         self.set(self.usual)
         self.set(long_texts.asked(self.name, wanted) or self.usual)
 
     def parameters(self) -> dict[str, str]:
-        """Return the text as the URL says it."""
+        """Return the text as URL parameters."""
         return {} if self.value == self.usual else long_texts.parameters(self.name, self.value)
 
 
@@ -215,7 +215,7 @@ def sent(key: str, event: str) -> Any:
 
 
 def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
-    """Set every field from the URL's parameters; return a sentence for each that could not be met."""
+    """Set every field from the URL's parameters; return one sentence for each invalid value."""
     notes = []
     for field in fields:
         try:
@@ -228,12 +228,12 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
 
 
 def written(fields: Sequence[Field]) -> dict[str, str]:
-    """Return the fields in the URL: those without their default."""
+    """Return the URL parameters of the fields that differ from their default."""
     return {name: value for field in fields for name, value in field.parameters().items()}
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
-    """Return a check for a word out of a few."""
+    """Return a parser that accepts one of a few words."""
 
     def read(text: str) -> str:
         if text not in choices:
@@ -257,7 +257,7 @@ def number(text: str) -> int:
 
 
 def whole(numbers: range) -> Callable[[str], int]:
-    """Return a check for a whole number of a range; for an even one where its step is 2."""
+    """Return a parser for an integer in a range, which must be even if the step of the range is 2."""
 
     def read(text: str) -> int:
         if text not in map(str, numbers):
@@ -270,12 +270,12 @@ def whole(numbers: range) -> Callable[[str], int]:
 
 
 def matching(form: str, wanted: str, take: Callable[[re.Match[str]], T]) -> Callable[[str], T]:
-    """Return a parser of texts of one form.
+    """Return a parser for texts that match a regular expression.
 
     Args:
         form: a regular expression.
         wanted: a message that says the format.
-        take: makes the value of a match.
+        take: converts a match to the value.
     """
 
     def read(text: str) -> T:
@@ -309,7 +309,7 @@ def write_pair(pair: tuple[int, int]) -> str:
 
 
 def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[str], float]:
-    """Return a check for a number within limits; `above`: larger than the lowest."""
+    """Return a parser for a number within limits; `above`: larger than the lowest."""
 
     def read(text: str) -> float:
         try:
@@ -328,12 +328,12 @@ def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[
 
 
 def plain(value: float) -> str:
-    """Write a number so that it is read as the same."""
+    """Format a number so that parsing it restores the same value."""
     return str(value).removesuffix(".0")
 
 
 def text_up_to(most: int) -> Callable[[str], str]:
-    """Return a check for any text, cut where it is too long."""
+    """Return a parser that accepts any text and truncates it if it is too long."""
     return lambda text: text[:most]
 
 
@@ -345,7 +345,7 @@ def window(text: str) -> tuple[Span, Span]:
     """Parse the selected queries and keys, such as "0-12.3-9".
 
     Raises:
-        ValueError: it is not written so.
+        ValueError: the text does not have this format.
     """
     match = re.fullmatch(r"(\d{1,6})-(\d{1,6})\.(\d{1,6})-(\d{1,6})", text)
     if match:
@@ -356,6 +356,6 @@ def window(text: str) -> tuple[Span, Span]:
 
 
 def window_in_words(value: tuple[Span, Span]) -> str:
-    """Write the selected queries and keys."""
+    """Format the selected queries and keys for the URL."""
     (first_query, last_query), (first_key, last_key) = value
     return f"{first_query}-{last_query}.{first_key}-{last_key}"

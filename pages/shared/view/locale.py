@@ -1,4 +1,4 @@
-"""Which language a person reads: that of their browser, until they choose another."""
+"""The reader's language: that of the browser until another one is chosen."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,12 @@ from headlight.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_langu
 from pages.shared.private_streamlit import is_in_a_run
 from pages.shared.view.fields import Kept
 
-LANGUAGE = Kept("language", ENGLISH)  # in the URL where it is not the browser's
+LANGUAGE = Kept("language", ENGLISH)  # in the URL if it differs from the browser's
 _CATALOGUES = Path(__file__).resolve().parents[2] / "languages"
 
 
 def seed() -> None:
-    """Take the language from the URL or the browser, at the first run of a session."""
+    """Set the language from the URL or the browser at the first run of a session."""
     add_catalogues(_CATALOGUES)
     ask_for_language(_of_reader)
     if not LANGUAGE.is_chosen:
@@ -35,7 +35,7 @@ def published() -> dict[str, str]:
 
 
 def _switch(language: str) -> None:
-    """Use the chosen language, and send the browser all choices again: it has them in the words of the former one."""
+    """Use the chosen language, and send the browser all options again, which it has in the previous language."""
     LANGUAGE.set(language)
     for key, value in st.session_state.items():
         if isinstance(value, str | int | float | list | tuple) and not isinstance(value, bool):
@@ -43,14 +43,14 @@ def _switch(language: str) -> None:
 
 
 def _of_reader() -> str:
-    """Return the reader's language; English without a reader, as while the server warms up."""
+    """Return the reader's language; English if there is no reader, as during the server's warm-up."""
     if not is_in_a_run():
         return ENGLISH
     return str(LANGUAGE.value)
 
 
 def asked_for(request: Request) -> str:
-    """Return the language that a page will be read in, before anything runs: of the URL, else of the browser."""
+    """Return the language of a page before its first run: that of the URL, else of the browser."""
     add_catalogues(_CATALOGUES)
     result = request.query_params.get(LANGUAGE.key)
     return result if result in LANGUAGES else _known(request.headers.get("accept-language"))
@@ -61,6 +61,6 @@ def _of_browser() -> str:
 
 
 def _known(preferred: str | None) -> str:
-    """Return a language that we have: of `de-AT,en;q=0.9` its first, else English."""
+    """Return the first language of a header such as `de-AT,en;q=0.9` if it is supported, else English."""
     first = re.split("[-,;]", preferred or ENGLISH)[0]
     return first if first in LANGUAGES else ENGLISH

@@ -1,4 +1,4 @@
-"""Texts as addresses hold them: as given, and packed where they are long, since mail and chat cut long addresses."""
+"""Texts in addresses: short ones verbatim, long ones packed, since mail and chat truncate long addresses."""
 
 import base64
 import binascii
@@ -18,19 +18,19 @@ def packed_name(name: str) -> str:
 
 
 def parameters(name: str, text: str) -> dict[str, str]:
-    """Return a text as the URL says it."""
+    """Return a text as URL parameters."""
     return {name: text} if len(text) <= MAX_PLAIN else {packed_name(name): packed(text)}
 
 
 def asked(name: str, wanted: Mapping[str, str]) -> str | None:
-    """Return the text that the URL's parameters ask for; None: they ask for none.
+    """Return the text in the URL's parameters; None if there is none.
 
     Args:
         name: of the text in the URL.
         wanted: the URL's parameters.
 
     Raises:
-        ValueError: it is packed, and damaged.
+        ValueError: its packed form is damaged.
     """
     text = wanted.get(name)
     if packed_name(name) in wanted:
@@ -41,12 +41,12 @@ def asked(name: str, wanted: Mapping[str, str]) -> str | None:
 
 
 def clean(text: str) -> str:
-    """Return the text as a tokenizer reads it, white space and all, cut after `MAX_CHARACTERS`."""
+    """Return the text as a tokenizer reads it, white space included, truncated to `MAX_CHARACTERS`."""
     return encodable(text[:MAX_CHARACTERS])
 
 
 def packed(text: str) -> str:
-    """Return a text as an address holds it: short, and of plain letters."""
+    """Return a text compressed into characters that are safe in an address."""
     return base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode().rstrip("=")
 
 

@@ -19,7 +19,7 @@ PAGE = "run"
 
 
 def _step(text: str) -> int:
-    """Read a step; one far beyond the end is the last one's.
+    """Parse a step; a number far beyond the end means the last step.
 
     Raises:
         ValueError: it is not a whole number.
@@ -33,17 +33,17 @@ RUN = Field(PAGE, "run", "", text_up_to(100))  # its name; "": none
 SNAPSHOT = Field(PAGE, "snapshot", None, _step)  # its step; None: the last one
 OTHER = Field(PAGE, "other", "", text_up_to(100))  # what it is compared with: "", a step, or another run's name
 TEXT = TextField(PAGE, "text")  # "": an example of the corpus
-TARGET = TextField(PAGE, "target")  # that all snapshots are teacher-forced on; "": what the last one writes
+TARGET = TextField(PAGE, "target")  # target that all snapshots are teacher-forced on; "": the output of the last one
 ATTENTION = Field(PAGE, "attention", "", text_up_to(20))  # "": the last one that the model has
 LAYER, HEAD = Field(PAGE, "layer", 0, number), Field(PAGE, "head", 0, number)
 SHOWN_HEAD = HeadChoice(ATTENTION, LAYER, HEAD)
 FIELDS: tuple[Field, ...] = (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
-NEW_CHOSEN = Kept("run-new-chosen", False)  # whether a person chose a new training, or came by an address that says so
+NEW_CHOSEN = Kept("run-new-chosen", False)  # whether the user chose a new training, or the address did
 IS_HERE = Kept("train-is-here", False)  # whether the Train page was drawn since the session came to it
 ENDED = Kept("train-ended")  # names of the runs that ended since its last visit to that page, and were not opened yet
-NOTE = Kept("run-note", "")  # what was done a moment ago, to be shown at the next run of the page
+NOTE = Kept("run-note", "")  # notice of the last action, to be shown at the next run of the page
 FILM_SNAPSHOT = SharedValue(FILM_OVERVIEW, "snapshot")  # the step that the film's slider shows
 _ADDRESS = Address("run")
 
@@ -64,12 +64,12 @@ def seed() -> None:
 
 
 def in_words() -> dict[str, str]:
-    """Return the whole view in the words of the URL."""
+    """Return the whole view as URL parameters."""
     return fields.written(FIELDS)
 
 
 def publish() -> None:
-    """Write the view to the URL; the end of every run."""
+    """Write the view to the URL; call at the end of every run."""
     values = in_words()
     if not RUN.value:
         values = {"run": ""} if NEW_CHOSEN.value else {}
@@ -78,17 +78,17 @@ def publish() -> None:
 
 
 def choose_run(name: str) -> None:
-    """Another run was chosen: its own last snapshot and examples come first."""
+    """Choose another run, which starts with its own last snapshot and examples."""
     RUN.set(name)
     for control in (NEW_CHOSEN, SNAPSHOT, OTHER, TEXT, TARGET):
         control.pop()
 
 
 def on_run(name: str, names: Collection[str]) -> None:
-    """One of these runs was chosen.
+    """Choose one of these runs by its title.
 
-    A browser may still send a title that was right before the run's state changed; and when the title of the run that
-    is shown changes, it sends that run again, which must not cost the text that was typed.
+    A browser may still send a title from before the run's state changed, which is ignored. When the title of the
+    shown run changes, the browser sends that run again, which must not discard the typed text.
     """
     if name in names and (name != RUN.value or not name):
         choose_run(name)
@@ -96,14 +96,14 @@ def on_run(name: str, names: Collection[str]) -> None:
 
 
 def on_snapshot() -> None:
-    """The slider of a film came to rest; what came from the browser is checked like any input."""
+    """Choose the snapshot at which a film's slider came to rest; the browser's value is checked like any input."""
     step = FILM_SNAPSHOT.heard()
     if type(step) is int and step >= 0:
         SNAPSHOT.set(step)
 
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
-    """A snapshot and a head were chosen on the page."""
+    """Choose a snapshot and a head on the page."""
     FILM_SNAPSHOT.forget()  # the slider may be elsewhere
     SNAPSHOT.set(step)
     SHOWN_HEAD.set(attention, layer, head)

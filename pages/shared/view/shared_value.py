@@ -1,7 +1,7 @@
-"""A value that a person changes in a component, and Python elsewhere on the page; see kit/shared_value.js.
+"""A value that the user changes in a component and Python changes elsewhere on the page; see kit/shared_value.js.
 
-Both sides write {revision, value}. Each change counts on from the highest revision that is known there,
-so that a component can tell an answer that is older than what a person has done since.
+Both sides write {revision, value}. Each change increments the highest revision that its side knows,
+so that a component can discard an answer that is older than the user's latest change.
 """
 
 import time
@@ -10,18 +10,18 @@ from typing import Any
 
 from pages.shared.view.fields import Kept, sent
 
-_UNKNOWN = "unknown"  # no value that a component shows
+_UNKNOWN = "unknown"  # not a value of any component
 
 
 @dataclass(frozen=True)
 class SharedValue:
-    """A value of a component, in the form in which JSON says it: lists, no tuples."""
+    """A component's value in JSON form: lists rather than tuples."""
 
     key: str  # of the component
-    event: str  # the trigger that brings what a person chose
+    event: str  # the trigger that delivers the user's choice
 
     def heard(self) -> Any:
-        """Return the choice before this run, unchecked; None: none. To be called in the callback."""
+        """Return the user's choice before this run, unchecked, or None; call it in the callback."""
         match sent(self.key, self.event):
             case {"revision": int(revision), "value": value}:
                 latest, _, payload = self._kept.value
@@ -33,9 +33,9 @@ class SharedValue:
         """Return the data for the component.
 
         Args:
-            value: what holds now.
-            echoes: say again what the component said itself; without it the payload stays as it was then, so that
-                nothing new is sent to a component that has already gone there.
+            value: the current value.
+            echoes: whether to send a component its own value back; if False, the payload then stays unchanged,
+                so that nothing is sent to a component that already shows the value.
         """
         revision, known, payload = self._kept.value
         is_change = value != known
@@ -47,7 +47,7 @@ class SharedValue:
         return payload
 
     def forget(self) -> None:
-        """Say the value again as if it had changed, whatever the component shows."""
+        """Resend the value as if it had changed, whatever the component shows."""
         revision, _, payload = self._kept.value
         self._kept.set((revision, _UNKNOWN, payload))
 

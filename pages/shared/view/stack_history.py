@@ -1,4 +1,4 @@
-"""The stacks of interventions of this session that gave way to others, by a person's hand or by a link."""
+"""The stacks of interventions of this session that the user or a link replaced."""
 
 from pages.shared.view.fields import Kept
 
@@ -7,6 +7,6 @@ UNDONE, DONE = Kept("interventions-undone", ()), Kept("interventions-done", ()) 
 
 
 def keep(stack: str) -> None:
-    """Let a stack, as JSON, be had again after another took its place."""
+    """Keep a stack, as JSON, so that it can be restored after another has replaced it."""
     DONE.set((*DONE.value, stack)[-MOST_STEPS:])
     UNDONE.set(())

@@ -1,10 +1,10 @@
-"""The view: model, text, target, attention, layer and head, in the session and in the URL, and what it runs on.
+"""The view: model, text, target, attention, layer and head, in the session and in the URL; and the device.
 
-A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
-callbacks here; and at the end of each run the session is written to the URL (address.py), as far as it is not what the
-page shows without parameters: the first model, its first example, and the head that the page begins with. What else
-defines a page's view are its fields (fields.py). The device and the precision belong to the machine and not to the
-view: they stay in the session.
+A link or a step back in the browser's history fills the session from the URL; the user's actions fill it through the
+callbacks here. At the end of each run, whatever differs from the page's defaults (the first model, its first example,
+and the head that the page begins with) is written from the session to the URL (address.py). A page's fields
+(fields.py) define the rest of its view. The device and the precision belong to the machine rather than to the view,
+so they stay in the session.
 """
 
 import re
@@ -44,9 +44,9 @@ SECOND_TEXT = TextField("view", "second-text")  # that an encoder reads after th
 TAKES_PAIRS = Kept("takes-pairs", False)  # whether the model reads two texts
 ATTENTION, LAYER, HEAD = Kept("attention"), Kept("layer"), Kept("head")
 SHOWN_HEAD = HeadChoice(ATTENTION, LAYER, HEAD)
-TARGET = Kept("target")  # what a person makes an encoder-decoder write; None: what it writes on its own
+TARGET = Kept("target")  # the forced output of an encoder-decoder; None: its own output
 DEVICE, PRECISION = Kept("device", CPU), Kept("precision", PRECISIONS[0])
-CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
+CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": the model's default
 STACK = Field("view", "stack", "", _stack)  # of interventions that act in the chosen model, as JSON; "": none
 CONTINUES = Kept("continues")  # whether the reading that is shown includes what the model writes
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
@@ -54,12 +54,12 @@ LONG_TEXT = Kept("long-text", "")  # where a long text is pasted
 EXAMPLES = Kept("examples", False)  # whether the list of examples is open
 LONG_TEXT_OPEN = Kept("long-text-open", False)  # whether the box for a long text is
 NEXT_MODEL = Kept("next-model")  # the model that the next run begins with
-MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be shown at the next run
+MODELS_NOTE = Kept("models-note", "")  # notice of the last change to the models, to be shown at the next run
 _TITLE = Kept("title")  # of the model
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
 _USUAL = Kept("usual-view", {})  # parameters, by name, that the URL leaves out when they have these values
-_BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has come to its end since
+_BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has ended since
 _ADDRESS = Address("view")
 
 IDS = re.compile(r"[\d\s,;]*")  # a text of token ids
@@ -95,8 +95,8 @@ class View:
 
         Args:
             card: of the model.
-            continues: whether it writes, whatever the view says; None: as the view says.
-            is_changed: the view's interventions act. A stack that the model has no place for does not.
+            continues: whether it generates; None: as in the view.
+            is_changed: the view's interventions act. A stack that does not fit the model does not.
         """
         continues = self.continues if continues is None else continues
         source = Source.of(card, self.device, self.precision, continues=continues)
@@ -114,7 +114,7 @@ def current() -> View:
 
 
 def misfit(card: ModelCard) -> HeadlightError | None:
-    """Return why a model has no place for the interventions of the view; None where it has, or there are none."""
+    """Return why the view's interventions do not fit a model; None if they fit or there are none."""
     from headlight.analysis.interventions.stacks import check_stack, from_json
 
     try:
@@ -136,7 +136,7 @@ def last_head(card: ModelCard) -> HeadName:
 
 
 def wants_continuation(card: ModelCard) -> bool:
-    """Return whether a model is to write: a decoder-only one as a person chose, or as is usual with it."""
+    """Return whether a model should generate: for a decoder-only one the user's choice, else its default."""
     chosen = CONTINUE.value if card.config.architecture == "decoder_only" else ""
     return card.continues if not chosen else chosen == "on"
 
@@ -150,11 +150,11 @@ def seed(
 
     Args:
         cards: the models that are here, at least one.
-        own: what else defines the view of the page that is opened.
+        own: the fields of the opened page.
         usual_head: gives the head that it shows until one is chosen; None: it finds one, which the URL always names.
 
     Returns:
-        One sentence for each wish of the URL that could not be met; the session holds the nearest view that exists.
+        One sentence for each request of the URL that cannot be met; the session holds the nearest view that exists.
     """
     wanted = st.query_params.to_dict()
     notes: list[str] = []
@@ -192,12 +192,12 @@ def seed(
 
 
 def came_by_link() -> bool:
-    """Whether text, model and the page's own fields were filled from the URL together, and belong to each other."""
+    """Whether text, model and the page's own fields were filled from the same URL and so belong together."""
     return bool(_BY_LINK.value)
 
 
 def in_words() -> dict[str, str]:
-    """Return the whole view in the words of the URL."""
+    """Return the whole view as URL parameters."""
     view = current()
     values = {
         MODEL.key: view.model,
@@ -212,13 +212,13 @@ def in_words() -> dict[str, str]:
 
 
 def text_parameters() -> dict[str, str]:
-    """Return the text, and the one after it, in the words of the URL."""
+    """Return the text and the second text as URL parameters."""
     second = fields.written([SECOND_TEXT]) if TAKES_PAIRS.value else {}
     return long_texts.parameters(TEXT.key, TEXT.value) | second
 
 
 def publish() -> None:
-    """Write the view to the URL, as far as it is not as usual; the end of every run."""
+    """Write what differs from the defaults to the URL; call at the end of every run."""
     usual = {
         choice.key
         for choices in ((MODEL,), (TEXT,), (ATTENTION, LAYER, HEAD))
@@ -240,7 +240,7 @@ def _usual(
 
 
 def _is_usual(*choices: Kept) -> bool:
-    """Return whether what the page shows without parameters has the same of this."""
+    """Return whether all these choices have the values that the page shows without parameters."""
     return all(str(choice.value) == _USUAL.value.get(choice.key) for choice in choices)
 
 
@@ -252,13 +252,13 @@ def fit(card: ModelCard) -> None:
 
 
 def on_long_text() -> None:
-    """A long text was pasted: the box for it closes, and lets the page be seen."""
+    """Take a pasted long text and close its box, so that the page is visible."""
     LONG_TEXT_OPEN.set(False)
     take_text(long_texts.clean(LONG_TEXT.value))
 
 
 def on_example(text: str) -> None:
-    """An example was clicked; a target or a second text that was typed belongs to another text."""
+    """Take the clicked example; reset a typed target or second text, which belongs to another text."""
     TARGET.set(None)
     SECOND_TEXT.set("")
     EXAMPLES.set(False)
@@ -266,20 +266,20 @@ def on_example(text: str) -> None:
 
 
 def take_text(text: str) -> None:
-    """Another text was chosen: what a link said of the one before says nothing of it."""
+    """Take another text; the view no longer counts as filled from a link."""
     TEXT.set(text)
     _BY_LINK.set(False)
 
 
 def set_target(target: str | None) -> None:
-    """A target was typed, or taken up to be changed; none, or an empty one, means the model's own."""
+    """Set the target that was typed or is to be edited; None or "" means the model's own output."""
     TARGET.set(target or None)
 
 
 def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
-    """Another model was chosen: a typed text stays, an example of the former model is replaced by one of the new one.
+    """Choose another model; a typed text stays, an example of the previous model is replaced by one of the new model.
 
-    A text with blanks is nothing to a model that writes, nor one of words to a model that reads token ids.
+    A text with blanks does not suit a model that generates, nor a text of words a model that reads token ids.
     """
     MODEL.set(name)
     card = cards[name]
@@ -292,7 +292,7 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
     for field in _OWN.value:
         if field.is_of_model:
             field.set(field.usual)
-    if _is_usual(ATTENTION, LAYER, HEAD):  # nobody chose it: the other model's will be shown
+    if _is_usual(ATTENTION, LAYER, HEAD):  # nobody chose it: the new model's is shown
         ATTENTION.pop()
     TARGET.set(None)
     _BY_LINK.set(False)
@@ -301,7 +301,7 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
 def _fill(
     cards: Mapping[str, ModelCard], wanted: Mapping[str, str], usual_head: Callable[[ModelCard], HeadName]
 ) -> list[str]:
-    """Fill the session from the URL's parameters, and say what could not be met."""
+    """Fill the session from the URL's parameters; return a sentence for each that cannot be met."""
     notes: list[str] = []
     name = wanted.get(MODEL.key, next(iter(cards)))
     if name not in cards:

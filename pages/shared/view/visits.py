@@ -1,4 +1,4 @@
-"""Which pages a person has seen: the purpose of a page is shown only at the first visit.
+"""The pages that a person has visited: the purpose of a page is open only at the first visit.
 
 A session keeps what it has seen; a cookie keeps it for the next one.
 """
@@ -13,7 +13,7 @@ _A_YEAR = 365 * 24 * 3600  # s
 
 
 def arrive(page: str) -> None:
-    """Take note of the page that is open; in every run of it."""
+    """Record the page that is open; call in every run of the page."""
     before = st.session_state.get(_OPEN)
     if before == page:
         return
@@ -28,7 +28,7 @@ def is_first() -> bool:
 
 
 def remember() -> None:
-    """Let the browser keep for the next session that this page was seen."""
+    """Have the browser remember for the next session that this page was seen."""
     if is_first():
         seen = ".".join(sorted(st.session_state[_SEEN] | {st.session_state[_OPEN]}))
         keep(COOKIE, seen)
@@ -40,7 +40,7 @@ def read(name: str) -> str:
 
 
 def keep(name: str, value: str) -> None:
-    """Let the browser keep a value for the next session; takes no room on the page.
+    """Have the browser keep a value for the next session; nothing is drawn on the page.
 
     Args:
         name: of the cookie.

@@ -1,4 +1,4 @@
-"""The cached reading of a text by all snapshots of a run's film, and what the page shows of it at one time."""
+"""The cached model runs of all snapshots of a film on one text, and the data that the page shows of one snapshot."""
 
 import hashlib
 import math
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headlight.analysis.trace.traced_forward import FixedText
     from headlight.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
-MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
+MOST_PATTERN_BYTES = 40_000_000  # memory limit of a film's patterns; a text is truncated to what fits
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
@@ -38,20 +38,20 @@ OnSnapshot = Callable[[int, int, int], None]
 class FilmRead:
     """A text read at all snapshots that can be shown."""
 
-    identity: str  # of the text, its tokens and the snapshots; whatever is made of it is cached under this
+    identity: str  # identifies the text, its tokens and the snapshots; the key of all cached results
     reading: "FilmReading"
     damaged: "tuple[DamagedSnapshot, ...]"
-    n_left_out: int  # snapshots that were left out for lack of room in the browser
+    n_left_out: int  # snapshots omitted for lack of memory in the browser
     side: int  # rows and columns of a picture at most
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SnapshotData:
-    """A snapshot and a head of a film that was read; all parts of the page draw from it."""
+    """A snapshot and a head of a film; all parts of the page draw from it."""
 
     run: Run
     read: FilmRead
-    place: int  # of the snapshot among those that were read
+    place: int  # index of the snapshot among those that were read
     head: HeadName
 
     @property
@@ -112,7 +112,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     }
     reader = read_snapshots(film, missing, tokens)
     while True:
-        with models.on(models.CPU):  # for each again: others go between
+        with models.on(models.CPU):  # acquired for each snapshot, so that others can run in between
             snapshot = next(reader, None)
         if snapshot is None:
             break
@@ -136,7 +136,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
 
 
 def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedText":
-    """Return a text in tokens, with what the last of some snapshots that can be read writes, or a typed target.
+    """Return the tokens of a text, with the output of the last readable snapshot or a typed target.
 
     Raises:
         HeadlightError: no snapshot can be read, or the text cannot.
@@ -152,7 +152,7 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
 
 
 def pictures(read: FilmRead) -> tuple[Pictures, bytes]:
-    """Return the pictures of all heads at all snapshots, and each picture's strongest cell, as `FilmStrip` has it."""
+    """Return the pictures of all heads at all snapshots and their strongest cells, as `FilmStrip` takes them."""
     return cache.get(mark("snapshot thumbnails"), read.identity, lambda: _pictures(read))
 
 
@@ -163,7 +163,7 @@ def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
 
 
 def room(config: ModelConfig, n_snapshots: int) -> int:
-    """Return how many tokens of a text there is memory for, at this many snapshots."""
+    """Return how many tokens of a text fit into memory at this many snapshots."""
     n_heads = config.n_heads * sum(attention.n_layers(config) for attention in attentions_of(config).values())
     most = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_snapshots))
     return max(LEAST_TOKENS, min(max_tokens(config), most))

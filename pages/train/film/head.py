@@ -1,4 +1,4 @@
-"""The chosen head at the chosen snapshot: its heatmap, what the model says then, and the lines that give the same."""
+"""The chosen head at the chosen snapshot: its heatmap, the model's output, and the code that computes them."""
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from pages.train.film.film_readings import SnapshotData
 from transformer_core.errors import HeadlightError, mark
 
 TITLE = mark("Attention pattern after step {step}: {head}")
-TEACHER_FORCING = {  # how the snapshots are made alike
+TEACHER_FORCING = {  # how all snapshots get the same tokens
     "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
     "decoder_only": mark("All snapshots read the text followed by “{output}”, the last snapshot’s continuation;"),
     "encoder_only": mark("All snapshots are scored on the last snapshot’s fill-ins, “{output}”;"),
@@ -36,7 +36,7 @@ LOOK_FOR = mark(
 
 
 def heatmap(data: SnapshotData) -> None:
-    """Draw the chosen head at the chosen snapshot, and what the browser draws of others: while it plays, or clicked."""
+    """Draw the chosen head at the chosen snapshot, with the data of the others for playback and clicks."""
     grids = {name: TokenGrid(**data.axes_of(name)) for name in data.read.reading.patterns}
     others = preview(data.head, grids, lambda head: say(TITLE, step="{step}", head=head))
     recipes.draw(
@@ -51,7 +51,7 @@ def heatmap(data: SnapshotData) -> None:
 
 
 def says(data: SnapshotData) -> None:
-    """Say what the model of this snapshot makes of the text on its own."""
+    """Show this snapshot's own output for the text."""
     fixed = data.read.reading.fixed
     try:
         own = readings.read(run_readings.source(data.run, data.step), run_state.TEXT.value)
@@ -71,7 +71,7 @@ def says(data: SnapshotData) -> None:
 
 
 def teacher_forcing(data: SnapshotData) -> None:
-    """Say what makes the snapshots alike, and how probable this one finds it; another target can be typed."""
+    """Show the tokens shared by all snapshots and their probability at this one; another target can be typed."""
     reading = data.read.reading
     fixed = reading.fixed
     if not fixed.judged:

@@ -1,4 +1,4 @@
-"""How the training went around the chosen snapshot: its loss, what its heads scored, and when heads took up habits."""
+"""The training around the chosen snapshot: its loss, the scores of its heads, and when heads specialized."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ RULE = mark(
     "puts at least {share} of its attention on the tokens that define its type, {spreads} or "
     "more standard deviations above the score on shuffled tokens."
 )
-NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
+NARROWEST = 350  # px: width of the loss column in the narrowest window with two columns
 
 if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def losses(run: Run) -> "dict[str, Curve]":
-    """Return the loss of the batches and of what was held out, as far as it was logged and can be read."""
+    """Return the training and held-out loss, as far as they were logged and can be read."""
     from headlight.analysis.training.curves import curves_of
 
     try:
@@ -57,7 +57,7 @@ def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float
 
 
 def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
-    """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
+    """Draw the loss with the chosen snapshot, and a mark where a head specialized."""
     from headlight.analysis.training.curves import curves_of
     from headlight.figures import training_curves
 
@@ -84,7 +84,7 @@ def loss(data: SnapshotData, appearances: "Sequence[Appearance]") -> None:
 
 
 def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
-    """List when heads took up habits, each with a button that goes to that snapshot and head."""
+    """List when heads specialized, each with a button that goes to that snapshot and head."""
     from headlight.analysis.training.head_history import LEAST_SHARE, N_SNAPSHOTS, N_SPREADS
 
     reading = data.read.reading
@@ -110,7 +110,7 @@ def appearances(data: SnapshotData, events: "Sequence[Appearance]") -> None:
 
 
 def marks(film_steps: Sequence[int], events: "Sequence[Appearance]") -> list[tuple[int, str]]:
-    """Return the places of the snapshots at which heads took up habits, each with its sentences."""
+    """Return the indices of the snapshots at which heads specialized, each with its sentences."""
     by_place: dict[int, list[str]] = {}
     for appearance in events:
         place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))

@@ -16,7 +16,7 @@ LEAD = mark(
     "When did this head emerge? Each training keeps snapshots of its weights, dense early and sparser later. Run any "
     "text through any snapshot and watch the heads specialize."
 )
-TICK = 3.0  # seconds between two looks at a film that grows
+TICK = 3.0  # seconds between two checks of a growing film
 
 
 def page() -> None:
@@ -60,7 +60,7 @@ def page() -> None:
 
 
 def _run(runs: Mapping[str, Run], notes: list[str]) -> Run | None:
-    """Return the wanted run; without one, the newest with a film; none where there are no runs."""
+    """Return the wanted run, or by default the newest with a film; None if there are no runs."""
     wanted = run_state.RUN.value
     if wanted in runs:
         return runs[wanted]
@@ -83,7 +83,7 @@ def _run(runs: Mapping[str, Run], notes: list[str]) -> Run | None:
 
 
 def _facts(run: Run, snapshots: list[int]) -> None:
-    """Say how long and how large the film is; one that cannot be played, in one sentence."""
+    """Show the length and size of the film, or a sentence on why it cannot be played."""
     limit = int(run.request["training"]["film_megabytes"]) if run.request else 0
     if not snapshots:
         why = (
@@ -124,8 +124,8 @@ def _facts(run: Run, snapshots: list[int]) -> None:
 
 
 def _grows(run: Run, n_known: int) -> None:
-    """Say when a training that continues has new snapshots, and take them in when a person asks."""
-    with st.container(key="hl-film-grows"):  # which stays when the training ends: what is below keeps its place
+    """Announce new snapshots of a running training, and load them on request."""
+    with st.container(key="hl-film-grows"):  # stays when the training ends, so that the content below does not move
         if run.is_at_work:
             st.fragment(_new_snapshots, run_every=TICK)(run.name, n_known)
 
@@ -147,14 +147,14 @@ def _new_snapshots(name: str, n_known: int) -> None:
                 key="film-take-in",
                 type="tertiary",
                 icon=":material/add_photo_alternate:",
-                on_click=run_state.SNAPSHOT.set,  # also if the page is redrawn before it comes to the button
+                on_click=run_state.SNAPSHOT.set,  # also if the page is redrawn before it reaches the button
                 args=(None,),
             ):
                 st.rerun()
 
 
 def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
-    """Keep the view within what there is, and say where that is not what was requested."""
+    """Clamp the view to existing snapshots and heads; return a sentence for each request that this changes."""
     wanted, notes = run_state.SNAPSHOT.value, []
     if wanted is not None and wanted not in snapshots:
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))

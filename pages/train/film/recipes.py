@@ -1,4 +1,4 @@
-"""What the Film page shows as code: snapshots of a training on one text, and their figures with all that is saved."""
+"""The code of the Film page: snapshots of a training on one text, and their figures with all downloads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def film(run: Run, name: str = "film") -> Expression:
 
 
 def fixed_text(data: SnapshotData, text: str | None = None) -> Expression:
-    """Return the tokens that all snapshots read: of the text that is shown, or of another one."""
+    """Return the tokens that all snapshots read, of the shown text or of another one."""
     from headlight.analysis.texts.fixed_text import fix_text
 
     reading = data.read.reading

@@ -1,4 +1,4 @@
-"""Two trainings side by side, with their heads matched: a head's number means nothing, what it does may come again."""
+"""Two trainings side by side with matched heads: head numbers are arbitrary, but their functions may recur."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from headlight.analysis.training.film_reading import SnapshotReading
 
 _OTHER_RUN = Kept("film-other-run")
-TICK = 4.0  # seconds between two looks at a training that is not over
-MANY_PAIRS = 48  # more are listed for the chosen layer alone
-N_TEXTS = 4  # on which heads are matched: the person's, and examples
+TICK = 4.0  # seconds between two checks of an unfinished training
+MANY_PAIRS = 48  # if there are more, only those of the chosen layer are listed
+N_TEXTS = 4  # texts for matching heads: the user's and examples
 MEAN_SIMILARITY = mark(
     "Head indices are arbitrary; they depend on the seed. Mean similarity of {attention} heads with the <b>same "
     "index</b>: <b>{same:.2f}</b>; <b>matched</b> by their patterns: <b>{matched:.2f}</b>. (1: identical patterns; 0: "
@@ -46,7 +46,7 @@ def comparable(run: Run, runs: Mapping[str, Run], wanted: str) -> dict[str, Run]
 
     film, others = run_readings.film(run), {}
     for name, other in runs.items():
-        if name == run.name or name.isdecimal():  # the address could not tell such a name from a step
+        if name == run.name or name.isdecimal():  # in the address, such a name would be taken for a step
             continue
         try:
             has_begun = bool(run_readings.film(other).snapshots())
@@ -99,7 +99,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
 
 
 def _compare(data: SnapshotData, other: Run) -> None:
-    """Match the heads of both; while the other is trained, again and again."""
+    """Match the heads of both, repeatedly while the other is being trained."""
     if other.is_at_work:
         ticking.look_again(after=TICK)
         trained = say("{run} is training: {far}.", run=other.name, far=other.far)
@@ -119,7 +119,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
 
 
 def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, list[str]]":
-    """Return how the heads of the chosen attention match on the text and some examples, and which examples."""
+    """Return the matching of the chosen attention's heads on the text and some examples, and those examples."""
     from headlight.analysis.heads.likeness import match_heads
 
     attention, own, text = data.head.attention, data.read.reading, run_state.TEXT.value
@@ -224,7 +224,7 @@ def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
 
 
 def _csv(matching: "HeadMatching") -> str:
-    """Return the similarities as a table, a line a pair."""
+    """Return the similarities as a table with one line for each pair."""
     lines = ["layer_a,head_a,layer_b,head_b,similarity,matched"]
     for a, row in enumerate(matching.similarity.tolist()):
         for b, similarity in enumerate(row):
@@ -234,14 +234,14 @@ def _csv(matching: "HeadMatching") -> str:
 
 
 def sibling(run: Run, others: Mapping[str, Run]) -> tuple[str, list[str]]:
-    """Return the name and the arguments of the same training with the next seed that none of its kind has."""
+    """Return the name and the arguments of the same training with the next unused seed."""
     words, own_seed = _split(run)
     seed = 1 + max([own_seed, *(_split(other)[1] for other in others.values() if _is_sibling(run, other))])
     return run_commands.free_name(f"{run.name.partition('-seed')[0]}-seed{seed}"), [*words, "--seed", str(seed)]
 
 
 def _is_sibling(run: Run, other: Run) -> bool:
-    """Return whether two runs were requested the same, but for the seed."""
+    """Return whether two runs were requested with the same arguments except for the seed."""
     return run.request is not None and other.request is not None and _split(run)[0] == _split(other)[0]
 
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 COMPARISON, _OTHER_STEP = Kept("film-comparison"), Kept("film-other-step")
 NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
-WIDTH = 360  # px that each of two snapshots is laid out for
-MANY_HEADS = 8  # more of them side by side take more of the page
+WIDTH = 360  # px: layout width of each of two snapshots
+MANY_HEADS = 8  # above this number, the side-by-side views take a larger part of the page
 
 
 @ticking.fragment
 def show(name: str, snapshots: tuple[int, ...]) -> None:
-    """Draw the film of a run and all that belongs to its snapshot and head; a choice there redraws only this."""
+    """Draw the film of a run with its snapshot and head; a choice in it redraws only this part of the page."""
     run = runs.find(name)
     if run is None:
         st.rerun()
@@ -109,7 +109,7 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
 
 
 def _text(run: Run, config: ModelConfig) -> None:
-    """Draw where a text is typed; an example of the corpus stands there first."""
+    """Draw the text input, which starts with an example of the corpus."""
     if not run_state.TEXT.value:
         with suppress(HeadlightError):
             run_state.TEXT.set(next(iter(run_readings.examples(run)), ""))
@@ -118,7 +118,7 @@ def _text(run: Run, config: ModelConfig) -> None:
 
 
 def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
-    """Return the text read at all snapshots, and say how far that is while it takes long."""
+    """Return the text read at all snapshots, showing the progress while it takes long."""
     bars: list[st.delta_generator.DeltaGenerator] = []
 
     def tell(n_read: int, n: int, step: int) -> None:
@@ -182,13 +182,13 @@ def _overview(data: SnapshotData, events: "Sequence[Appearance]") -> None:
 
 
 def _compare(data: SnapshotData) -> None:
-    """Draw two snapshots, or two trainings, beside each other."""
+    """Draw two snapshots or two trainings side by side."""
     other = run_state.OTHER.value
     others = seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Compare"), say("the chosen head"))
     steps = data.read.reading.steps
-    other_step = str(int(steps[-1] if data.place == 0 else steps[0]))  # the trained model, or the untrained one
+    other_step = str(int(steps[-1] if data.place == 0 else steps[0]))  # the trained model or the untrained one
     first = {NOTHING: "", SNAPSHOTS: other_step, TRAININGS: next(iter(others), data.run.name)}
     COMPARISON.segmented(
         say("Compare"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])

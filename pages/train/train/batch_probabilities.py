@@ -1,4 +1,4 @@
-"""What a model says of one batch: a distribution over the vocabulary in each cell, and one cell looked at."""
+"""A model's predictions for one batch: a distribution over the vocabulary in each cell, one of them shown."""
 
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
-_MOST_PARAMETERS = 100_000_000  # of a model that is made for a look
+_MOST_PARAMETERS = 100_000_000  # size limit of an untrained model created for display
 _UNTRAINED = ""  # in place of a model's name
 
 
@@ -32,7 +32,7 @@ def show(
     model: ModelConfig,
     training: TrainingConfig,
 ) -> None:
-    """Run a model on the whole batch, and draw what it says in one cell."""
+    """Run a model on the whole batch, and draw its prediction in one cell."""
     from headlight.analysis.trace.batch_predictions import predict
 
     n_rows, n_pos = batch.targets.shape
@@ -79,7 +79,7 @@ def show(
 def _models(
     choice: CorpusChoice, stats: "CorpusStats", model: ModelConfig
 ) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
-    """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
+    """Return the models that can read such batches: an untrained one, those in training and saved ones."""
     results: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
         _UNTRAINED: (say("untrained, with the chosen settings"), None)
     }
@@ -114,7 +114,7 @@ def _load(
     """Return the model that was chosen.
 
     Raises:
-        HeadlightError: it is gone, is too large to be made for a look, or reads other tokens.
+        HeadlightError: it no longer exists, is too large to be created for display, or has another vocabulary.
     """
     from transformer_core.corpora.storage.token_store import special_token
 

@@ -1,4 +1,4 @@
-"""What a training reads, as tensors: the windows of a running text, and one real batch with its padding."""
+"""The input of a training as tensors: the windows of a running text, and one real batch with its padding."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OPEN = "train-batch-open"  # key of the expander
 INDEX = Kept("train-batch-index", 0)
-_N_WINDOWS, _N_ROWS, _MOST_POSITIONS = 3, 8, 64  # that are shown, the rows and positions of a batch at most
+_N_WINDOWS, _N_ROWS, _MOST_POSITIONS = 3, 8, 64  # maximum numbers shown; of a batch, rows and positions
 _TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the targets
     "encoder_decoder": (mark("source"), mark("decoder input"), mark("target")),
     "decoder_only": (mark("input"), mark("target")),
@@ -35,14 +35,14 @@ _TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the tar
 
 @dataclass(frozen=True)
 class Feed:
-    """The batches of a training; all who look share them, one at a time."""
+    """The batches of a training, shared by all sessions, one at a time."""
 
     tokenizer: "Tokenizer"
     batches: "Batches"
     lock: Lock
 
     def batch(self, index: int) -> "Batch":
-        """Return a batch of the first epoch, the one that the training sees there."""
+        """Return a batch of the first epoch, the same that the training sees."""
         from transformer_core.corpora.batch_order import BatchPosition
 
         with self.lock:
@@ -50,7 +50,7 @@ class Feed:
 
 
 def show(choice: CorpusChoice, stats: "CorpusStats", model: ModelConfig, training: TrainingConfig) -> None:
-    """Draw what such a training reads; nothing is made before somebody asks for it."""
+    """Draw the input of such a training; nothing is computed before the user requests it."""
     title = say("Windows and batch")
     with st.expander(prose.plain(title), icon=":material/grid_on:", key=OPEN, on_change="rerun") as folded:
         if not folded.open:
@@ -131,7 +131,7 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
 def _batch(
     choice: CorpusChoice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig
 ) -> None:
-    """Draw one batch, and what a model says of it."""
+    """Draw one batch and a model's predictions for it."""
     n = feed.batches.batches_per_epoch
     index = INDEX.value % n
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -146,7 +146,7 @@ def _batch(
         prose.small(say("Batch {i:,} of {n:,} in the first epoch", i=index + 1, n=n))
     batch = feed.batch(index)
     n_in_all = len(batch.targets)
-    # neighbours are of like length; rows from all over the batch show its padding
+    # neighbouring rows have similar lengths; rows from the whole batch show its padding
     chosen = [int(row) for row in np.unique(np.linspace(0, n_in_all - 1, _N_ROWS).astype(np.int64))]
     tensors = [tensor.numpy() for tensor in (*batch.inputs, batch.targets)]
     for name, tensor, is_grey in zip(
@@ -162,7 +162,7 @@ def _batch(
 
 
 def _grey(batch: "Batch", tokenizer: "Tokenizer", architecture: Architecture) -> Iterator[np.ndarray]:
-    """Yield, for each tensor of a batch, which cells are padding, or targets that do not count; [batch, pos]."""
+    """Yield a mask [batch, pos] for each tensor of a batch: its padding, or the targets excluded from the loss."""
     from transformer_core.corpora.batch_order import IGNORED
 
     is_ignored = (batch.targets == IGNORED).numpy()
@@ -180,7 +180,7 @@ def _table(
     is_grey: np.ndarray,
     feed: Feed,
 ) -> None:
-    """Draw rows of tokens: each cell its label, and below it its id."""
+    """Draw rows of tokens, each cell with its label above its id."""
     n = min(_MOST_POSITIONS, max(map(len, rows), default=0))
     lines = []
     for name, ids, grey in zip(names, rows, is_grey, strict=True):

@@ -1,4 +1,4 @@
-"""The diagnosis of a training: what its measurements say, in plain words, and what to try."""
+"""The diagnosis of a training: its measurements explained in plain words, and what to try."""
 
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,7 @@ def show(run: Run) -> None:
 
 
 def references(run: Run) -> dict[str, float]:
-    """Return losses to compare with, by what they stand for."""
+    """Return reference losses by their names."""
     stats = _stats(run)
     if stats is None:
         return {}

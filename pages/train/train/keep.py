@@ -1,4 +1,4 @@
-"""A training that rests or is over: keep its model, make it again, or put it away."""
+"""A paused or finished training: save its model, show the command that reproduces it, or delete it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from transformer_core.errors import HeadlightError
 
 @dataclass
 class _Request:
-    """A click on "Save as model", and what came of it: one object, as each access to the session may end a script."""
+    """A click on "Save as model" and its result, in one object, since each access to the session may end a script."""
 
     name: str
     next_step: Literal["save", "describe", "none"] = "save"
@@ -26,9 +26,9 @@ class _Request:
 
 
 def offer(run: Run, step: int) -> None:
-    """Offer to save the model of a run that no process trains, as of its last saved step, and show its command."""
+    """Offer to save the model of an inactive run at its last saved step, and show the run's command."""
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
-    # The page may be drawn again at any moment, as when the training ends: a click notes what is wanted before anything
+    # The page may be redrawn at any moment, as when the training ends: a click records the request before anything
     # is drawn, each step is done once, and the result is shown until the next click.
     name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}-{run_readings.version(run)}")
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -47,7 +47,7 @@ def offer(run: Run, step: int) -> None:
 
 
 def _answer(request: _Request, run: Run) -> None:
-    """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
+    """Save a model and measure its heads, unless already done, and report the result."""
     from headlight.cli.describing import describe_heads
 
     if request.next_step == "save":
@@ -72,7 +72,7 @@ def _answer(request: _Request, run: Run) -> None:
 
 
 def put_away(run: Run) -> None:
-    """Delete a run that nobody works on, and that is the visitor's own."""
+    """Offer to delete an inactive run of this visitor."""
     if not owners.is_mine(run.path):
         return
     gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
@@ -85,7 +85,7 @@ def put_away(run: Run) -> None:
 
 
 def offer_deletion(title: str, name: str, about: str, delete: Callable[[], None], *, key: str) -> None:
-    """Draw, folded up, a button that deletes something, or says why that failed."""
+    """Draw a folded button that deletes an object or, if that fails, shows the reason."""
 
     def on_click() -> None:
         try:

@@ -1,4 +1,4 @@
-"""A custom text: uploaded, or refused with a reason; chosen, read as its owner wants, and deleted."""
+"""A custom text: its upload, or its refusal with a reason, its selection, its reading options and its deletion."""
 
 from collections.abc import Sequence
 from os.path import isdir
@@ -28,14 +28,14 @@ Uploads = Sequence[tuple[BinaryIO | bytes, str]]
 
 _FOREIGN = "foreign"
 _TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
-_UPLOADS = Kept("train-uploads", 0)  # how often files have come
+_UPLOADS = Kept("train-uploads", 0)  # number of uploads so far
 _PENDING = Kept("train-upload-pending")  # files with bad lines, until their owner decides
-_REFUSAL = Kept("train-upload-refusal")  # of the last file, as long as nothing is chosen
+_REFUSAL = Kept("train-upload-refusal")  # why the last file was refused, while nothing is chosen
 _REMARK = Kept("train-upload-remark", ("", ""))  # on the last file, with its key
 
 
 def choose() -> CorpusChoice | None:
-    """Take in custom texts, and choose one of them; None while there is none."""
+    """Accept custom texts and return the chosen one; None while there is none."""
     _take()
     if _PENDING.value:
         _offer_to_skip(*_PENDING.value)
@@ -63,7 +63,7 @@ def choose() -> CorpusChoice | None:
 
 
 def _take() -> None:
-    """Offer to give files, a folder of them, or to type a text."""
+    """Draw the inputs for files, a folder of files, or a typed text."""
     by_file, by_folder, by_hand = st.tabs([say("Files"), say("A folder"), say("Typed or pasted")])
     n_uploads, size = _UPLOADS.value, st.get_option("server.maxUploadSize")
     with by_file:
@@ -82,11 +82,11 @@ def _take() -> None:
             accept_multiple_files="directory",
             key=f"{_UPLOADS.key}-folder-{n_uploads}",
         )
-    if files:  # they have arrived as a whole: no button that could be pressed too early
+    if files:  # taken in when fully uploaded: there is no button that could be pressed too early
         with by_file, st.spinner(say("Reading the file …"), show_time=True):
             _take_in([(file, file.name) for file in files])
         _UPLOADS.set(n_uploads + 1)
-        st.rerun()  # the page that a person sees has room for more files
+        st.rerun()  # resets the upload widget for more files
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or tab-separated pairs"), height=160, placeholder=say("Paste a text here"))
         if st.form_submit_button(say("Upload")):
@@ -97,7 +97,7 @@ def _take() -> None:
 
 
 def _take_in(files: Uploads, *, skip_bad_lines: bool = False) -> None:
-    """Take texts in and choose them; what is refused leaves nothing chosen, so that no other text is trained on."""
+    """Store texts and choose them; if they are refused, nothing is chosen, so that no other text is trained on."""
     from transformer_core.corpora.storage.uploads import take_in
 
     OWN.set(None)
@@ -117,7 +117,7 @@ def _take_in(files: Uploads, *, skip_bad_lines: bool = False) -> None:
 
 
 def _offer_to_skip(files: Uploads, error: BadLinesError) -> None:
-    """Show the first lines that hold no pair or text, and let the owner decide."""
+    """Show the first invalid lines, those without a pair or text, and let the owner decide whether to skip them."""
     lines = error.lines
     values = {"name": error.name, "n_lines": lines.n_lines}
     if lines.is_pairs:
@@ -154,7 +154,7 @@ def _skip(files: Uploads) -> None:
 
 
 def _read(key: str, text: OwnText) -> CorpusChoice | None:
-    """Choose how a text is read; None while the tokenizer or the columns are not named."""
+    """Draw the reading options of a text and return its corpus; None until the tokenizer and the columns are named."""
     try:
         columns = _choose_columns(key, text)
     except HeadlightError as error:

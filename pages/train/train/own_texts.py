@@ -1,4 +1,4 @@
-"""The texts that people gave to be trained on: which there are, what they are called, and how one is deleted."""
+"""The uploaded training texts: their list, their titles and their deletion."""
 
 import shutil
 import time
@@ -15,14 +15,14 @@ from transformer_core.reasons import reason
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """A file, or a folder of several, that was taken in; a separate folder tells those of one name apart."""
+    """An uploaded file or folder of files; each has its own folder, so that names may repeat."""
 
     path: Path
-    time: float  # when it came, seconds since 1970 (UTC)
+    time: float  # upload time, seconds since 1970 (UTC)
 
     @property
     def name(self) -> str:
-        """The name that its owner gave it."""
+        """The name given by its owner."""
         return self.path.name
 
     @property
@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 def available() -> dict[str, OwnText]:
-    """Return the texts that are here by the names of their folders, the newest first."""
+    """Return the uploaded texts by the names of their folders, the newest first."""
     results = {
         path.parent.name: OwnText(path=path, time=path.stat().st_mtime)
         for path in folder().glob("[!.]*/[!.]*")
@@ -57,11 +57,11 @@ def available() -> dict[str, OwnText]:
 
 
 def titles(texts: dict[str, OwnText]) -> dict[str, str]:
-    """Return the name of each text on the screen: its name, and more where two would be called alike."""
+    """Return the display title of each text: its name, with more details if two would have the same title."""
     called = {key: text.name for key, text in texts.items()}
     for more in (
         lambda key: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(texts[key].time)),
-        lambda key: say("{n:,} bytes", n=texts[key].n_bytes),  # two came within a second
+        lambda key: say("{n:,} bytes", n=texts[key].n_bytes),  # two uploads within a second
         lambda key: key,
     ):
         n_of = Counter(called.values())
@@ -70,7 +70,7 @@ def titles(texts: dict[str, OwnText]) -> dict[str, str]:
 
 
 def delete(text: OwnText) -> None:
-    """Delete a text that no training at work needs.
+    """Delete a text unless an active training needs it.
 
     Raises:
         RunError: one needs it, the text cannot be deleted, or it is somebody else's on a shared server.

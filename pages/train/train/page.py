@@ -20,7 +20,7 @@ NEW = ""  # in place of a run's name: the next one
 
 
 def page() -> None:
-    """Draw the page: what is to be trained, or a training that was begun."""
+    """Draw the page: the setup of a new training, or a training that has begun."""
     result = runs.available()
     if run_state.ENDED.value is None:
         run_state.ENDED.set([])
@@ -51,7 +51,7 @@ def page() -> None:
 
 
 def _come_back(all_runs: dict[str, runs.Run], ended: Sequence[str]) -> None:
-    """Open what is being trained, or else what ended since the last visit."""
+    """Open the training at work, or else one that ended since the last visit."""
     candidates = [run for run in all_runs.values() if run.is_at_work or run.name in ended]
     if not candidates:
         return
@@ -65,7 +65,7 @@ def _come_back(all_runs: dict[str, runs.Run], ended: Sequence[str]) -> None:
 
 
 def _offer(all_runs: dict[str, runs.Run], ended: list[str]) -> None:
-    """Offer to open what ended since the last visit, and was not opened yet."""
+    """Offer to open the trainings that ended since the last visit and were not opened yet."""
     chosen = run_state.RUN.value
     ended[:] = [name for name in all_runs if name in ended and name != chosen and not all_runs[name].is_at_work]
     if not ended:
@@ -80,7 +80,7 @@ def _offer(all_runs: dict[str, runs.Run], ended: list[str]) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _import_what_watching_takes() -> Thread:
-    """Import beside the page what the first look at a training would wait for."""
+    """Import in the background the modules that the first view of a training would otherwise wait for."""
     names = (
         "analysis.training.curves",
         "analysis.training.head_history",

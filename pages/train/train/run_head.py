@@ -1,4 +1,4 @@
-"""The head of a training: its state, its progress and the time left, and the commands to it."""
+"""The header of a training: its state, its progress, the time left, and its commands."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ _FACTOR = Kept("run-rate-factor", "× 1")
 
 
 def show(run: Run) -> None:
-    """Draw the head."""
+    """Draw the header."""
     words, color = runs.STATES[run.state]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
         prose.html("<div class='hl-model'>{}</div>", run.name, width="content")
@@ -27,7 +27,7 @@ def show(run: Run) -> None:
             _controls(run)
     if run.n_steps:
         st.progress(min(1.0, run.step / run.n_steps))
-    if run.state == "failed" and run.request is None:  # else the diagnosis says it
+    if run.state == "failed" and run.request is None:  # otherwise the diagnosis reports it
         prose.warning(prose.sentence(run.reason))
     elif run.state == "failed" and runs.saved_step(run) is None:
         prose.caption(say("Nothing was saved, so this training cannot be resumed; start a new one."))
@@ -75,7 +75,7 @@ def _records(run: Run) -> list[dict[str, Any]]:
 
 
 def _controls(run: Run) -> None:
-    """Draw the commands for the run in its current state; nothing changes its place when it is paused or continues."""
+    """Draw the commands for the run in its current state, at positions that stay the same on pausing and resuming."""
     if not owners.is_mine(run.path):
         prose.small(say("Another visitor made this; on this shared server, only they can change it."))
         return
@@ -141,7 +141,7 @@ def _go_on(run: Run) -> None:
 
 
 def loss_in_digits(nats: float) -> str:
-    """Return a loss with three digits that matter, however small it is: "12.3", "1.69", "0.00213"."""
+    """Format a loss with three significant digits: "12.3", "1.69", "0.00213"."""
     if not 1e-6 <= nats < 1e6:
         return localized(nats, ".2g")
     return f"{nats:,.{max(0, 2 - math.floor(math.log10(nats)))}f}"

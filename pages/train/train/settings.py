@@ -1,4 +1,4 @@
-"""Settings of a training on the page, and as the command line takes them."""
+"""The settings of a training, on the page and as command-line arguments."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.presets import preset_training
 
-_WORDS = {  # of choices, where their names alone would not be read
+_WORDS = {  # labels of options whose names are not readable
     "sinusoidal_interleaved": mark("sinusoidal, as in the paper"),
     "sinusoidal_halves": mark("sinusoidal, sines left"),
     "rotary_halves": mark("rotary"),
@@ -88,7 +88,7 @@ class ConfigWidgets:
     def add_number(
         self, name: str, label: str, least: float, most: float, *, usual: int | None = None, step: float | None = None
     ) -> None:
-        """Draw a number, which is a whole one if its limits are."""
+        """Draw a number input; it takes integers if its limits are integers."""
         kind, default = type(least), getattr(self.usual, name) if usual is None else usual
         control = Kept(f"{self.prefix}-{name}", kind(min(max(default or 0, least), most)))
         control.number(say(label), least, most, step=step, format="%g" if step else None, help=_about(name))
@@ -112,7 +112,7 @@ def _about(setting: str) -> str | None:
 def arguments(
     choice: CorpusChoice, preset: str, model: ModelConfig, training: TrainingConfig, device: str
 ) -> list[str]:
-    """Return the command line that trains this, without the run's folder."""
+    """Return the arguments of `train` for these settings, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
     usual = PRESETS[preset](model.vocab_size).to_dict() | preset_training(preset, choice.name).to_dict()
     follows = ("vocab_size", *SPECIAL_TOKEN_FIELDS, "d_head", "n_kv_heads")  # from the corpus, and the others

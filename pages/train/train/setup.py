@@ -1,4 +1,4 @@
-"""What is to be trained: the corpus, the model and the pace, with what is known of them before the start."""
+"""The setup of a training: the corpus, the model and the pace, with their statistics before the start."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
@@ -54,17 +54,17 @@ class Plan:
     model: ModelConfig
     training: TrainingConfig
     device: str
-    suggestion: "Suggestion | None"  # of how long with these settings, for a custom text
-    n_rows: int  # pairs or windows that an epoch has with these settings
+    suggestion: "Suggestion | None"  # suggested number of steps with these settings, for a custom text
+    n_rows: int  # pairs or windows in an epoch with these settings
 
     @property
     def epochs(self) -> float:
-        """How often the corpus is read."""
+        """The number of passes over the corpus."""
         return self.training.steps * self.training.batch_size / self.n_rows
 
 
 def page() -> None:
-    """Draw what is to be chosen on the left, and what is known of it on the right."""
+    """Draw the choices on the left and the facts about them on the right."""
     with st.container(key="hl-train-new"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
@@ -87,7 +87,7 @@ def page() -> None:
 
 
 def _corpus() -> CorpusChoice | None:
-    """Choose a corpus; None while there is none."""
+    """Draw the choice of a corpus and return it; None while there is none."""
     _SOURCE.segmented(say("Corpus"), [_MADE, _OWN], name=say, label_visibility="visible")
     if _SOURCE.value == _OWN:
         return own_text.choose()
@@ -98,7 +98,7 @@ def _corpus() -> CorpusChoice | None:
 
 
 def _model(choice: CorpusChoice) -> tuple[Architecture, str]:
-    """Choose the kind of the model, and the preset that it begins with."""
+    """Draw the choice of the model's architecture and of the preset with its default settings."""
     kinds = [kind for kind in KINDS if (kind == "encoder_decoder") == choice.is_pairs]
     kind = kinds[0]
     if len(kinds) > 1:
@@ -122,7 +122,7 @@ def _model(choice: CorpusChoice) -> tuple[Architecture, str]:
 
 
 def _settings(choice: CorpusChoice, preset: str, stats: "CorpusStats") -> Plan | None:
-    """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
+    """Draw all other settings; return None, with a message on the page, if they are invalid."""
     from headlight.analysis.training.estimate import suggest
     from headlight.corpora.corpus_stats import n_rows
 
@@ -185,10 +185,10 @@ def _shape(prefix: str, usual: ModelConfig) -> ModelConfig:
 
 
 def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool) -> tuple[TrainingConfig, str]:
-    """Choose the pace, and of a running text how far its windows are apart.
+    """Draw the settings of the pace and, for a running text, the stride of its windows.
 
     Raises:
-        ConfigError: settings that make no sense.
+        ConfigError: the settings are invalid.
     """
     fields = settings.ConfigWidgets(prefix, usual)
     with st.container(key="hl-train-pace"):
@@ -228,11 +228,11 @@ def _pace(prefix: str, usual: TrainingConfig, model: ModelConfig, *, has_windows
 
 
 def _start(plan: Plan, warnings: DeltaGenerator) -> None:
-    """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
+    """Summarize the training and offer to start it; problems of the corpus are reported beside the corpus."""
     model, training, device = plan.model, plan.training, plan.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
-    rows = plan.stats.items if plan.n_rows == plan.stats.n_train else "stretches"  # long texts are cut
+    rows = plan.stats.items if plan.n_rows == plan.stats.n_train else "stretches"  # long texts are split
     facts.append(say(_EPOCHS[rows], n=epochs_in_words(plan.epochs), rows=plan.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, plan.stats)
@@ -255,7 +255,7 @@ def _start(plan: Plan, warnings: DeltaGenerator) -> None:
 
 
 def _say_why(plan: Plan) -> None:
-    """Say how many steps suit a custom text, and, if this many are set, why they are fewer than the preset's."""
+    """Show how many steps suit a custom text and, if that many are set, why they are fewer than the preset's."""
     suggestion = plan.suggestion
     if suggestion is None:
         return
@@ -280,7 +280,7 @@ def _say_why(plan: Plan) -> None:
 
 
 def _is_refused(plan: Plan, warnings: DeltaGenerator) -> bool:
-    """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
+    """Report why the corpus does not suit such a training; return whether the training cannot begin."""
     from headlight.corpora.corpus_stats import check
 
     training = plan.training
@@ -298,5 +298,5 @@ def _is_refused(plan: Plan, warnings: DeltaGenerator) -> bool:
 
 
 def epochs_in_words(n: float) -> str:
-    """Return a number of epochs: with two digits that matter below 10, else whole."""
+    """Format a number of epochs, with two significant digits below 10, else as an integer."""
     return localized(n, ".2g") if n < 9.95 else localized(n, ",.0f")

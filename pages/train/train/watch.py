@@ -1,4 +1,4 @@
-"""A training to watch: how far it is, what it says, where its heads look, and what to do with it."""
+"""The view of a training: its progress, its output, the attention of its heads, and its commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from headlight.analysis.training.curves import Curve
     from headlight.figures import Figure
 
-_TITLE = Kept("train-title")  # of the run, as the list says it, which is not drawn each second
-TICK = 1.0  # seconds between two looks at a run that is trained
-NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
-RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
+_TITLE = Kept("train-title")  # state of the run in the list, which is not redrawn each second
+TICK = 1.0  # seconds between two redraws of an active run
+NARROWEST = (350, 480)  # px: widths of the two columns in the narrowest window that has two
+RESTING = ("paused", "stopped", "finished", "failed")  # states in which no process trains the model
 N_SAMPLES = 4  # texts that the newest weights read
 Sample = tuple[str, str]
 """A text, and the model's output for it."""
 
-OUTPUTS = {  # what the newest weights make of some texts; and where those are not of the step that the head tells
+OUTPUTS = {  # the newest weights' outputs for some texts, and their step if it differs from the header's
     "encoder_decoder": (mark("Output"), mark("Output at step {step:,}")),
     "decoder_only": (
         mark("Continuations, sampled at temperature 0.8"),
@@ -50,7 +50,7 @@ LOOK_FOR = mark(
 
 
 def page(run: Run) -> None:
-    """Draw one training; while a process works on it, each second again."""
+    """Draw one training, and redraw it each second while a process works on it."""
     _TITLE.set(run.title)
     st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
 
@@ -72,7 +72,7 @@ def _live(name: str) -> None:
         keep.put_away(run)
         return
     if run.state == "failed":
-        doctor.show(run)  # there is no more to say of it than why
+        doctor.show(run)  # the cause of the failure comes first
     with st.container(key="hl-train-stage"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
@@ -93,7 +93,7 @@ def _live(name: str) -> None:
 
 
 def _follow(run: Run) -> None:
-    """Draw the whole page again when the run's process begins, rests or ends: the list says it, too."""
+    """Redraw the whole page when the run's process begins, pauses or ends, since the list shows its state, too."""
     if _TITLE.value != run.title:
         _TITLE.set(run.title)
         st.rerun()
@@ -139,7 +139,7 @@ def _curves(run: Run) -> None:
 
 
 def _attention(run: Run) -> None:
-    """Draw all heads on a text by the newest weights, and what the model makes of it, and of some others."""
+    """Draw the attention of all heads at the newest weights on a text, and the outputs for it and some others."""
     try:
         examples = run_readings.examples(run)
     except HeadlightError:
@@ -195,7 +195,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
 
 
 def _newest_loaded(run: Run) -> int:
-    """Return the step of the newest weights, loaded: another viewer of the run may have them replaced at any time.
+    """Load the newest weights and return their step; another viewer's request may replace them at any time.
 
     Raises:
         HeadlightError: there are none.

@@ -24,9 +24,9 @@ def read_kin(
     """Return the configuration of a BERT or a RoBERTa.
 
     Args:
-        options: of the model.
+        options: the model's options.
         pad_id: the default padding token.
-        n_unused_positions: number of unused rows of the position table, by the padding token.
+        n_unused_positions: number of unused rows of the position table, given the padding token.
     """
     pad = options.token("pad_token_id", pad_id)
     options.must_be("position_embedding_type", "absolute", Message("only BERT's absolute positions are supported"))
@@ -51,7 +51,7 @@ def read_kin(
         dropout=options.number("hidden_dropout_prob", 0.1),
         dropout_pattern=options.number("attention_probs_dropout_prob", 0.1),
         pad_id=pad,
-        bos_id=options.token("bos_token_id", 0),  # no encoder reads these two; its tokenizer knows [CLS] and [SEP]
+        bos_id=options.token("bos_token_id", 0),  # encoders do not use these two; the tokenizer knows [CLS] and [SEP]
         eos_id=options.token("eos_token_id", 0),
     )
 

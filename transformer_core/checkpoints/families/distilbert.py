@@ -20,7 +20,7 @@ def read(options: Options) -> ModelConfig:
         n_heads=options.whole("n_heads"),
         n_encoder_layers=options.whole("n_layers"),
         max_seq_len=options.whole("max_position_embeddings", 512),
-        positions="learned",  # sinusoidal ones are stored in the file, too
+        positions="learned",  # sinusoidal positions are stored in the file too
         layer_norm_eps=EPS,
         activation=options.choice("activation", ACTIVATIONS, "gelu"),
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
@@ -28,7 +28,7 @@ def read(options: Options) -> ModelConfig:
         dropout=options.number("dropout", 0.1),
         dropout_pattern=options.number("attention_dropout", 0.1),
         pad_id=options.token("pad_token_id", 0),
-        bos_id=options.token("bos_token_id", 0),  # no encoder reads these two; its tokenizer knows [CLS] and [SEP]
+        bos_id=options.token("bos_token_id", 0),  # encoders do not use these two; the tokenizer knows [CLS] and [SEP]
         eos_id=options.token("eos_token_id", 0),
     )
 

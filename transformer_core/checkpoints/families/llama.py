@@ -63,7 +63,7 @@ def read(
     sliding_window: int | None = None,
     bos_and_eos: tuple[int | None, int | None] = (1, 2),
 ) -> ModelConfig:
-    """Return the configuration of these models, by their differences."""
+    """Return the configuration of one of these models, given what distinguishes it from the others."""
     options.idle("pretraining_tp")
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
@@ -94,8 +94,8 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
     """Return the rotary fields of a configuration: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
 
     Args:
-        options: of the whole model.
-        fraction: rotated part of each head if it is not in `rope_parameters`; None: always all of it.
+        options: the options of the whole model.
+        fraction: rotated fraction of each head, unless `rope_parameters` gives it; None: always the whole head.
         base: the name of `rope_theta` in older files.
     """
     options.idle("rope_scaling", "rope_parameters")

@@ -93,7 +93,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def attention(theirs: str, ours: str) -> tuple[Entry, ...]:
-    """Return the entries of one attention."""
+    """Return the entries of an attention module."""
     return tuple(
         entry for name in ("q", "k", "v", "out") for entry in module(f"{theirs}.{name}_proj", f"{ours}.{name}")
     )

@@ -18,7 +18,7 @@ def read(options: Options) -> ModelConfig:
     """
     options.idle("initializer_cutoff_factor", "position_embedding_type", "global_attn_every_n_layers")
     options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
-    options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a rate of training
+    options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a dropout rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
     options.must_be("classifier_activation", "gelu", Message("the masked-token head only supports GELU"))
     n_layers, every = options.n_layers("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
@@ -47,7 +47,7 @@ def read(options: Options) -> ModelConfig:
         gated=True,
         feed_forward_bias=has_bias,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
-        sliding_window=options.whole("local_attention", 128) // 2 + 1,  # the middle and half of them on either side
+        sliding_window=options.whole("local_attention", 128) // 2 + 1,  # the query, and half the window on either side
         full_attention_every=every,
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
         unembed_bias=options.switch("decoder_bias", True),
@@ -91,14 +91,14 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 def _base(options: Options, kind: str, older: str, default: float) -> float:
-    """Return the base of the rotation in one kind of layers."""
+    """Return the RoPE base of one kind of layer."""
     rope = options.inside("rope_parameters").inside(kind)
     rope.must_be("rope_type", "default", Message("this family only supports unscaled RoPE"))
     return rope.number("rope_theta", options.number(older, default))
 
 
 def _without_bias(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the entries of a layer without bias."""
+    """Return the weight of a layer without bias, and a bias of zeros."""
     return weight, zeros(weight.shape[0], dtype=weight.dtype, device=weight.device)
 
 

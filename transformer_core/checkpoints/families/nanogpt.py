@@ -58,7 +58,7 @@ def described(arguments: object, config: Mapping[str, Any], weights: Mapping[str
     Args:
         arguments: "model_args" in the file of weights.
         config: the object in a config.json in the same folder, which takes precedence, or is minGPT's.
-        weights: for minGPT's sizes.
+        weights: the weights, which determine minGPT's sizes.
     """
     if isinstance(arguments, dict):
         return {**arguments, **config, "model_type": MODEL_TYPE}
@@ -70,7 +70,7 @@ def described(arguments: object, config: Mapping[str, Any], weights: Mapping[str
 
 
 def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the options of a nanoGPT that follow from its weights; {} if they are not those of one."""
+    """Return the options of a nanoGPT that follow from its weights; {} if they are not a nanoGPT's."""
     key = next((key for key in weights if key.endswith("h.0.attn.c_attn.weight")), "h.0.attn.c_attn.weight")
     prefix = key.removesuffix("h.0.attn.c_attn.weight")
     names = (key, f"{prefix}wte.weight", f"{prefix}wpe.weight")
@@ -86,7 +86,7 @@ def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
 
 
 def note_on(options: Mapping[str, Any]) -> Message:
-    """Return the note on the activation of a nanoGPT, which its files do not name."""
+    """Return the note on the activation of a nanoGPT, which its files do not record."""
     if "activation" in options:
         return NO_MESSAGE
     if "bias" not in options:

@@ -1,6 +1,6 @@
 """GPTModel of "Build a Large Language Model (From Scratch)": a GPT-2 with other names.
 
-The book has its configuration in code; here it is a config.json in the same folder, with the book's names and
+The book defines its configuration in code; here it is a config.json in the same folder, with the book's names and
 "model_type": "raschka_gpt".
 """
 

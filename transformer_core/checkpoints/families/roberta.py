@@ -42,5 +42,5 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 FAMILIES = tuple(
     Family(model_type=model_type, read=read, keys=keys, head=HEAD, needs_head=False, prefix="roberta.")
-    for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model over other vocabularies
+    for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model with other vocabularies
 )

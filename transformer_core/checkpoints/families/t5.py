@@ -10,7 +10,7 @@ COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 HEAD = "lm_head.weight"
 ATTENTION = (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
 
-_FORMS = {  # of the feed-forward network: is it gated, and with which activation
+_FORMS = {  # of the feed-forward network: whether it is gated, and its activation
     **{name: (False, activation) for name, activation in ACTIVATIONS.items()},
     **{f"gated-{name}": (True, activation) for name, activation in ACTIVATIONS.items()},
     "gated-gelu": (True, ACTIVATIONS["gelu_new"]),  # as it was trained, despite its name

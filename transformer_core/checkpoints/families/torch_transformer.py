@@ -43,12 +43,12 @@ _FOUND = "_found"  # key of the options that follow from the tensors
 def described(
     values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str | Message
 ) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
-    """Return the options, with those that follow from the tensors, and the tensors by the keys of the table.
+    """Return the options, completed from the tensors, and the tensors by the keys of the table.
 
     Args:
         values: the object in config.json.
-        tensors: by their keys in the file.
-        where: the source in messages.
+        tensors: the tensors by their keys in the file.
+        where: name of the source in messages.
 
     Raises:
         CheckpointError: there are no such layers, several stacks of a kind, or a named key is missing.
@@ -120,12 +120,12 @@ def sinusoidal_kinds(table: Tensor) -> list[str]:
 
 
 def _of_stack(named: object, i: int) -> object:
-    """Return the value for one stack, of a list of two or one for both."""
+    """Return the value for stack `i` from a list of two, or the single value for both stacks."""
     return named[i] if isinstance(named, list) and len(named) == 2 else named
 
 
 def _refuse_two_vocabularies(tensors: Mapping[str, Tensor], keys: Mapping[str, str], where: str | Message) -> None:
-    """Check that embeddings and output speak of one vocabulary.
+    """Check that embeddings and output have the same vocabulary size.
 
     Raises:
         CheckpointError: they do not.

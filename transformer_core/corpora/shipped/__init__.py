@@ -1,1 +1,1 @@
-"""Corpora that the package `grammars` drew with seed 0, shipped as data, and the measures that judge outputs."""
+"""Corpora that the package `grammars` drew with seed 0, shipped as data, and the measures that score outputs."""

@@ -11,15 +11,15 @@ from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
 
 FOLDER = Path(__file__).parent
-SEED = 0  # that the grammars drew them with
+SEED = 0  # with which the grammars drew the items
 Values = Mapping[str, Any]
 
 
 def shipped(name: str) -> Callable[[int], tuple[Sequence[Any], Sequence[Any]]]:
     """Return a function from a seed to the training and the held-out items, as `GeneratedCorpus` takes it.
 
-    Only seed 0 is shipped: another one needs the grammars, which are not installed, and a run, a card and the app only
-    ever use 0.
+    Only seed 0 is shipped. Other seeds need the grammars, which are not installed; runs, cards and the app always use
+    seed 0.
     """
     return partial(_parts, name)
 

@@ -1,6 +1,6 @@
 """Texts and pairs on disk: read, encoded, cached, larger than memory if necessary.
 
-Why not a library. A cache of memory-mapped Arrow files (pyarrow) was measured with the same reader of the text:
+Why no library is used: a cache of memory-mapped Arrow files (pyarrow) was measured with the same reader of the text:
 
 * 200 MB of lines: cache 230 MB (here 43 MB), 325 MB of memory while reading (here 87 MB; the limit is 300 MB).
 * 800,000 pairs: cache 88 MB (here 101 MB), 191 MB of memory (here 121 MB), opened as fast, iterated faster.

@@ -12,8 +12,8 @@ from transformer_core.corpora.storage.rows import MOST_COLUMNS, Format, format_o
 from transformer_core.corpora.storage.text_files import NoTextError, first_of, shown
 from transformer_core.errors import CorpusError, Message
 
-_N_READ = 100  # rows to find the columns
-_N_LISTED = 20  # columns, in a message
+_N_READ = 100  # rows read to find the columns
+_N_LISTED = 20  # columns listed in a message
 _SIDES = ("source", "src", "target", "tgt", "trg")
 _CHATS = ("messages", "conversations", "conversation", "dialog", "dialogue", "chat", "turns")
 _TEXTS = "text content body document story sentence article review comment quote message tweet abstract".split()
@@ -131,7 +131,7 @@ def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> d
         first = (*columns[:2], "")[:2] if len(columns) > 1 else ("1", "2")
         return {"source": first[0], "target": first[1]}
     if not columns:
-        return {"text": "text"}  # each row is bad, and will be reported
+        return {"text": "text"}  # all rows are bad, and will be reported
     by_name = {column.lower().strip(): column for column in columns}
     for name in _CHATS:
         if name in by_name:
@@ -156,7 +156,7 @@ def _guess(columns: Sequence[str], kind: Format | None, *, has_names: bool) -> d
 
 
 def _side(file: Path, files: Sequence[Path]) -> str:
-    """Return the only different part in the name of one of two files."""
+    """Return the only part of a file name that differs from the name of the other file."""
     (other,) = (name for name in files if name != file) if len(files) == 2 else (file,)
     mine, others = (re.split(r"[._-]", path.name.lower()) for path in (file, other))
     different = [part for part, its in zip(mine, others, strict=False) if part != its]
@@ -190,7 +190,7 @@ def listed(columns: Sequence[str]) -> Message:
 
 
 def columns_in_words(table: Table) -> Message:
-    """Return the columns of a table that are read, or the roles of two files, as a message."""
+    """Return a message naming the columns that are read, or the roles of two files."""
     if table.format is None:
         names = {side: file.name for side, file in zip(table.columns, table.files, strict=True)}
         source, target = names[table.source], names[table.target]

@@ -1,7 +1,7 @@
 """The encoding of a file: UTF-8, another one that can be converted, or none.
 
-Not charset-normalizer: of 36 files in nine encodings it read 29 correctly (this module 36), it accepted 8 of 55
-damaged ones (this one none), and for 50 MB it took 2.9 s (this one 0.2 s).
+Not charset-normalizer: it read 29 of 36 files in nine encodings correctly (this module: 36), accepted 8 of 55
+damaged files (this module: none), and took 2.9 s for 50 MB (this module: 0.2 s).
 """
 
 import codecs
@@ -30,7 +30,7 @@ _UNPACK = Message("unpack it, and use the text files in it")
 _GIVE_TEXT = Message("use a text file")
 _EXPORT = Message("export its texts to a text file, and use that file")
 _SAVE_SHEET = Message("save the sheet as .csv, and use that file")
-_NO_TEXT = (  # how a file begins, its kind, and what to do
+_NO_TEXT = (  # the first bytes of a file, its kind, and what the user can do
     (b"%PDF-", Message("a PDF"), Message("copy its text into a text file, and use that file")),
     (b"{\\rtf", Message("a formatted text (RTF)"), _SAVE),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Message("an older Office document"), _SAVE),
@@ -75,7 +75,7 @@ class Encoding(NamedTuple):
 
 
 def encoding_of(file: File, name: str | Message) -> Encoding:
-    """Return how to decode a seekable file, which is read completely in little memory and left at its beginning.
+    """Return how to decode a seekable file; read all of it using little memory, and rewind it.
 
     A file without a byte order mark that is not UTF-8 counts as Windows-1252, a superset of Latin-1, if all its bytes
     are defined there, most are ASCII, and it is not UTF-8 with a few damaged places.
@@ -102,7 +102,7 @@ def encoding_of(file: File, name: str | Message) -> Encoding:
 
 
 def decoded(file: File, codec: str, name: str | Message) -> Iterator[str]:
-    """Yield the text of a file from its current position, some at a time, with one character per line break.
+    """Yield the text of a file in blocks from its current position, with one character per line break.
 
     Args:
         file: to decode.
@@ -164,7 +164,7 @@ def _binary(name: str | Message, line: int) -> NotTextError:
 
 
 def first_not_utf8(file: File, name: str | Message) -> int | None:
-    """Return the place of the first byte that is not valid UTF-8, or None; the file is left at its beginning.
+    """Return the place of the first byte that is not valid UTF-8, or None; the file is rewound.
 
     Raises:
         NotTextError: there is a zero byte.
@@ -221,7 +221,7 @@ def _refuse_other_than_western(file: File, bad: int, *, name: str | Message) -> 
 
 
 def line_and_byte(file: File, place: int) -> tuple[int, int]:
-    """Return the line, counted from 1, and the value of the byte at a place."""
+    """Return the line, counted from 1, and the value of the byte at an offset."""
     line = 1
     file.seek(0)
     while n_left := min(place - file.tell(), _BLOCK):

@@ -1,4 +1,4 @@
-"""The texts or pairs of files as spans that are read on access; a running text, whose last tenth is held out."""
+"""The texts or pairs of files as spans that are read on access; running texts, whose last tenth is held out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -28,12 +28,12 @@ class Spans(Protocol):
         ...
 
 
-FEW_FOR_VOCABULARY = 500_000  # bytes of texts; up to this many, all are used
-_MOST_FOR_VOCABULARY = 8_000_000  # bytes of texts, each with an overhead
+FEW_FOR_VOCABULARY = 500_000  # bytes of text; smaller corpora are used whole
+_MOST_FOR_VOCABULARY = 8_000_000  # bytes of text, plus an overhead per text
 _OVERHEAD = 4
-_MOST_OF_WORDS = 1_000_000  # bytes of different words; each takes some hundred bytes while subwords are found
-_LONG = 2**16  # characters; longer texts are cut before a space, as each word takes some 250 bytes meanwhile
-_N_PARTS = 16  # of a sample, each evenly from all texts
+_MOST_OF_WORDS = 1_000_000  # bytes of distinct words; each takes some hundred bytes in BPE training
+_LONG = 2**16  # characters; longer texts are cut before a space, as each word takes about 250 bytes
+_N_PARTS = 16  # parts of a sample, each spread evenly over all texts
 
 
 class FileItems(Sequence[Item]):
@@ -61,7 +61,7 @@ class FileItems(Sequence[Item]):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all items in the files."""
+        """The number of bytes of all items in the files."""
         return int((self.spans[:, 1] - self.spans[:, 0]).sum())
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class FileItems(Sequence[Item]):
     @overload
     def __getitem__(self, index: slice) -> "FileItems": ...
     def __getitem__(self, index: int | slice) -> "Item | FileItems":
-        """Read one item; a slice is not read yet."""
+        """Read one item; the items of a slice are read later, on access."""
         if isinstance(index, slice):
             return FileItems(self.files, self.spans[index], self.texts_in)
         [raw] = self.files.read(self.spans[index][None])
@@ -116,7 +116,7 @@ def as_text(raw: bytes) -> Sequence[str]:
 
 
 def texts_of(items: Sequence[Item]) -> Iterator[Sequence[str]]:
-    """Yield the texts of each item; those of files without building items."""
+    """Yield the texts of each item; for items in files, without building the items."""
     return items.texts() if isinstance(items, FileItems) else (item.texts for item in items)
 
 
@@ -126,8 +126,8 @@ def _item(texts: Sequence[str]) -> Item:
 
 HELD_OUT_ONE_IN = 10  # as in nanoGPT
 
-_STRETCH = 2**10  # bytes of a stretch, about
-_LONGEST_WAIT = 2**12  # further bytes in which a stretch may end between two words
+_STRETCH = 2**10  # approximate bytes per stretch
+_LONGEST_WAIT = 2**12  # additional bytes to search for the end of a word
 _BLOCK = 2**20  # bytes read at a time
 _VERSION = "1"  # of the ends of stretches
 
@@ -141,7 +141,7 @@ class RunningText(FileItems):
     Args:
         files: contain the text.
         spans: [stretch, 2], the address of the first byte of each, and of the byte after its last.
-        moves: whether training windows begin at other places in each epoch.
+        moves: whether training windows begin at different positions in each epoch.
         fingerprint: of the whole text; "" if it has none.
         numbers: [stretch], their indices in the whole text; 0, 1, ... by default.
     """
@@ -169,7 +169,7 @@ class RunningText(FileItems):
     @overload
     def __getitem__(self, index: slice) -> "RunningText": ...
     def __getitem__(self, index: int | slice) -> "Item | RunningText":
-        """Read one stretch; a slice is not read yet, and its windows do not move."""
+        """Read one stretch; the stretches of a slice are read on access, and its windows do not move."""
         if isinstance(index, slice):
             return RunningText(self.files, self.spans[index], numbers=self.numbers[index])
         return super().__getitem__(index)
@@ -230,7 +230,7 @@ def _parts(files: TextFiles) -> Iterator[tuple[str, int, TextFile, int, int]]:
 
 
 def _between_characters(file: TextFile, place: int) -> int:
-    """Return the last place up to `place` that is not inside a character or a line break."""
+    """Return the last offset up to `place` that is not inside a character or a line break."""
     with opened(file.path) as handle:
         start = max(file.start, place - 4)
         handle.seek(start)
@@ -240,7 +240,7 @@ def _between_characters(file: TextFile, place: int) -> int:
 
 
 def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the ends of the stretches between two places of a file, some at a time."""
+    """Yield the ends of the stretches between two offsets of a file, in blocks."""
     with opened(file.path) as handle:
         handle.seek(start)
         rest = b""
@@ -254,7 +254,7 @@ def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
-    """Return the ends of stretches in a text: the first good place after each thousand bytes."""
+    """Return the ends of stretches in a text: the first possible end after each `_STRETCH` bytes."""
     is_white = WHITE[text]
     good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
     other = np.flatnonzero(_is_character(text))

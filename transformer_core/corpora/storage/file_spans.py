@@ -20,11 +20,11 @@ Division = Literal["stretches", "lines", "pairs", "texts", "files"]
 LONGEST_TEXT = 2**20  # bytes; a longer text is cut, after a line or a word if possible
 
 SHORTEST_TEXTS, MOST_SHORT_TEXTS = 16, 2**21  # bytes of a text, on average; how many shorter ones may be texts each
-FEWEST_BYTES = 200  # of a text whose end can be held out
+FEWEST_BYTES = 200  # least size of a text whose end can be held out
 WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 _BLOCK = 2**18  # bytes read at a time
-_HEAD = 2**20  # bytes that decide what one text is
-_LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
+_HEAD = 2**20  # bytes read to decide how a file is divided
+_LEAST_STRETCHES = 20  # fewer stretches are likely chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _VERSION = "1"  # of how texts are found and held out
 _ADD_BYTES = Message("add more, or at least {n} bytes of text, so that its end can be held out", n=FEWEST_BYTES)
@@ -83,8 +83,8 @@ def hold_out(blocks: Iterable[NDArray[np.int64]], sinks: Mapping[str, Sink], div
     """Split items between the sinks `train` and `held_out`, as `divided` does.
 
     Args:
-        blocks: some items at a time, [item, 3]: the first address, the one after the last, and a hash.
-        sinks: get the addresses.
+        blocks: blocks of items, [item, 3]: the first address, the one after the last, and a hash.
+        sinks: receive the addresses.
         division: one item, for a message.
         path: of the file or folder, for a message.
 
@@ -95,7 +95,7 @@ def hold_out(blocks: Iterable[NDArray[np.int64]], sinks: Mapping[str, Sink], div
         for spans in blocks:
             _note(notes, spans)
         chosen = _chosen(notes, path, division)
-        waiting = chosen  # not found so far
+        waiting = chosen  # hashes not found so far
         for spans, hashes in _noted(notes):
             sinks["train"].append(spans[~np.isin(hashes, chosen)].ravel())
             different, rows = np.unique(hashes, return_index=True)
@@ -104,7 +104,7 @@ def hold_out(blocks: Iterable[NDArray[np.int64]], sinks: Mapping[str, Sink], div
 
 
 def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
-    """Yield the texts, some at a time, as [text, 3]: the first address, the one after the last, and a hash."""
+    """Yield the texts in blocks, [text, 3]: the first address, the one after the last, and a hash."""
     for file, end in zip(files.files, files.ends.tolist(), strict=True):
         with opened(file.path) as handle:
             handle.seek(file.start)
@@ -116,7 +116,7 @@ def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.in
 def hashes_of(texts: Iterable[bytes]) -> NDArray[np.int64]:
     """Return a 64-bit hash for each text, without white space around it, evenly distributed.
 
-    Two texts of one length have equal hashes once in four billion times; one then counts as a copy of the other.
+    Two texts of equal length collide with probability 1 in 4 billion; one then counts as a copy of the other.
 
     Source: Steele et al. 2014, "Fast splittable pseudorandom number generators": the finalizer of SplitMix.
     """
@@ -192,7 +192,7 @@ def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> Non
 
 
 def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield the stored spans [text, 2] and hashes, many texts at a time."""
+    """Yield the stored spans [text, 2] and hashes in large blocks."""
     notes.seek(0)
     while some := notes.read(24 * 2**16):
         spans = np.frombuffer(some, np.int64).reshape(-1, 3)

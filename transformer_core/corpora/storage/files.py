@@ -73,8 +73,8 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
       Hidden files, files of the other kind and files without text are left out.
 
     Blank lines are ignored. A text of more than 1 MiB is cut, after a line or a word if possible. About one text in
-    twenty is held out, at least 1 and at most 2,000, by a hash of the text or of a pair's source: equal ones are on the
-    same side. A running text is read with all its white space, and its last tenth is held out.
+    twenty is held out, at least 1 and at most 2,000, by a hash of the text or of a pair's source, so equal texts are in
+    the same part. A running text is read with all its white space, and its last tenth is held out.
 
     Args:
         path: a file, a folder, or several joined by `BETWEEN`. Text is UTF-8, with or without a byte order mark; tables
@@ -148,7 +148,7 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     division: Division | Literal["stream"] = natural
     n_texts, n_bytes = texts_at_beginning(files.files[0], natural)
     if n_bytes < SHORTEST_TEXTS * n_texts and n_texts * files.size > MOST_SHORT_TEXTS * n_bytes:
-        division = "stream"  # each text would cost many times its size
+        division = "stream"  # each text would take many times its own size
     try:
         return _of_texts(files, division, reading)
     except OneTextError:
@@ -207,7 +207,7 @@ def _corpus(
     fingerprint: str,
     remark: Callable[[Message], Message],
 ) -> Corpus:
-    """Return the corpus of its two parts; `remark` extends its description."""
+    """Return the corpus made of two parts; `remark` extends its description."""
     resolved = path.resolve()
     name = shown(Path(resolved.name if resolved.is_dir() else resolved.stem)) or "files"  # the root has no name
     train, held_out = parts
@@ -253,7 +253,7 @@ def _description(
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
-    """Yield the first words of some texts or sources; as a prompt, a short text is halved so that something follows."""
+    """Yield the first words of some texts or sources; for prompts, halve short texts to leave a continuation."""
     if isinstance(items, RunningText):
         items = items[:: max(1, len(items) // _EXAMPLES)]
     for item in items[:_EXAMPLES]:
@@ -269,7 +269,7 @@ def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
 
 
 def _with_gap(text: str) -> str:
-    """Return a text with a gap in place of its longest word, or "" if that is most of it."""
+    """Return a text with a gap in place of its longest word, or "" if that word is most of the text."""
     word = max(re.finditer(r"\w+", text), key=lambda word: len(word.group()), default=None)
     if word is None or len(word.group()) > len(text) // 2:
         return ""

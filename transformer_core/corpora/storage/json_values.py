@@ -1,4 +1,4 @@
-"""The values of a JSON array, or of the first array in a JSON object, one by one in little memory."""
+"""The values of a JSON array, or of the first array in a JSON object, one by one, using little memory."""
 
 import json
 import re
@@ -12,10 +12,10 @@ _NOT_WHITE = re.compile(r"\S")
 
 
 def json_values(texts: Iterator[str], title: str) -> Iterator[tuple[int, Any]]:
-    """Yield the elements of JSON that is read in parts, each with its first line, counted from 1.
+    """Yield the elements of JSON text that is read in blocks, each with its first line, counted from 1.
 
     Raises:
-        CorpusError: it is not valid, or a value is longer or deeper than a row may be; the message names the line.
+        CorpusError: it is invalid, or a value exceeds the maximum length or depth of a row; the message names the line.
     """
     reader = _Reader(texts, title)
     if reader.take("[{") == "{":
@@ -100,7 +100,7 @@ class _Reader:
         self.place = place
 
     def _fill(self) -> bool:
-        """Read more, at least as much as is left; return whether there was more."""
+        """Read more text, at least as much as remains in the buffer; return whether there was any."""
         rest = self.buffer[self.place :]
         more = [next(self.texts, "")]
         while more[-1] and sum(map(len, more)) < len(rest):

@@ -1,4 +1,4 @@
-"""A cache of large arrays on disk: made once, memory-mapped afterwards.
+"""A cache of large arrays on disk: computed once, then memory-mapped.
 
 A set of arrays is a folder with one file of raw numbers per array, and contents.json with their sizes and checksums. It
 is written under another name and renamed when complete; a damaged set is made again. The cache folder is
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
-_MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; a larger one needs the folder
+_MOST_IN_MEMORY = 256 * 2**20  # bytes per array; larger ones need the cache folder
 _BLOCK = 2**20  # bytes read at a time
 _OURS = re.compile(r"\.?[a-z]+-[0-9a-f]{32}(\.\w+)?")  # names of sets; nothing else in the cache folder is ever deleted
 _ATTEMPTS = 3  # to replace a damaged set, in case other processes are doing the same
@@ -39,7 +39,7 @@ _ONE_OF_BYTES: Dtypes = {"bytes": np.dtype(np.uint8)}
 
 
 class _TooLargeError(Exception):
-    """An array is larger than it may be in memory."""
+    """An array exceeds the size limit for memory."""
 
 
 class Sink:
@@ -72,21 +72,21 @@ Fill = Callable[[Mapping[str, Sink]], None]
 def kept_arrays(
     kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill, *, keep: bool = True
 ) -> dict[str, NDArray[Any]]:
-    """Return a set of arrays from the cache; a missing or damaged one is made.
+    """Return a set of arrays from the cache; compute it if it is missing or damaged.
 
     Args:
         kind: prefix of the folder's name.
         made_from: everything that the arrays depend on: fingerprints, versions, settings.
-        dtypes: the arrays to make.
-        fill: makes them. An `OSError` raised by it counts as one of the cache folder.
-        keep: False for arrays that are faster to make than to look up: they are made in memory.
+        dtypes: the names and types of the arrays.
+        fill: computes them. An `OSError` that it raises is treated as a failure of the cache folder.
+        keep: False for arrays that are faster to compute than to look up; these stay in memory.
 
     Returns:
         One-dimensional, read-only, memory-mapped arrays. If the cache folder cannot be written, arrays of up to 256 MiB
         each are made in memory instead.
 
     Raises:
-        CorpusError: they are larger, and the folder cannot be written.
+        CorpusError: an array is larger, and the folder cannot be written.
     """
     if not keep:
         return arrays_in_memory(dtypes, fill)
@@ -110,7 +110,7 @@ def kept_arrays(
 
 def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -> bytes:
     """Return bytes from the cache, as `kept_arrays` does; missing or damaged ones come from `make`."""
-    make_once = cache(make)  # the fill is called again if the disk is full
+    make_once = cache(make)  # `fill` is called again if the disk is full
     arrays = kept_arrays(
         kind, made_from, _ONE_OF_BYTES, lambda sinks: sinks["bytes"].append(np.frombuffer(make_once(), np.uint8))
     )
@@ -221,7 +221,7 @@ def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _delete_unused(cache: Path) -> None:
-    """Delete sets that were not used for a long time, unfinished ones included."""
+    """Delete sets that have not been used for a long time, including unfinished ones."""
     for folder in cache.iterdir():
         if _OURS.fullmatch(folder.name):
             mark = folder / "contents.json" if (folder / "contents.json").exists() else folder

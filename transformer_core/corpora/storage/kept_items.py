@@ -1,4 +1,4 @@
-"""Generated corpora in the cache: drawn once, stored as JSON, and each item built when it is needed."""
+"""Generated corpora in the cache: drawn once and stored as JSON; items are built on access."""
 
 import json
 import platform
@@ -20,8 +20,8 @@ from transformer_core.errors import CorpusError
 _TOGETHER = 2**10  # items written at a time
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
-    "items": np.dtype(np.uint8),  # JSON of each item: its texts, alignment, and for a pair its antecedents
-    "ends": np.dtype(np.int64),  # of each item: the byte after it
+    "items": np.dtype(np.uint8),  # JSON of each item: texts, alignment, and for pairs antecedents
+    "ends": np.dtype(np.int64),  # the end (exclusive) of each item in `items`
 }
 
 
@@ -33,7 +33,7 @@ def kept_corpus(generated: GeneratedCorpus, *, seed: int) -> Corpus:
 
     It is drawn if it is missing or damaged, or if the source code of corpora has changed.
     """
-    draw = cache(lambda: generated(seed=seed))  # the fill is called again if the disk is full
+    draw = cache(lambda: generated(seed=seed))  # `fill` is called again if the disk is full
 
     def fill(sinks: Mapping[str, Sink]) -> None:
         corpus = draw()
@@ -60,7 +60,7 @@ class KeptItems(Sequence[Item]):
         arrays: written by `write_items`.
         rows: the items to include, in order; all by default.
         fingerprint: of these items; "" if they have none.
-        has_alignments: False drops the alignments, for a tokenizer whose tokens are not their units.
+        has_alignments: False drops the alignments, for a tokenizer whose tokens are not the aligned units.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class KeptItems(Sequence[Item]):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all items as stored."""
+        """The stored size of all items, in bytes."""
         return int(np.diff(self.arrays["ends"], prepend=0)[self.rows].sum())
 
     def without_alignments(self) -> "KeptItems":

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from transformer_core.corpora.storage.text_files import first_of
 from transformer_core.errors import CorpusError, Message
 
-N_SHOWN = 5  # bad lines that are shown, the first ones
+N_SHOWN = 5  # number of bad lines shown, from the first
 
-_LONGEST_SHOWN = 60  # characters of a line
+_LONGEST_SHOWN = 60  # characters shown of a line
 Problem = Literal["one_column", "no_source", "no_target", "no_text", "no_row", "no_json", "too_deep", "too_long"]
 _PROBLEMS: dict[Problem, Message] = {
     "one_column": Message("line {line:,} has only one column"),
@@ -37,7 +37,7 @@ class BadLine:
             object.__setattr__(self, "text", f"{self.text[:_LONGEST_SHOWN]} ...")
 
     def in_words(self) -> Message:
-        """Return its number and problem as a message."""
+        """Return the line number and the problem as a message."""
         return Message(_PROBLEMS[self.problem], line=self.line)
 
 
@@ -56,7 +56,7 @@ class PairLines:
         return first_of((bad.in_words() for bad in self.first_bad), self.n_bad - len(self.first_bad))
 
     def remark(self, corpus: Message) -> Message:
-        """Return the description of a corpus with what was left out."""
+        """Return the description of a corpus, extended by a note on what was left out."""
         if self.n_bad:
             skipped = Message("{corpus} Skipped lines that are not pairs: {n:,}.")
             if not self.is_pairs:
@@ -101,7 +101,7 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
     """Check that a file of pairs or texts can be read.
 
     Args:
-        lines: counted in it.
+        lines: the counts for this file.
         name: of the file, for a message.
         skip: whether bad lines may be left out.
 
@@ -127,7 +127,7 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
 
 
 def pair_in_words(name: str | Message) -> Message:
-    """Return the required contents of a line as a message."""
+    """Return a message with the required contents of a line."""
     if PurePath(str(name)).suffix.lower() == ".csv":
         return Message("each line must contain a source, a comma or semicolon, and a target")
     if PurePath(str(name)).suffix.lower() == ".tsv":

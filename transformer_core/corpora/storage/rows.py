@@ -25,8 +25,8 @@ TableRow = tuple[int, Mapping[str, Any] | BadLine]
 """The line of a row, counted from 1 (of Parquet: the row), and its cells by column, or its problem."""
 
 MOST_COLUMNS = 10_000
-_HEAD = 2**16  # bytes to recognise a format
-_N_COMPARED = 20  # lines to find the delimiter
+_HEAD = 2**16  # bytes read to recognise a format
+_N_COMPARED = 20  # lines compared to find the delimiter
 _MOST_UNPACKED = 2**26, 16  # of columns of Parquet: bytes, or this many times their size in the file
 _ENDINGS: dict[str, Format] = {
     ".csv": "csv",
@@ -81,16 +81,16 @@ def _begins_array(text: str, *, is_cut: bool) -> bool:
 def rows_of(
     path: Path, kind: Format, *, header: bool = False, columns: Sequence[str] | None = None
 ) -> Iterator[TableRow]:
-    """Yield the rows of a table, in little memory.
+    """Yield the rows of a table, using little memory.
 
     Args:
         path: of the table.
         kind: from `format_of`.
         header: of CSV and TSV: whether the first row contains the names of the columns; otherwise they are 1, 2, ...
-        columns: those needed; None: all. Of Parquet, others are not read.
+        columns: those needed; None: all. Other columns of Parquet are not read.
 
     Raises:
-        CorpusError: it cannot be read; the message names the line if possible.
+        CorpusError: the table cannot be read; the message names the line if possible.
     """
     if kind == "parquet":
         yield from _parquet_rows(path, columns)
@@ -122,7 +122,7 @@ def _refuse_other_kind(path: Path) -> None:
 
 
 def lines_of(texts: Iterable[str], title: str) -> Iterator[str]:
-    """Yield the lines of a text that is read in parts, each with its line break.
+    """Yield the lines of a text that is read in blocks, each with its line break.
 
     Raises:
         CorpusError: a line is longer than a row may be.
@@ -201,7 +201,7 @@ def _named(rows: Iterator[tuple[int, list[str]]], *, header: bool) -> Iterator[T
     """Yield rows with the names of their columns; the names are the first row, or numbers."""
     names = [*map(str.strip, next(rows, (1, []))[1])] if header else []
     for line, cells in rows:
-        del cells[MOST_COLUMNS + 1 :]  # one more shows that there are too many
+        del cells[MOST_COLUMNS + 1 :]  # one more than allowed, to detect too many
         names += [f"{i}" for i in range(len(names) + 1, len(cells) + 1)]
         named = dict(zip(names, cells, strict=False))
         named.pop("", None)
@@ -221,7 +221,7 @@ def parquet_columns(path: Path) -> tuple[str, ...]:
 
 @contextmanager
 def _parquet(path: Path) -> "Iterator[ParquetFile]":
-    """Open a Parquet file; raise CorpusError if it is damaged, or pyarrow is missing."""
+    """Open a Parquet file; raise CorpusError if it is damaged or pyarrow is missing."""
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet

@@ -31,9 +31,9 @@ from transformer_core.errors import CorpusError
 
 _VERSION = "3"  # of the stored rows
 _TOGETHER = 2**10  # items stored at a time
-_MOST_WRITTEN = 2**26, 16  # of texts: bytes, or this many times the size of the files
+_MOST_WRITTEN = 2**26, 16  # limit for stored texts: bytes, or this many times the size of the files
 _BETWEEN = "\0"  # source and target; no text contains it
-_LONGEST_SHOWN = 200  # characters of a cell
+_LONGEST_SHOWN = 200  # characters shown of a cell
 _LACKING: Mapping[int, Sequence[Problem]] = {1: ("no_text",), 2: ("no_source", "no_target")}
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant"}
 
@@ -58,7 +58,7 @@ class TableRows:
 
 
 def table_items(table: Table, *, skip_bad_lines: bool) -> tuple[FileItems, FileItems, PairLines, int, str]:
-    """Return a table's training items, held-out items, counted lines, size in bytes, and fingerprint.
+    """Return a table's training items, held-out items, line counts, size in bytes, and fingerprint.
 
     Raises:
         BadLinesError: some rows have no item, and may not be skipped.
@@ -111,7 +111,7 @@ def _fingerprint(table: Table) -> str:
 
 
 def _stored(table: Table, sinks: Mapping[str, Sink], counted: PairLines, size: int) -> Iterator[NDArray[np.int64]]:
-    """Store the items of all rows; yield some at a time, [item, 3]: their addresses, and a hash of text or source."""
+    """Store the items of all rows, and yield them in blocks, [item, 3]: addresses, and a hash of text or source."""
     sinks["text"].append(np.empty(0, np.uint8))
     most, first, texts, lines, hashed = max(_MOST_WRITTEN[0], _MOST_WRITTEN[1] * size), 0, [], [], []
     n_waiting = 0
@@ -238,7 +238,7 @@ def _text_of_cell(cell: object) -> str:
 
 
 def _turn(turn: object) -> str:
-    """Return a turn of a chat, {role, content} or {from, value}; of a content in parts, the texts."""
+    """Return a turn of a chat, {role, content} or {from, value}; of multi-part content, the texts."""
     if not isinstance(turn, Mapping):
         return turn if isinstance(turn, str) else ""
     role, text = (turn.get("role"), turn.get("content")) if "content" in turn else (turn.get("from"), turn.get("value"))

@@ -1,4 +1,4 @@
-"""Text files: checked once to be UTF-8, then read a stretch at a time; and the files that a path names."""
+"""Text files: validated once as UTF-8, then read in stretches; and the files that a path names."""
 
 import codecs
 import os
@@ -24,7 +24,7 @@ from transformer_core.corpora.storage.encodings import (
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
-LARGE = 2**24  # bytes of text; for larger texts it saves time to cache results
+LARGE = 2**24  # bytes of text; above this, caching results saves time
 
 _BLOCK = 2**20  # bytes read at a time
 _TOGETHER = 2**12  # spans converted at a time
@@ -32,12 +32,12 @@ _READ_AHEAD = 2**16  # bytes
 
 
 class NoTextError(CorpusError):
-    """A file without text, which a folder may contain beside others."""
+    """A file without text, which is allowed among the files of a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile:
-    """A file of UTF-8 text that is more than white space."""
+    """A file of UTF-8 text that is not only white space."""
 
     path: Path
     start: int  # bytes before the text: those of a byte order mark, or 0
@@ -47,10 +47,10 @@ class TextFile:
 
 
 def check_text_file(path: Path) -> TextFile:
-    """Read a whole file, in little memory.
+    """Read and validate a whole file, using little memory.
 
     Raises:
-        NoTextError: it is empty, or only white space.
+        NoTextError: the file is empty, or only white space.
         NotTextError: it is binary.
         CorpusError: it cannot be read, or is not UTF-8; the message names the line and the byte.
     """
@@ -107,24 +107,24 @@ class TextFiles:
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The total size of the files, in bytes."""
         return int(self.ends[-1])
 
     @property
     def is_large(self) -> bool:
-        """Whether it saves time to cache results of the text."""
+        """Whether the text is so large that caching results saves time."""
         return self.size >= LARGE
 
     @property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits, equal for equal contents; names do not count."""
+        """A hash of 64 hexadecimal digits that depends only on the contents, not on file names."""
         return blake2b("".join(file.fingerprint for file in self.files).encode(), digest_size=32).hexdigest()
 
     def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
         """Yield the bytes of each span, [span, 2], both ends in one file.
 
         Raises:
-            CorpusError: a file is gone, or has changed since it was checked.
+            CorpusError: a file has been deleted, or has changed since it was checked.
         """
         with ExitStack() as open_files:
             handle, first, after = None, 0, 0
@@ -155,7 +155,7 @@ class TextFiles:
 
 
 def places_of(path: str | os.PathLike[str]) -> tuple[Path, list[Path]]:
-    """Return the first path of a corpus, and all its files: those of each path, or of each folder among them.
+    """Return the first path of a corpus, and all files at its paths, including those in folders.
 
     Raises:
         CorpusError: there is nothing to read.

@@ -1,6 +1,6 @@
-"""The tokens of all texts of a corpus, end to end: encoded once, cached, and read from the disk; and cut into pieces.
+"""The tokens of all texts of a corpus, end to end: encoded once, cached, read from disk, and cut into pieces.
 
-Texts are cut into pieces that fit a model, and a running text into windows that move in each epoch.
+Texts are cut into pieces that fit a model; a running text is cut into windows that move in each epoch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from transformer_core.text.tokenizer import Tokenizer
 OnItems = Callable[[int, int], None]
 """Called with the number of finished items, and the total."""
 
-_TOGETHER = 2**17  # characters encoded at a time; a token takes some 250 bytes meanwhile
+_TOGETHER = 2**17  # characters encoded at a time; each token takes about 250 bytes meanwhile
 _WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
 _VERSION = "3"  # of the contents of a store
 
@@ -35,7 +35,7 @@ class TokenStore:
 
     Args:
         tokens: of all texts.
-        starts: of each text in `tokens`, and the end of the last one.
+        starts: the index of each text in `tokens`, and the end of the last one.
     """
 
     def __init__(self, tokens: NDArray[Any], starts: NDArray[np.int64]) -> None:
@@ -60,9 +60,9 @@ class TokenStore:
 def tokenize(
     items: Sequence[Pair] | Sequence[Text], tokenizer: Tokenizer, *, on_progress: OnItems | None = None
 ) -> TokenStore:
-    """Return the tokens of texts; of pairs, those of each source and then of its target.
+    """Return the tokens of texts; for pairs, those of each source followed by those of its target.
 
-    Those of large corpora are cached under a fingerprint of the texts and of the tokenizer.
+    The tokens of large corpora are cached under a fingerprint of the texts and of the tokenizer.
 
     Args:
         items: the texts, in memory or in files.
@@ -116,7 +116,7 @@ def special_token(token: int | None, name: Literal["<pad>", "<bos>", "<eos>", "<
 
 
 def _blocks(items: Sequence[Pair] | Sequence[Text]) -> Iterator[tuple[list[str], int]]:
-    """Yield some texts at a time, and their number of items."""
+    """Yield blocks of texts, each with its number of items."""
     texts: list[str] = []
     n_items, n_characters = 0, 0
     for of_item in texts_of(items):
@@ -153,10 +153,10 @@ def fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
 
 
 class Pieces:
-    """Texts cut into pieces that fit a model: all full, except the last of each text.
+    """Texts cut into pieces that fit a model: all full except the last one of each text.
 
-    A piece brings some tokens, and sees others around them, which its neighbours bring, or which are <bos> and <eos>:
-    all pieces together bring every token of a text once.
+    A piece brings some tokens, and also sees the tokens around them: <bos>, <eos>, or tokens of neighbouring pieces.
+    Together the pieces bring every token of a text exactly once.
 
     Args:
         store: the texts.
@@ -167,7 +167,7 @@ class Pieces:
         CorpusError: there is no token to bring, or a piece has no room for one.
     """
 
-    moves = False  # whether pieces begin at other places in each epoch
+    moves = False  # whether pieces begin at different positions in each epoch
 
     def __init__(self, store: TokenStore, *, n_brought: int, n_around: int) -> None:
         if n_brought < 1:
@@ -180,7 +180,7 @@ class Pieces:
         self.store = store
         self.n_brought = n_brought
         self.n_around = n_around
-        self.ends = np.cumsum(self._n_pieces(store.lengths()))  # of each text: pieces up to its last, all texts counted
+        self.ends = np.cumsum(self._n_pieces(store.lengths()))  # pieces of all texts up to and including each text
         if not len(self):
             raise CorpusError("the corpus is empty; it must contain at least one non-empty text")
 
@@ -206,9 +206,9 @@ class Pieces:
 
 
 class MovingPieces(Pieces):
-    """One text cut into full pieces, `stride` tokens apart, from a random place in each epoch.
+    """One text cut into full pieces, `stride` tokens apart, from a random position in each epoch.
 
-    So a token is at another position in each epoch. Without a stride, pieces are end to end; the text before the first
+    So the position of a token varies between epochs. Without a stride, pieces are end to end; the text before the first
     and after the last one, less than two pieces together, is left out of an epoch.
     """
 
@@ -282,8 +282,8 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
 
     Args:
         n_tokens: of the text.
-        n_brought: tokens that a window brings, as far as the text has this many.
-        n_around: tokens that each window sees besides.
+        n_brought: tokens that a window brings; fewer if the text is shorter.
+        n_around: other tokens that each window sees.
         stride: tokens between the starts of two windows; None: windows are end to end.
     """
     n_in_all = n_tokens - n_around
@@ -294,12 +294,12 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
 def first_windows(
     stream: NDArray[Any], *, length: int, stride: int, n: int, bos_id: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a decoder's inputs and targets of the first windows of a stream, both [window, pos].
+    """Return a decoder's inputs and targets for the first windows of a stream, both [window, pos].
 
     The targets are the stream, the inputs are the stream shifted right after <bos>.
 
     Args:
-        stream: tokens, [pos]; with fewer than `length` there is no window.
+        stream: tokens, [pos]; if it is shorter than `length`, there is no window.
         length: tokens of a window.
         stride: tokens between the starts of two windows.
         n: maximum number of windows.

@@ -1,4 +1,4 @@
-"""Uploaded or pasted texts, stored as UTF-8 and checked to be a corpus."""
+"""Uploaded or pasted texts, stored as UTF-8 and validated as a corpus."""
 
 import os
 import re
@@ -20,14 +20,14 @@ from transformer_core.corpora.storage.pair_lines import BadLinesError
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
 
-MOST_BYTES = 2 * 2**30  # of an upload; a larger file is better read in place
+MOST_BYTES = 2 * 2**30  # size of an upload; read larger files in place instead
 MOST_FILES = 10_000  # of an upload
 SKIPS_BAD_LINES = ".skip-bad-lines"  # marks a file of pairs whose bad lines the user has agreed to skip
 
 _BLOCK = 2**20  # bytes read at a time
 _LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name without its ending; characters in a message
 _UNDER_WAY = ".taking-in-"  # prefix of folders that are being written
-_STALE_SECONDS = 24 * 3600.0  # older ones are left over
+_STALE_SECONDS = 24 * 3600.0  # older folders were left behind by killed processes
 _NAMELESS = Message("the text")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # device names of Windows
 
@@ -53,13 +53,13 @@ def take_in(
     folder; files that are not text are left out.
 
     Args:
-        files: seekable binary files or their bytes, each with its name: any text, whose slashes separate subfolders.
-        folder: where to store them; it is created.
+        files: seekable binary files or their bytes, each with its name: any text, in which slashes separate subfolders.
+        folder: where to store them; created if missing.
         skip_bad_lines: whether lines without a pair or text may be skipped.
 
     Raises:
         BadLinesError: some lines have no pair or text, and may not be skipped.
-        CorpusError: it is not text or not a corpus, or cannot be written; the message says what to do.
+        CorpusError: the upload is not text or not a corpus, or cannot be stored; the message says what to do.
     """
     if len(files) > MOST_FILES:
         raise CorpusError(
@@ -160,7 +160,7 @@ def _write_clean(
             title=title,
             n=MOST_BYTES / 2**30,
         )
-    digest.update(clean.name.encode("utf-8"))  # other names make another corpus
+    digest.update(clean.name.encode("utf-8"))  # different names make a different corpus
     clean.parent.mkdir(parents=True, exist_ok=True)
     source.seek(0)
     is_parquet = source.read(4) == b"PAR1"
@@ -183,7 +183,7 @@ def _check(clean: Path, title: str | Message, *, may_skip: bool) -> bool:
         Whether bad lines have to be skipped.
 
     Raises:
-        CorpusError: they are not; the message uses the upload's name.
+        CorpusError: the files are neither; the message uses the name of the upload.
     """
     try:
         table = table_at(clean)

@@ -50,11 +50,11 @@ def begin(
         preset: a name of `PRESETS` and `TRAININGS`.
         settings: differences from the preset.
         device: where to train; the initial weights are the same everywhere.
-        processes: those that train together.
+        processes: the processes that train together.
 
     Raises:
         RunError: the folder is taken, or cannot be written; or there is too little memory for the model.
-        ConfigError: a setting makes no sense.
+        ConfigError: a setting is invalid.
         CorpusError: the corpus is unknown, or a pair is too long for the model.
     """
     place = choose_device(device)
@@ -78,7 +78,7 @@ def new_request(path: Path, corpus_name: str, preset: str, settings: Settings) -
     """Return the request of a new run, with its corpus and tokenizer; nothing is written.
 
     Raises:
-        ConfigError: a setting makes no sense.
+        ConfigError: a setting is invalid.
         CorpusError: the corpus is unknown.
     """
     training = replace(preset_training(preset, corpus_name), **settings.training)
@@ -134,7 +134,7 @@ def go_on(
         preset: None, or the preset of the run.
         settings: those of the run; only `steps` may differ, unless the schedule depends on it.
         device: where to train; may differ from before.
-        processes: those that train together; their number may differ from before.
+        processes: the processes that train together; their number may differ from before.
 
     Raises:
         RunError: there is no run, another process works on it, its settings differ, or its files are damaged.
@@ -221,9 +221,9 @@ def command(
     of_preset = PRESETS[preset](model.vocab_size)
     usual = of_preset.to_dict() | preset_training(preset, corpus_name).to_dict() | asdict(AS_MADE)
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
-        usual |= {"d_head": 0, "n_kv_heads": 0}  # they would follow from the other two
+        usual |= {"d_head": 0, "n_kv_heads": 0}  # their defaults follow from the other two fields
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
-        if value != usual[name] and name not in SPECIAL_TOKEN_FIELDS:  # which come from the tokenizer
+        if value != usual[name] and name not in SPECIAL_TOKEN_FIELDS:  # these come from the tokenizer
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
 
@@ -247,7 +247,7 @@ def corpus_of(request: RunRequest) -> Corpus:
 
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
-    """Check that settings on resuming are those of the run; only `steps` may differ."""
+    """Check that the settings given on resuming are those of the run; only `steps` may differ."""
     requested = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
     begun = {"corpus": request.corpus, "preset": request.preset}
     begun |= request.model.to_dict() | request.training.to_dict() | asdict(request.reading)
@@ -263,7 +263,7 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
 
 
 def _refuse_other_steps(training: TrainingConfig, steps: int, progress: RunProgress | None) -> None:
-    """Check that a run may have another number of steps: its past would have been the same."""
+    """Check that a run may change its number of steps, which must not affect the steps already done."""
     if progress is None:
         return
     if steps <= progress.step:

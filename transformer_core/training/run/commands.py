@@ -24,7 +24,7 @@ class Command(NamedTuple):
     """A command and its value."""
 
     name: CommandName
-    value: float = 1.0  # the factor of `learning-rate`, the number of `step`; others have none
+    value: float = 1.0  # the factor of `learning-rate`, or the number of steps of `step`; unused by other commands
 
 
 def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
@@ -60,7 +60,7 @@ def waiting(run: Path) -> list[CommandName]:
 
 
 def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
-    """Take commands with some names, the oldest first; unreadable ones are dropped."""
+    """Take the commands with the given names, oldest first; unreadable ones are dropped."""
     folder = run / _FOLDER
     try:
         names_there = [entry.name for entry in os.scandir(folder) if entry.name in names]
@@ -70,7 +70,7 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
     for name in names_there:
         mine = _taken(folder, name)
         with suppress(OSError, ValueError):
-            (folder / name).replace(mine)  # later commands are another file
+            (folder / name).replace(mine)  # a later command is written to a new file
             value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
             if _is_possible(value):
                 taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names
@@ -80,7 +80,7 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
 
 
 def clear(run: Path) -> None:
-    """Delete the commands to a process that is gone, also those that it was taking."""
+    """Delete the commands for a process that has ended, including those that it was taking."""
     take(run)
     for name in _NAMES:
         with suppress(OSError):

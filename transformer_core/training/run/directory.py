@@ -64,7 +64,7 @@ class SavedRun(NamedTuple):
 
 
 class NotSavedError(RunError):
-    """A step could not be saved; the message says from which one the run can be resumed."""
+    """A step could not be saved; the message says from which step the run can be resumed."""
 
 
 class RunDirectory(WorkDirectory):
@@ -79,7 +79,7 @@ class RunDirectory(WorkDirectory):
         """Create and claim the folder of a new run.
 
         Raises:
-            RunError: as `refuse_if_taken`; or the folder cannot be written.
+            RunError: as for `refuse_if_taken`, or the folder cannot be written.
         """
         self.refuse_if_taken(self.path)
         taken = Message("another process has just started a run in {path}; choose another folder")
@@ -133,7 +133,7 @@ class RunDirectory(WorkDirectory):
         self.request = request
 
     def rewind(self, *, step: int) -> None:
-        """Delete metrics and snapshots after a step, which a resumed run makes again.
+        """Delete metrics and snapshots after a step, since a resumed run writes them again.
 
         Raises:
             RunError: the metrics are damaged.
@@ -142,7 +142,7 @@ class RunDirectory(WorkDirectory):
         self.film.rewind(step=step)
 
     def save(self, run: SavedRun) -> None:
-        """Replace `last/`; a process killed at any moment leaves the old or the new one complete.
+        """Replace `last/`; if the process is killed at any moment, either the old or the new version is complete.
 
         Raises:
             NotSavedError: the disk is full, or the folder cannot be written; `last/` is unchanged.
@@ -206,14 +206,14 @@ def _read_progress(last: Path) -> RunProgress | None:
 
 
 def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
-    """Write the model that a run saved last as a checkpoint folder; an older checkpoint there is replaced.
+    """Write the last saved model of a run as a checkpoint folder; an older checkpoint there is replaced.
 
     The run may be finished, stopped or paused, or continue meanwhile.
 
     Args:
         run: the run's folder.
-        folder: where.
-        title: what people call the model; None: what they call its corpus.
+        folder: the checkpoint folder to write.
+        title: the title of the model; None: that of its corpus.
 
     Returns:
         The step after which the model was saved.

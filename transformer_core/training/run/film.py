@@ -25,7 +25,7 @@ from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.run.records import RecordFile, read_object
 
-_MOST_SNAPSHOTS = 100  # planned ones
+_MOST_SNAPSHOTS = 100  # most snapshots that are planned
 _ASKED, _SNAPSHOT = "asked", "snapshot.json"
 
 
@@ -88,7 +88,7 @@ class Film:
             shutil.rmtree(self._place(snapshots[closest]))
 
     def rewind(self, *, step: int) -> None:
-        """Delete snapshots after a step, and incomplete ones, which a resumed run makes again."""
+        """Delete snapshots after a step, and incomplete ones; a resumed run takes them again."""
         for left_over in self.folder.glob(".*"):
             if left_over.is_file():
                 left_over.unlink()
@@ -101,7 +101,7 @@ class Film:
         self.heads.rewind(step=step)
 
     def look(self, step: int, model: Transformer) -> None:
-        """Replace `now/` by the weights after a step.
+        """Replace `now/` with the weights after a step.
 
         Raises:
             OSError: the disk is full, or the folder cannot be written.
@@ -163,7 +163,7 @@ class Film:
 def planned_snapshots(steps: int, *, snapshot_bytes: int, megabytes: int) -> frozenset[int]:
     """Return the steps of the snapshots of a film: at most a hundred, as many as fit into its size limit.
 
-    Their distance grows with the step: m(i) = s * ((1 + steps / s)^(i / n) - 1) with s = sqrt(steps), so with 2,000
+    Their spacing grows with the step: m(i) = s * ((1 + steps / s)^(i / n) - 1) with s = sqrt(steps), so with 2,000
     steps, half of the snapshots are before step 260. The first is the untrained model, the last the trained one.
     """
     n_most = min(_MOST_SNAPSHOTS, int(megabytes * 1e6) // max(1, snapshot_bytes))

@@ -23,7 +23,7 @@ from transformer_core.training.run.directory import NotSavedError, RunDirectory,
 
 @dataclass(eq=False)
 class Job:
-    """A run being trained: from `begin` or `go_on`, for `work`."""
+    """A run being trained: created by `begin` or `go_on`, and trained by `work`."""
 
     directory: RunDirectory
     corpus: Corpus
@@ -99,7 +99,7 @@ class Job:
         }
 
     def save(self) -> None:
-        """Replace `last/` by the current state.
+        """Replace `last/` with the current state.
 
         Raises:
             RunError: weights are not finite, the disk is full, or the folder cannot be written; `last/` is unchanged.
@@ -129,7 +129,7 @@ def is_short_of_memory(error: Exception) -> bool:
 
 @contextmanager
 def reported(explain: Callable[[Exception], Exception], write: Callable[[Message], None]) -> Iterator[None]:
-    """Write the message of an error of this context, and raise the error that `explain` makes of it."""
+    """Write the message of an error raised in this context, and raise the error that `explain` returns for it."""
     try:
         yield
     except Exception as error:

@@ -2,7 +2,7 @@
 
 No process manages the queue. Each run holds a file lock while it trains or waits, and the system releases the locks of
 a process that ends in any way. A waiting run has not imported torch: it takes 40 MB, not 260. Its status says how many
-are ahead; of a new run, the only other file is `queued.json`, with how it was started.
+are ahead; the only other file of a new run is `queued.json`, which records how it was started.
 """
 
 import os
@@ -23,7 +23,7 @@ QUEUED = "queued.json"  # `arguments` of a run that had to wait, and `by`, who s
 _POLL_SECONDS = 0.2
 _TICKET_SECONDS = 5.0  # a new ticket may not be locked yet
 _FEWEST_AT_ONCE = 2
-_RUNS = "places"  # the line of the runs, and its folder in the cache folder
+_RUNS = "places"  # name of the runs' queue, and of its folder in the cache folder
 _FIRST_IN_LINE = Message("queued until another training ends: this machine runs {most} at a time, paused ones included")
 _OTHERS_BEFORE = Message(
     "queued until another training ends: this machine runs {most} at a time, paused ones "
@@ -37,7 +37,7 @@ def n_at_once() -> int:
     """Return how many runs train side by side: half the number of cores, or HEADLIGHT_RUNS_AT_ONCE.
 
     Raises:
-        ConfigError: that variable is not a number from 1 on.
+        ConfigError: that variable is not a whole number of at least 1.
     """
     setting = os.environ.get("HEADLIGHT_RUNS_AT_ONCE", "")
     if not setting:
@@ -65,7 +65,7 @@ def take_place() -> QueueTurn | None:
 
 
 def n_free(line: str = _RUNS, most: int | None = None) -> int:
-    """Return the number of free places of a line; all without a queue."""
+    """Return the number of free places in a line; all places are free if there is no queue."""
     folder, n_places = _folder(line), n_at_once() if most is None else most
     locks = [None if folder is None else acquire(folder / f"place-{number}.lock") for number in range(n_places)]
     for lock in locks:
@@ -75,7 +75,7 @@ def n_free(line: str = _RUNS, most: int | None = None) -> int:
 
 
 def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> QueueTurn | None:
-    """Wait for a place; return None if it is not wanted any more.
+    """Wait for a place; return None if it is no longer wanted.
 
     Args:
         is_wanted: called five times a second with the number of runs ahead; False ends the wait.
@@ -104,7 +104,7 @@ def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most:
 
 @contextmanager
 def turn_of(path: Path, stop_reason: Callable[[], str]) -> Iterator[QueueTurn | None]:
-    """Wait for a place for a run, and release it at the end; None after a request to stop.
+    """Wait for a place for a run, yield it, and release it at the end; yield None after a request to stop.
 
     If a run that had to wait fails to begin, its status says why.
 

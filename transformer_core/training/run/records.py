@@ -13,7 +13,7 @@ from transformer_core.reasons import reason
 
 Request = TypeVar("Request")
 
-_IN_MEMORY = 8  # bytes of memory per byte of a line, about
+_IN_MEMORY = 8  # approximate bytes of memory per byte of a line
 
 
 class RecordFile:
@@ -26,16 +26,16 @@ class RecordFile:
 
     @property
     def n_bytes(self) -> int:
-        """About the memory that the records take, in bytes."""
+        """Approximate memory that the records take, in bytes."""
         return _IN_MEMORY * self._n_bytes
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Append a record, which has at least `step`, as one line."""
+        """Append a record, which must contain `step`, as one line."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the records, not to be changed, without a torn last one.
+        """Return the records, which must not be changed, without a torn last line.
 
         Later calls read only new lines, unless the file was cut or replaced.
 
@@ -59,7 +59,7 @@ class RecordFile:
             return
         lines = _complete_lines(self.path.read_bytes())
         kept = [len(line) for record, line in zip(self._parsed(lines), lines, strict=True) if record["step"] <= step]
-        os.truncate(self.path, sum(kept))  # steps only rise: what is kept is the beginning
+        os.truncate(self.path, sum(kept))  # steps only increase, so the kept records are the first ones
 
     def _forget(self) -> None:
         self._records: list[dict[str, Any]] = []
@@ -105,13 +105,13 @@ class RecordFile:
 
 
 def _refuse_pipe(path: Path) -> None:
-    """Check that a path is not a pipe or device, of which reading never ends."""
+    """Check that a path is not a pipe or device, since reading it might never end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise RunError("{path} is damaged: it is not a file", path=path)
 
 
 def _complete_lines(content: bytes) -> list[bytes]:
-    """Return the lines with their ends, without a torn last one."""
+    """Return the complete lines with their newlines, without a torn last line."""
     return [line + b"\n" for line in content.split(b"\n")[:-1]]
 
 
@@ -121,10 +121,10 @@ def read_request(path: Path, parse: Callable[[dict[str, Any]], Request], *, miss
     Args:
         path: the file.
         parse: builds the request from its values.
-        missing: the error if there is no such file, with {path}, the folder.
+        missing: the error message if there is no such file; {path} in it is the folder.
 
     Raises:
-        RunError: that, or the file is damaged.
+        RunError: the file is missing or damaged.
     """
     values = read_object(path)
     if values is None:

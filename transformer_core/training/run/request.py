@@ -45,7 +45,7 @@ class RunRequest:
         """Build a request from plain values.
 
         Raises:
-            KeyError, TypeError, ValueError: a value is missing, unknown, or makes no sense.
+            KeyError, TypeError, ValueError: a value is missing, unknown, or invalid.
         """
         for kind, names in _KINDS.items():
             for name in names:

@@ -20,17 +20,17 @@ AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in whi
 
 _STATUS, _LOCK, _RESERVE = "status.json", ".lock", ".reserve"
 _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
-_SILENT_SECONDS = 60.0  # a process of another machine that has not written for longer counts as gone
+_SILENT_SECONDS = 60.0  # a process on another machine counts as gone after this silence
 _CLAIM_SECONDS = 1.0  # a claim waits this long, since readers hold the lock for a moment
 _BEFORE_A_RUN = (  # files left by a run that waited, or was killed before it began
     *(".lock", ".reserve", ".run.json.", ".status.json.", "status.json", "queued.json", "commands"),
 )
-_RESERVE_BYTES = 64 * 1024  # room on the disk for the message that it is full
-_KEPT: dict[Path, FileLock] = {}  # locks held by this process between two objects
+_RESERVE_BYTES = 64 * 1024  # disk space reserved for reporting that the disk is full
+_KEPT: dict[Path, FileLock] = {}  # locks of this process while they pass from one object to the next
 
 
 def acquire(path: Path, *, seconds: float = 0.0) -> FileLock | None:
-    """Return the lock of a file, or None if it is still held after some seconds, also by this process.
+    """Return the lock of a file, or None if it is still held, even by this process, after `seconds`.
 
     The file is created and stays; the system releases the locks of a process that ends in any way.
 
@@ -50,7 +50,7 @@ class RunStatus:
     """The contents of status.json.
 
     Raises:
-        TypeError, ValueError: a field makes no sense.
+        TypeError, ValueError: a field is invalid.
     """
 
     state: RunState
@@ -95,10 +95,10 @@ class WorkDirectory:
         Args:
             file: name of the file.
             request: its contents.
-            taken: the error if another process was faster, with {path}.
+            taken: the error message if another process was faster, with {path} for the folder.
 
         Raises:
-            RunError: that, or the folder cannot be written.
+            RunError: another process was faster, or the folder cannot be written.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ class WorkDirectory:
         """
         if path.exists() and not path.is_dir():
             raise RunError("{path} is a file; a run needs a folder", path=path)
-        names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()  # once: another run may begin
+        names = {entry.name for entry in path.iterdir()} if path.is_dir() else set()  # once, as another run may begin
         if "run.json" in names:
             raise RunError(
                 "{path} already contains a run; resume it with --resume, or choose another folder", path=path
@@ -153,7 +153,7 @@ class WorkDirectory:
         return 0 if status is None else status.step
 
     def take(self) -> bool:
-        """Claim the folder, delete incomplete files, and reserve room for a last message.
+        """Claim the folder, delete incomplete files, and reserve disk space for a last message.
 
         Returns:
             False if another process has claimed it.
@@ -177,7 +177,7 @@ class WorkDirectory:
         return True
 
     def keep(self) -> None:
-        """Keep the claim for the next object of this process; `release` ends it."""
+        """Hand the claim over to the next object of this process; `release` ends it."""
         if self._lock is not None:
             _KEPT[real_path(self.path)], self._lock = self._lock, None
 
@@ -212,7 +212,7 @@ class WorkDirectory:
             self.write_status(state, step=step, reason=reason)
 
     def status(self) -> RunStatus | None:
-        """Return the status as last written; None before the first time.
+        """Return the status as last written; None if none has been written yet.
 
         Raises:
             RunError: status.json is damaged.
@@ -247,7 +247,7 @@ class WorkDirectory:
         return replace(last, state="failed", reason=self.gone) if now == status else now
 
     def _is_held(self, status: RunStatus | None) -> bool:
-        """Return whether a process holds the lock, or, if that cannot be tested here, wrote a moment ago."""
+        """Return whether a process holds the lock, or, if that cannot be tested here, wrote recently."""
         wrote_lately = status is not None and time.time() - status.heartbeat < _SILENT_SECONDS
         if status is not None and status.host not in ("", socket.gethostname()) and wrote_lately:
             return True

@@ -78,7 +78,7 @@ def work(
 
 
 def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int], None]) -> Iterator[Event]:
-    torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
+    torch.set_flush_denormal(True)  # otherwise, tiny probabilities and gradients take a slow path of the processor
     directory, first = job.directory, job.processes.is_first
     unlogged: dict[str, Any] = {}  # the last step until it is logged
     last_logged = perf_counter()
@@ -158,7 +158,7 @@ def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bo
 
 
 def _measure(job: Job) -> Measurement:
-    """Measure on held-out items: on all at the end, before that on an even sample."""
+    """Measure on held-out items: on all of them at the end, and on an evenly spaced sample before."""
     held_out, n_items = job.corpus.held_out, job.directory.request.training.evaluate_pairs
     pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_items)][:n_items]
     kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
@@ -184,12 +184,12 @@ def _measure(job: Job) -> Measurement:
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the finite values; if others are not, the next step fails with the reason."""
+    """Return only the finite values; if any is not finite, the next step fails and gives the reason."""
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def _change_rate(job: Job, factor: float) -> None:
-    """Multiply the scheduled learning rate from the next step on, in place of later changes, and record it."""
+    """Multiply the scheduled learning rate from the next step on, replacing later changes, and record it."""
     request = job.directory.request
     past = (change for change in request.training.rate_changes if change[0] <= job.step)
     changes = (*past, (job.step + 1, factor))
@@ -201,7 +201,7 @@ def _change_rate(job: Job, factor: float) -> None:
 
 
 def _tell(job: Job, state: RunState, *, reason: Message = NO_MESSAGE) -> None:
-    """Write the status, in the first process."""
+    """Write the status if this is the first process."""
     if job.processes.is_first:
         job.directory.write_status(state, step=job.step, reason=reason)
 

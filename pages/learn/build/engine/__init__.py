@@ -1,1 +1,1 @@
-"""What a learner writes, read and run without Python's own `eval`, and what is wrong with it; no Streamlit."""
+"""Parses, runs and judges a learner's lines without Python's own `eval`; independent of Streamlit."""

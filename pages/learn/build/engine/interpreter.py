@@ -1,7 +1,7 @@
 """A learner's line, evaluated node by node.
 
-A name is one of the step's variables or of the functions of `operations`; an attribute is one of a handful that are
-written out here. Nothing is looked up on a Python object by a name that the learner wrote.
+A name is one of the step's variables or of the functions of `operations`; an attribute is one of the few listed
+here. No name that the learner wrote is ever looked up on a Python object.
 """
 
 import ast
@@ -32,7 +32,7 @@ GRAMMAR = Grammar(
     ),
     most_nodes=160,
     most_depth=24,
-    foreign=re.compile(r"""[^A-Za-z0-9_ .,:()\[\]+\-*/@~=<>!"'#]"""),  # no use in tensor arithmetic
+    foreign=re.compile(r"""[^A-Za-z0-9_ .,:()\[\]+\-*/@~=<>!"'#]"""),  # characters without use in tensor arithmetic
     refusal=mark("“{code}” cannot be used in this line; write tensor arithmetic"),
 )
 MODULES = ("torch", "np", "numpy", "math", "F")
@@ -55,7 +55,7 @@ def run(source: str, name: str, given: Given, budget: Budget | None = None) -> n
         source: an expression, or its assignment to `name`.
         name: of the result.
         given: the variables that the line may use.
-        budget: counts what the run takes; None: a new one.
+        budget: counts the numbers and products that the run uses; None: a new budget.
 
     Returns:
         An array of float64 or bool, or a number.
@@ -73,7 +73,7 @@ def run(source: str, name: str, given: Given, budget: Budget | None = None) -> n
             value = _Run(given, budget or Budget()).value(tree)
         except LineError:
             raise
-        except (ValueError, ArithmeticError, TypeError, IndexError, MemoryError):  # of NumPy, not foreseen
+        except (ValueError, ArithmeticError, TypeError, IndexError, MemoryError):  # an unforeseen error in NumPy
             raise LineError(REFUSED) from None
     if isinstance(value, np.ndarray | int | float):
         return value
@@ -87,7 +87,7 @@ class _Run(Evaluator[Value]):
         self._given, self._budget = given, budget
 
     def constant(self, value: object) -> Value:
-        """Return a number, a truth value, or a text that `float` may read."""
+        """Return a number, a truth value, or a string for `float`."""
         if isinstance(value, bool | float | str):
             return value
         return integer(value) if isinstance(value, int) else _unavailable(repr(value))
@@ -101,7 +101,7 @@ class _Run(Evaluator[Value]):
         return value if sign == "+" else (negative if sign == "-" else inverted)(self._budget, value)
 
     def binary(self, sign: str, left: Value, right: Value) -> Value:
-        """Return the matrix product, or an operation cell by cell."""
+        """Return the matrix product, or the result of an elementwise operation."""
         if sign == "@":
             return matmul(self._budget, left, right)
         return elementwise(sign, self._budget, left, right)
@@ -109,7 +109,7 @@ class _Run(Evaluator[Value]):
     compare = binary
 
     def boolean(self, sign: str, values: Iterator[Value]) -> Value:
-        """Refuse a chain of comparisons."""
+        """Reject a chain of comparisons."""
         raise LineError("compare two values at a time; a chain of comparisons has no array as its result")
 
     def other(self, node: ast.expr) -> Value:
@@ -127,7 +127,7 @@ class _Run(Evaluator[Value]):
         """Return a variable that is not a function.
 
         Raises:
-            LineError: there is none of this name.
+            LineError: there is no variable of this name.
         """
         value = self._given.get(name, CONSTANTS.get(name))
         if value is None or callable(value):
@@ -151,13 +151,13 @@ class _Run(Evaluator[Value]):
         return _ATTRIBUTES[node.attr](array(self.value(node.value)))
 
     def _is_module(self, node: ast.expr) -> bool:
-        """Whether a node names torch, NumPy or a part of them, and no variable."""
+        """Return whether a node names torch, NumPy or a submodule, and not a variable."""
         while isinstance(node, ast.Attribute) and node.attr in _WITHIN_MODULES:
             node = node.value
         return isinstance(node, ast.Name) and node.id in MODULES and node.id not in self._given
 
     def _is_torch_max(self, node: ast.expr) -> bool:
-        """Whether a node is a call of torch's max along a dimension: not in NumPy's spelling."""
+        """Return whether a node calls torch's max along a dimension, not NumPy's."""
         match node:
             case ast.Call(ast.Attribute(owner, "max"), arguments, keywords):
                 names = {keyword.arg for keyword in keywords}
@@ -201,7 +201,7 @@ class _Run(Evaluator[Value]):
         return name
 
     def _of_given(self, name: str, function: Callable[[np.ndarray], np.ndarray], node: ast.Call) -> Value:
-        """Return the value of a function of the model, which checks its argument."""
+        """Return the value of a function of the model, such as `rotate`, which checks its own argument."""
         if len(node.args) != 1 or node.keywords:
             raise LineError("these are not the arguments of {name}", name=name)
         x = array(self.value(node.args[0]))
@@ -235,7 +235,7 @@ class _Run(Evaluator[Value]):
         """Return an index: a whole number, a slice, None or ....
 
         Raises:
-            LineError: it is something else.
+            LineError: it is none of these.
         """
         if isinstance(part, ast.Slice):
             ends = (part.lower, part.upper, part.step)

@@ -1,4 +1,4 @@
-"""Whether a line is correct, and if not, what is wrong: known mistakes first, then what the numbers tell."""
+"""Judges a line and, if it is wrong, explains why: known mistakes first, then differences in the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from pages.learn.build.engine.values import LineError, shape_in_words
 from pages.learn.build.engine.workbench import Workbench
 from transformer_core.errors import Message, mark
 
-TOLERANCE = 1e-5  # of numbers up to 1; in proportion more for larger ones, as the model computes in float32
-LARGE = -50.0  # a score below it has no weight to speak of
+TOLERANCE = 1e-5  # for numbers up to 1, relative for larger ones: the model computes in float32
+LARGE = -50.0  # scores below it get practically no weight
 
 A_NUMBER = mark("The line returns a single number; expected an array of shape {wanted}.")
 SHAPE = mark("The result has shape {shape}; expected {wanted}, that is, [{axes}].")
@@ -32,7 +32,7 @@ ANOTHER = mark("The result equals {name}.")
 
 @dataclass(frozen=True, kw_only=True)
 class LargestDifference:
-    """Where a result differs most from what is expected."""
+    """The cell in which a result differs most from the expected one."""
 
     index: tuple[int, ...]
     value: float
@@ -41,12 +41,12 @@ class LargestDifference:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict:
-    """What a line computed, and whether that is correct."""
+    """The result of a line, and whether it is correct."""
 
     is_right: bool
     result: np.ndarray | None = None  # None: the line could not be run
-    reasons: tuple[Message, ...] = ()  # what is wrong, the most telling first
-    cell: LargestDifference | None = None  # that differs most; None where the shapes differ, or nothing does
+    reasons: tuple[Message, ...] = ()  # what is wrong, the most informative reason first
+    cell: LargestDifference | None = None  # the cell that differs most; None if the shapes differ or all cells agree
 
 
 def judge(bench: Workbench, place: int, line: str) -> Verdict:
@@ -74,7 +74,7 @@ def judge(bench: Workbench, place: int, line: str) -> Verdict:
 
 
 def _probed(bench: Workbench, place: int, line: str, result: np.ndarray) -> Verdict:
-    """Return that a line is correct, unless it is so only because the mask of this text allows every cell.
+    """Confirm a line whose numbers match, unless they match only because this text's mask allows every cell.
 
     Raises:
         LineError: it cannot be run with another mask.
@@ -100,7 +100,7 @@ def _numbers(line: str, step: BuildStep, given: Given) -> np.ndarray:
 
 
 def is_close(result: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether two arrays have the same shape, and numbers that differ by rounding alone."""
+    """Return whether two arrays have the same shape and are equal up to rounding."""
     return result.shape == expected.shape and bool(_differences(result, expected).max() <= _allowed(expected))
 
 
@@ -110,7 +110,7 @@ def _allowed(expected: np.ndarray) -> float:
 
 
 def _differences(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return how far each cell is from another: 0 for the same infinity or two NaN, infinite for one NaN."""
+    """Return the absolute difference per cell: 0 for equal infinities or two NaN, infinite for one NaN."""
     with np.errstate(invalid="ignore"):
         is_same = (result == expected) | (np.isnan(result) & np.isnan(expected))
         apart = np.where(is_same, 0.0, np.abs(result - expected))
@@ -118,7 +118,7 @@ def _differences(result: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 def _known(step: BuildStep, given: Given, result: np.ndarray, others: Mapping[str, np.ndarray]) -> tuple[Message, ...]:
-    """Return the message if a line is a known mistake, or another variable."""
+    """Return the message if the result equals that of a known mistake or another variable; () otherwise."""
     for line, why in step.mistakes:
         if not line:
             continue

@@ -1,4 +1,4 @@
-"""Lines 1 to 9, one head from queries, keys and values to the weighted sum of the values; and what such a step is.
+"""Lines 1 to 9, one head from queries, keys and values to the weighted sum of the values; and the class of a step.
 
 A solution and a mistake are lines of the learner's language, so that both run in the interpreter.
 """
@@ -39,14 +39,14 @@ class AttentionVariant:
 class BuildStep:
     """One of the twelve lines."""
 
-    name: str  # of the variable that it assigns
+    name: str  # of the assigned variable
     title: str  # marked, as are `task` and `hint`
     task: str
     hint: str
     line: str  # the solution, without the name
-    shapes: str  # how the shapes of the solution fit: {q} stands for q, a line as well, and its shape
+    shapes: str  # the shapes in the solution; {q} stands for q, or for any expression, with its shape
     axes: tuple[str, ...]  # of the result
-    mistakes: tuple[tuple[str, str | Message], ...]  # wrong lines and why; "": not of this attention
+    mistakes: tuple[tuple[str, str | Message], ...]  # wrong lines and why; "": not applicable to this attention
 
     @property
     def solution(self) -> str:

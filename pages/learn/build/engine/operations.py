@@ -1,7 +1,7 @@
 """The functions, the methods of arrays and the constants that a learner's line may name, as torch and NumPy spell them.
 
-Each operation knows the shape of its result before it computes it, and asks the budget. None changes its input. Each
-raises LineError where shapes do not fit, an argument is of another kind, or the result is too large.
+Each operation charges the budget for the shape of its result before it computes it, and never changes its input. It
+raises LineError if shapes do not fit, an argument has the wrong type, or the result is too large.
 """
 
 import operator
@@ -17,7 +17,7 @@ from pages.learn.build.engine.values import Budget, LineError, Value, array, axi
 
 MOST_EXPONENT = 64
 MOST_OPERANDS = 3  # of einsum
-SLOWER = 4  # times that einsum takes for a product, compared with matmul
+SLOWER = 4  # the cost of a product in einsum relative to matmul
 _COMPARISONS: Mapping[str, Callable[..., Value]] = {
     **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 }
@@ -31,7 +31,7 @@ _ARITHMETIC: Mapping[str, np.ufunc] = {
 
 
 def elementwise(sign: str, budget: Budget, left: Value, right: Value) -> Value:
-    """Return + - * / // ** or a comparison of numbers or arrays, cell by cell."""
+    """Return + - * / // ** or a comparison of numbers or arrays, elementwise."""
     if isinstance(left, values.PLAIN_NUMBERS) and isinstance(right, values.PLAIN_NUMBERS):
         return _of_numbers(sign, left, right)
     a, b = array(left), array(right)
@@ -44,7 +44,7 @@ def elementwise(sign: str, budget: Budget, left: Value, right: Value) -> Value:
 
 
 def _of_numbers(sign: str, left: float, right: float) -> Value:
-    """Return an operation on two numbers; what NumPy has for what Python refuses, such as 1 / 0."""
+    """Apply an operation to two numbers; where Python raises, as for 1 / 0, return NumPy's result."""
     if sign in _COMPARISONS:
         return bool(_COMPARISONS[sign](left, right))
     if sign == "**":
@@ -61,7 +61,7 @@ def _check_exponent(size: float) -> None:
 
 
 def negative(budget: Budget, value: Value) -> Value:
-    """Return the value with the other sign."""
+    """Return the negative of a value."""
     if isinstance(value, values.PLAIN_NUMBERS):
         return -value
     budget.take(array(value).shape)
@@ -69,7 +69,7 @@ def negative(budget: Budget, value: Value) -> Value:
 
 
 def inverted(budget: Budget, value: Value) -> Value:
-    """Return the opposite of a mask."""
+    """Return the logical negation of a mask."""
     if isinstance(value, np.ndarray) and value.dtype == bool:
         budget.take(value.shape)
         return ~value
@@ -93,7 +93,7 @@ def masked_fill(budget: Budget, input: Value, mask: Value, value: Value) -> Valu
 
 
 def where(budget: Budget, condition: Value, input: Value, other: Value) -> Value:
-    """Return the first where the mask is True, and the second where it is False."""
+    """Return the first value where the mask is True, and the second where it is False."""
     mask, a, b = array(condition), array(input), array(other)
     if mask.dtype != bool:
         raise LineError("a Boolean mask is needed here; use mask or ~mask")
@@ -102,7 +102,7 @@ def where(budget: Budget, condition: Value, input: Value, other: Value) -> Value
 
 
 def number(budget: Budget, value: Value) -> Value:
-    """Return `float` of a number, or of the texts that mean infinity."""
+    """Return `float` of a number, or of a string that means infinity."""
     if isinstance(value, str) and re.fullmatch(r"[+-]?inf(inity)?", value.strip().lower()):
         return float(value)
     if isinstance(value, values.PLAIN_NUMBERS):
@@ -159,7 +159,7 @@ def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
 def _reduced(
     function: Callable[..., np.ndarray], budget: Budget, input: Value, dim: Value = None, keepdim: Value = False
 ) -> Value:
-    """Return a function of the numbers along some dimensions, or of all."""
+    """Reduce an array by a function, along some dimensions or all."""
     x = floats(array(input))
     axes = tuple({axis_of(one, x.ndim) for one in spread((dim,))}) if dim is not None else tuple(range(x.ndim))
     if not x.size:
@@ -179,7 +179,7 @@ def softmax(budget: Budget, input: Value, dim: Value = None) -> Value:
     return elementwise("/", budget, powers, total(budget, powers, dim, True))
 
 
-METHODS: Mapping[str, Callable[..., Value]] = {  # of an array; each is a function, too
+METHODS: Mapping[str, Callable[..., Value]] = {  # of an array; each is also a function
     **{"matmul": matmul, "mm": product, "dot": product, "t": values.matrix_t},
     **{"transpose": values.transpose, "swapaxes": values.swapaxes, "permute": values.permute},
     **{"reshape": values.reshape, "view": values.reshape, "flatten": values.flatten, "unsqueeze": values.unsqueeze},

@@ -1,7 +1,7 @@
-"""What a learner's line computes with: arrays of float64 or bool, numbers, and tuples of values; and their budget.
+"""The values of a learner's line: arrays of float64 or bool, numbers, and tuples of values; and their budget.
 
-Each function raises LineError where a value is of another kind, or does not fit. Those at the end return the same
-numbers in another order or shape, or several arrays as one.
+Each function raises LineError if a value has the wrong type or does not fit. Those at the end reorder or reshape an
+array, or join several.
 
 Numbers and products are counted, not seconds: a line that is refused is refused on every machine, and what is allowed
 takes about a second at most on one core.
@@ -17,14 +17,14 @@ import numpy as np
 from transformer_core.errors import HeadlightError, mark
 
 Value: TypeAlias = Union[np.ndarray, int, float, bool, str, "tuple[Value, ...]", None]
-MOST_INTEGER = 1 << 53  # beyond it float64 does not hold every whole number
+MOST_INTEGER = 1 << 53  # above it float64 does not represent every integer
 PLAIN_NUMBERS = (int, float)  # bool is an int
 
 MOST_NUMBERS = 1 << 22  # of one array: 32 MiB
 MOST_NUMBERS_TOGETHER = 1 << 24  # of all arrays of a run
 MOST_PRODUCTS = 1 << 31  # of all matrix products of a run
 MOST_AXES = 6
-MOST_PARTS = 256  # that are joined at once
+MOST_PARTS = 256  # arrays in one concat
 TOO_LARGE = mark(
     "this would make an array of shape {shape}; an array may have at most {most:,} numbers and {axes} dimensions"
 )
@@ -43,18 +43,18 @@ class Budget:
     """
 
     def __init__(self, n_lines: int = 1) -> None:
-        """Start with nothing taken, and with the budget of this many lines."""
+        """Start an unused budget for this number of lines."""
         self._n_lines = n_lines
         self.n_numbers = 0
         self.n_products = 0
 
     def take(self, shape: Sequence[int], n_products: int = 0) -> None:
-        """Take an array of this shape, and the products that are summed into it.
+        """Charge the budget for an array of this shape, and for the products that are summed into it.
 
         Raises:
-            LineError: it is too large, or the run has taken too much.
+            LineError: the array is too large, or the budget is exhausted.
         """
-        size = prod(n for n in shape if n)  # NumPy refuses an empty array, too, if the other sizes are too large
+        size = prod(n for n in shape if n)  # NumPy rejects even an empty array if the other sizes are too large
         if size > MOST_NUMBERS or len(shape) > MOST_AXES:
             raise LineError(TOO_LARGE, shape=str([*shape])[:60], most=MOST_NUMBERS, axes=MOST_AXES)
         n_numbers, all_products = self.n_numbers + size, self.n_products + n_products
@@ -85,12 +85,12 @@ def array(value: Value) -> np.ndarray:
 
 
 def floats(values: np.ndarray) -> np.ndarray:
-    """Return an array in float64: itself, where it is."""
+    """Return an array in float64, without a copy if it already is."""
     return values.astype(np.float64, copy=False)
 
 
 def plain(value: np.ndarray) -> Value:
-    """Return an array; of one without axes its number."""
+    """Return an array, or a Python number if it has no axes."""
     return value if value.ndim else value.item()
 
 
@@ -102,7 +102,7 @@ def whole(value: Value) -> int:
 
 
 def integer(value: int) -> int | float:
-    """Return a whole number; as a float where it is so large that float64 does not hold every one."""
+    """Return an integer, or a float if it exceeds the integers that float64 represents exactly."""
     try:
         return int(value) if abs(value) <= MOST_INTEGER else float(value)
     except OverflowError:
@@ -118,12 +118,12 @@ def axis_of(value: Value, n_axes: int) -> int:
 
 
 def spread(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return several values, which may be given as one tuple."""
+    """Return several arguments, also if they were given as one tuple."""
     return values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
 
 
 def broadcast(sign: str, *shapes: tuple[int, ...], n_matrix_axes: int = 0) -> tuple[int, ...]:
-    """Return the common shape of arrays; of matrices, that of the dimensions before."""
+    """Return the broadcast shape of arrays, without their last `n_matrix_axes` dimensions."""
     try:
         return np.broadcast_shapes(*(shape[: len(shape) - n_matrix_axes] for shape in shapes))
     except ValueError:
@@ -139,7 +139,7 @@ def sides(left: np.ndarray, right: np.ndarray) -> dict[str, str]:
 
 
 def transpose(budget: Budget, input: Value, *axes: Value) -> Value:
-    """Swap two dimensions, as torch does; with all of them named put them in that order, with none reverse them."""
+    """Swap two dimensions, as torch does; reorder them if all are named, reverse them if none is."""
     x = array(input)
     if len(axes) == 2:
         return x.swapaxes(axis_of(axes[0], x.ndim), axis_of(axes[1], x.ndim))
@@ -177,7 +177,7 @@ def permute(budget: Budget, input: Value, *dims: Value) -> Value:
 
 
 def reshape(budget: Budget, input: Value, *shape: Value) -> Value:
-    """Return the same numbers in another shape; -1 stands for what is left."""
+    """Return the array in another shape; -1 stands for the inferred size."""
     x, sizes = array(input), [whole(size) for size in spread(shape)]
     n_known = prod(size for size in sizes if size != -1)
     if -1 in sizes and n_known > 0 and not x.size % n_known:
@@ -216,7 +216,7 @@ def size(budget: Budget, input: Value, dim: Value = None) -> Value:
 
 
 def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
-    """Return arrays joined along a dimension; of an array those along its first one."""
+    """Concatenate arrays along a dimension; a single array stands for those along its first dimension."""
     joined = tensors if isinstance(tensors, tuple) else np.atleast_1d(array(tensors))
     if len(joined) > MOST_PARTS:
         raise LineError("concat joins at most {n} arrays", n=MOST_PARTS)
@@ -231,7 +231,7 @@ def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
 
 
 def listed(budget: Budget, input: Value, dim: Value = 0) -> Value:
-    """Return the result of `list` and `unbind`, arrays along a dimension, as one array, for `concat`."""
+    """Return the result of `list` and `unbind` as one array for `concat`, with the dimension moved to the front."""
     x = array(input)
     return np.moveaxis(x, axis_of(dim, x.ndim), 0)
 

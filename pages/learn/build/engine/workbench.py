@@ -1,4 +1,4 @@
-"""What the lines run on: the variables of each step on the reader's text, and the numbers that the model has."""
+"""The environment of the lines: the variables of each step on the reader's text, and the model's numbers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Workbench:
 
     @classmethod
     def of(cls, inputs: "AttentionInputs", walk: "Walkthrough") -> "Workbench":
-        """Return the workbench of a head that was walked through."""
+        """Return the workbench of a head from its walkthrough."""
         of_walk = walk.recomputed
         pattern, concat = of_walk["pattern"], of_walk["concat"]
         heads = concat.reshape(len(concat), inputs.n_heads, inputs.d_head)  # [query, head, d_head]
@@ -58,7 +58,7 @@ class Workbench:
 
     @cached_property
     def variant(self) -> AttentionVariant:
-        """What differs from the paper's attention."""
+        """How the attention differs from the paper's."""
         inputs = self.inputs
         return AttentionVariant(
             is_cross=inputs.memory is not None,
@@ -77,7 +77,7 @@ class Workbench:
         return self._of_head(self.head) | before | (self._of_all_heads if place >= N_OF_ONE_HEAD else {})
 
     def offered(self, place: int) -> Mapping[str, Any]:
-        """Return those variables of a step that may matter in it."""
+        """Return the variables that may be needed in a step."""
         given, results = self.given(place), [step.name for step in self.steps[:place]]
         if place < N_PROJECTIONS:
             names = ["x", "memory", *(f"{kind}_{letter}" for letter in "QKV" for kind in "Wb"), "rotate"]
@@ -90,7 +90,7 @@ class Workbench:
         return {name: given[name] for name in names if name in given}
 
     def probe(self, place: int) -> Given | None:
-        """Return the variables with a causal mask where the text's own mask allows every cell; None: it does not."""
+        """Return the variables with a causal mask if the text's own mask allows every cell; None otherwise."""
         causal = np.tri(*self.inputs.mask.shape).astype(bool)
         if not self.inputs.mask.all() or causal.all():
             return None
@@ -105,7 +105,7 @@ class Workbench:
         return f"{name} {shape_in_words(value)}" if isinstance(value, np.ndarray) else f"{name} = {value}"
 
     def shapes(self, step: BuildStep) -> str:
-        """Return how the shapes of a step's solution fit, with this text's numbers."""
+        """Return the shapes in a step's solution for this text."""
         known = {**self.given(self.steps.index(step)), step.name: self.expected[step.name]}
 
         def with_shape(part: re.Match[str]) -> str:
@@ -154,7 +154,7 @@ class Workbench:
         return results | {"W_O": inputs.W_O, "b_O": inputs.b_O}
 
     def _of_head(self, head: int) -> dict[str, Any]:
-        """Return the variables that line 1 begins with, for one head."""
+        """Return the variables that line 1 may use, for one head."""
         inputs = self.inputs
         results: dict[str, Any] = {"x": inputs.x, "memory": inputs.memory}
         for letter in "QKV":
@@ -171,7 +171,7 @@ class Workbench:
         """Turn the rows of queries or keys by their positions.
 
         Raises:
-            LineError: these are no rows of a head.
+            LineError: the value is not an array of a head's rows.
         """
         wanted = (len(self.inputs.x), self.inputs.d_head)
         if x.shape != wanted or self.inputs.rotate is None:
@@ -185,19 +185,19 @@ class Workbench:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BuildRun:
-    """What the whole program computed."""
+    """The results of the whole program."""
 
     attn_out: np.ndarray
-    error: float  # the largest distance to what the model's own modules compute in float64
-    error_of_captured: float  # to what the model computed in its own precision
-    error_of_heads: float  # the largest distance of lines 1 to 9, for each head, to line 10
+    error: float  # the largest difference from the model's own modules in float64
+    error_of_captured: float  # the largest difference from the model in its own precision
+    error_of_heads: float  # the largest difference between lines 1 to 9, for each head, and line 10
 
 
 def _stacked(of_heads: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
     """Return a variable of all heads, [head, ...].
 
     Raises:
-        LineError: its shape is not the same in each head.
+        LineError: its shape differs between heads.
     """
     arrays = [known[name] for known in of_heads]
     if len({array.shape for array in arrays}) > 1:
@@ -206,7 +206,7 @@ def _stacked(of_heads: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the largest distance of two arrays; infinite where their shapes differ or a cell is no number."""
+    """Return the largest difference between two arrays; infinite if their shapes differ or a cell is NaN."""
     if one.shape != other.shape:
         return float("inf")
     largest = float(np.abs(one - other).max())

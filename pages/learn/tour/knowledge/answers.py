@@ -1,4 +1,4 @@
-"""What was answered in the knowledge test, in this session and in earlier ones of this browser; and its seed."""
+"""The answers to the knowledge test from this session and earlier ones in this browser, and the test's seed."""
 
 import re
 import secrets
@@ -13,13 +13,13 @@ from pages.learn.tour.question import MOST_TYPED
 from pages.shared.view.fields import Kept
 
 NAMES: Mapping[When, str] = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
-STORE, SEED = "headlight-knowledge-test-1", "seed"  # ends with the version of the questions
+STORE, SEED = "headlight-knowledge-test-1", "seed"  # the store's name ends with the questions' version
 N_SEEDS = 1_000_000
-MOST_TESTS, MOST_SECONDS = 200, 1e6  # that are taken from a browser
-_SEED: Kept = Kept("tour-test-seed")  # that was drawn
-_GIVEN = Kept("tour-test-answers")  # by seed and when: the answers by the questions' names
-_STARTED = Kept("tour-test-started", frozenset())  # tests whose first question is shown
-_SHOWN = Kept("tour-test-shown")  # the question that is shown, and since when, in seconds
+MOST_TESTS, MOST_SECONDS = 200, 1e6  # limits on what is read from a browser
+_SEED: Kept = Kept("tour-test-seed")  # the drawn seed
+_GIVEN = Kept("tour-test-answers")  # (seed, when) -> answers by question name
+_STARTED = Kept("tour-test-started", frozenset())  # tests that were begun
+_SHOWN = Kept("tour-test-shown")  # the current question, and the time in seconds at which it appeared
 _TEST = re.compile(r"(\d{1,6}) (before|after)")
 
 
@@ -29,7 +29,7 @@ def asked() -> When | None:
 
 
 def seed() -> int:
-    """Return the seed of both tests: that of the address, else one that is drawn and kept."""
+    """Return the seed of both tests: the one in the address, or else one drawn at first use and kept."""
     if view_fields.TEST_SEED.value is not None:
         return int(view_fields.TEST_SEED.value)
     if _SEED.value is None:
@@ -38,7 +38,7 @@ def seed() -> int:
 
 
 def draw_seed() -> None:
-    """Draw the seed of other questions."""
+    """Draw a new random seed for the questions."""
     _SEED.set(secrets.randbelow(N_SEEDS))
 
 
@@ -55,7 +55,7 @@ def of(when: When) -> Answers:
 
 
 def give(when: When, name: str, given: str | None) -> None:
-    """Take the answer to a question, of which the first one counts; None: the person does not know."""
+    """Record the answer to a question, of which only the first counts; None: the person does not know."""
     shown, since = _SHOWN.value or (None, time.monotonic())
     seconds = time.monotonic() - since if shown == (seed(), when, name) else 0.0
     _add(seed(), when, {name: Answer(given=given, seconds=round(seconds, 1))})
@@ -79,7 +79,7 @@ def start(when: When) -> None:
 
 
 def next_question(when: When) -> str | None:
-    """Return the question that is to be answered next; None: all are answered."""
+    """Return the next unanswered question; None if all are answered."""
     return next((name for name in questions(seed(), when) if name not in of(when)), None)
 
 
@@ -89,7 +89,7 @@ def is_done(when: When) -> bool:
 
 
 def keep() -> None:
-    """Keep all in the browser."""
+    """Store all answers and the seed in the browser."""
     parts: dict[str, object] = {
         f"{of_seed} {when}": {name: [answer.given, answer.seconds] for name, answer in answers.items()}
         for (of_seed, when), answers in (_GIVEN.value or {}).items()
@@ -100,7 +100,7 @@ def keep() -> None:
 
 
 def restore(kept: object) -> None:
-    """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays."""
+    """Restore what the browser stored in earlier sessions, once validated; answers of this session take precedence."""
     items = [*kept.items()][:MOST_TESTS] if isinstance(kept, dict) else []
     own = (_SEED.value, "before") in (_GIVEN.value or {}) or (_SEED.value, "after") in (_GIVEN.value or {})
     for name, value in items:
@@ -115,7 +115,7 @@ def restore(kept: object) -> None:
 
 
 def _answer(kept: object, item: Item) -> Answer | None:
-    """Return a kept answer to a question; None where it is none."""
+    """Return a stored answer to a question; None if it is not valid."""
     match kept:
         case [None | str() as given, int() | float() as seconds] if 0 <= seconds <= MOST_SECONDS:
             is_answer = given is None or (len(given) <= MOST_TYPED and item.is_answer(given))
@@ -124,7 +124,7 @@ def _answer(kept: object, item: Item) -> Answer | None:
 
 
 def _add(of_seed: int, when: When, answers: Answers) -> None:
-    """Add answers to those that are there, which are left unchanged."""
+    """Add answers without overwriting existing ones."""
     before = _GIVEN.value or {}
     known = before.get((of_seed, when), {})
     _GIVEN.set(before | {(of_seed, when): {**known, **{name: a for name, a in answers.items() if name not in known}}})

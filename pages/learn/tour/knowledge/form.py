@@ -45,7 +45,7 @@ def title() -> str:
 
 
 def entry(when: When, *, key: str) -> None:
-    """Draw the entry of a test; `key` tells the places apart in which the contents are drawn."""
+    """Draw the entry of a test; `key` distinguishes the two places where the contents are drawn."""
     is_open = answers.asked() == when
     st.button(
         prose.plain(say(TITLES[when])),
@@ -133,7 +133,7 @@ def _question(when: When) -> None:
 
 
 def _results() -> None:
-    """Draw the results of the tests that are done, question by question; the one after the Tour is."""
+    """Draw the results of the finished tests, question by question; requires the test after the Tour to be finished."""
     seed = answers.seed()
     done = [when for when in WHENS if answers.is_done(when)]
     right = {when: n_right(seed, when, answers.of(when)) for when in done}
@@ -153,7 +153,7 @@ def _results() -> None:
 
 
 def _gain(right: dict[When, int], n: int) -> str:
-    """Return a sentence on the result."""
+    """Return a sentence that compares the scores before and after the Tour."""
     after = right["after"]
     if "before" not in right:
         return say("After the Tour, {after} of {n} answers are correct.", after=after, n=n)
@@ -176,7 +176,7 @@ def _gain(right: dict[When, int], n: int) -> str:
 
 
 def _table(done: list[When]) -> None:
-    """Draw all questions with what was answered and what is correct."""
+    """Draw a table of all questions with the given and the correct answers."""
     heads = {"before": say("Before the Tour"), "after": say("After the Tour")}
     rows = []
     for idea in IDEAS:

@@ -1,4 +1,4 @@
-"""Lessons: small text files that speak of a model's real numbers, ask, and check what they claim.
+"""Lessons: small text files that explain a model's real numbers, ask questions, and check their own claims.
 
 `reader.read_lesson` reads one, `judging` asks the model's numbers whether it is correct, and `catalogue` has the live
 figures that it names.

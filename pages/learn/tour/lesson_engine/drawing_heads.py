@@ -21,11 +21,11 @@ from pages.learn.tour.lesson_engine.outputs import loss_rises
 from pages.learn.tour.lesson_engine.value import Values, plain_number
 from transformer_core.errors import mark
 
-_ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
+_ROW, _AROUND = 36, 120  # px: height of a row in a pattern of few tokens; height of everything around the rows
 
 
 def who(data: FigureData) -> str:
-    """Return which head is meant, as titles call it."""
+    """Return the name of the figure's head for use in titles."""
     return say(
         "{attention} L{layer}.H{head}",
         attention=say(ATTENTIONS[data.attention].inline),
@@ -64,7 +64,7 @@ def _draw_head(data: FigureData) -> Plot:
 
 
 def _given_only(values: Values, data: FigureData) -> Values:
-    """Return the part of a pattern, or of scores, without what the model wrote itself."""
+    """Return the part of a pattern, or of scores, without the tokens that the model generated."""
     places = {"source": len(data.run.model_run.source), "target": data.run.model_run.n_given}
     n_rows, n_columns = (places[side] for side in data.run.sides[data.attention])
     axes = tuple(
@@ -238,7 +238,7 @@ def _grid(data: FigureData, values: Values, **options: Any) -> TokenGrid:
 
 
 def _name(kind: str, data: FigureData, place: int) -> str:
-    """Return the name of an axis: query or key, and of which text."""
+    """Return the name of an axis: query or key, with "source" or "target" where they differ."""
     run = data.run
     side = run.sides[data.attention][place]
     kind = say("query") if kind == "query" else say("key")
@@ -248,7 +248,7 @@ def _name(kind: str, data: FigureData, place: int) -> str:
 
 
 def _mask(data: FigureData, values: Values, layer: int | None = None) -> np.ndarray:
-    """Return where the mask of a layer allows, or of the chosen one; everywhere, where the pattern was edited."""
+    """Return the mask of a layer, by default the figure's; all True if the pattern was edited and contradicts it."""
     run, layer = data.run, data.parameter("layer") if layer is None else layer
     mask = run.sites[ATTENTIONS[data.attention].site(layer, "hook_mask")][0]
     if data.given.get("prompt"):

@@ -20,7 +20,7 @@ from transformer_core.errors import Message, mark
 from transformer_core.model.positions import sinusoidal_table
 
 _MOST_CELLS = 20_000  # of a table of numbers
-_SHAPES = (  # what passes through a model of each kind, in the order in which it passes
+_SHAPES = (  # the activations of each kind of model, in order of computation
     "embed[encoder]",
     "q[encoder, 0]",
     "scores[encoder, 0]",
@@ -133,10 +133,10 @@ def _draw_bars(data: FigureData) -> Plot:
 
 
 def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, float] | None:
-    """Return the ends of the axis; None: the usual ones, from 0.
+    """Return the limits of the axis; None for the default limits, which include 0.
 
     Raises:
-        LessonError: they leave nothing between them, or something of the numbers outside.
+        LessonError: the range is empty, or excludes some of the numbers.
     """
     if "from" not in data.given and "to" not in data.given:
         return None
@@ -212,7 +212,7 @@ def _draw_shapes(data: FigureData) -> LessonTable:
 
 
 def _meaning(source: str) -> str:
-    """Return the name of a quantity; the expression itself if it has several."""
+    """Return the meaning of a quantity; the expression itself if it is not a single quantity."""
     name, *_ = quantity_of(parse(source)) or ("",)
     return say(QUANTITIES[name].meaning).partition(" [")[0] if name in QUANTITIES else source
 
@@ -249,7 +249,7 @@ def _numbers_of(data: FigureData, parameter: str, n_tokens: int) -> np.ndarray:
     """Return a parameter's numbers, one for each token.
 
     Raises:
-        LessonError: they are not as many.
+        LessonError: their number differs from the number of tokens.
     """
     numbers = _with_axes(data, parameter, 1).array.astype(np.float64)
     if len(numbers) != n_tokens:
@@ -262,7 +262,7 @@ def _with_axes(data: FigureData, parameter: str, n_axes: int) -> Values:
     """Return a parameter's numbers.
 
     Raises:
-        LessonError: they have another number of axes.
+        LessonError: they have a different number of axes.
     """
     values = data.ask(data.given[parameter], parameter=parameter)
     if len(values.axes) != n_axes:

@@ -21,7 +21,7 @@ from transformer_core.errors import mark
 from transformer_core.training.optimizer import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve
-_NARROW = 340  # px, beside the text in a narrow window: slanted labels leave room for the first panel's name
+_NARROW = 340  # px, the width beside the text in a narrow window: slanted labels leave room for the first panel's name
 
 
 @figure(
@@ -88,10 +88,10 @@ def _draw_top_tokens(data: FigureData) -> Plot:
 
 
 def _writing(data: FigureData) -> LessonRun:
-    """Return the run that is drawn, of a model that writes.
+    """Return the run that is drawn, after checking that its model generates text.
 
     Raises:
-        LessonError: it only fills in blanks.
+        LessonError: the model is masked and only fills in blanks.
     """
     run = data.run
     if run.model.decoder is None:
@@ -100,10 +100,10 @@ def _writing(data: FigureData) -> LessonRun:
 
 
 def _position(data: FigureData, run: LessonRun) -> int:
-    """Return the position that is meant: by the decoder's input, or by the token that is right after it; else 0.
+    """Return the position given by "pos" (the decoder's input) or "writing" (the token written there); 0 by default.
 
     Raises:
-        LessonError: there is none.
+        LessonError: there is no such position.
     """
     for name in ("pos", "writing"):
         if name in data.given:

@@ -1,4 +1,4 @@
-"""What a lesson's figure comes to: a plotly figure, tokens in a row, or a table."""
+"""The result of drawing a lesson's figure: a plotly figure, tokens in a row, or a table."""
 
 import csv
 import io
@@ -54,7 +54,7 @@ class LessonTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     marked: int | None = None  # a row that stands out
-    codes: tuple[str, ...] = ()  # how each row's first cell is called in code; () for none
+    codes: tuple[str, ...] = ()  # the name of each row's first cell in code; () for none
 
 
 Drawn = Plot | Strip | LessonTable
@@ -62,12 +62,12 @@ Drawn = Plot | Strip | LessonTable
 
 @dataclass(frozen=True, kw_only=True)
 class FigureData:
-    """What a figure is drawn from."""
+    """The data that a figure is drawn from."""
 
     lesson: Lesson
     spec: FigureSpec
     evidence: Evidence
-    moved: Mapping[str, float] = field(default_factory=dict)  # where the sliders stand
+    moved: Mapping[str, float] = field(default_factory=dict)  # the values of the sliders
     is_trained: bool = True  # whether a person has asked for the training that the figure shows
 
     @property
@@ -76,11 +76,11 @@ class FigureData:
         return self.spec.parameters
 
     def titled(self, usual: str) -> str:
-        """Return the title that the lesson gives the figure, or else the usual one."""
+        """Return the title that the lesson gives the figure, or else the default."""
         return str(self.given.get("title") or usual)
 
     def parameter(self, name: str) -> Any:
-        """Return a parameter: of the figure, else of the lesson; None where neither says."""
+        """Return a parameter of the figure, else of the lesson; default: 0 for layer and head, else None."""
         if name in self.given:
             return self.given[name]
         result = getattr(self.lesson, name, None)
@@ -88,19 +88,19 @@ class FigureData:
 
     @property
     def attention(self) -> str:
-        """The attention that is meant; that of the lesson, or the model's last."""
+        """The attention of the figure, or else of the lesson, or else the model's last."""
         result: str = self.parameter("attention") or [*self.run.sides][-1]
         return result
 
     def ask(self, source: str, *, parameter: str = "") -> Values:
-        """Return numbers of the model.
+        """Evaluate an expression to numbers of the model.
 
         Args:
             source: an expression.
-            parameter: the one that holds it, for the line that an error names.
+            parameter: the parameter that holds it, so that an error names its line.
 
         Raises:
-            LessonError: it asks for what is not there, or gives no numbers.
+            LessonError: the expression asks for a quantity that does not exist, or is not numeric.
         """
         with self.at(parameter):
             result = self.evidence.ask(source)
@@ -114,7 +114,7 @@ class FigureData:
         """Return a quantity of the run that is drawn.
 
         Raises:
-            LessonError: the model does not have it; the line is that of a parameter.
+            LessonError: the model does not have it; the error names the line of `parameter`.
         """
         with self.at(parameter):
             result = self.evidence.quantity(name, parts, self.of)
@@ -131,7 +131,7 @@ class FigureData:
 
     @contextmanager
     def at(self, parameter: str) -> Iterator[None]:
-        """Raise a LessonError with the line of a parameter, or of the figure, in place of another error."""
+        """Convert any HeadlightError to a LessonError with the line of a parameter, or else of the figure."""
         try:
             yield
         except LessonError:
@@ -151,7 +151,7 @@ class FigureData:
 
     @property
     def query(self) -> int | None:
-        """The place of the query that is meant; None where none is.
+        """The index of the query that the figure selects; None if it selects none.
 
         Raises:
             LessonError: there is no such token.

@@ -1,4 +1,4 @@
-"""The numbers that a lesson speaks of: of a model's run on its text, and of the six words' training."""
+"""The numbers that a lesson refers to: from a model's run on its text, and from training the six-word model."""
 
 import ast
 from collections.abc import Callable
@@ -38,12 +38,12 @@ class Evidence:
     """The sources of quantities, each made on demand."""
 
     def __init__(self, *, make_run: MakeRun, train: Train, mistake: str = "") -> None:
-        """Keep how the numbers are made.
+        """Store the functions that compute the numbers.
 
         Args:
             make_run: runs the lesson's model on its text.
             train: trains the six-word model.
-            mistake: that the lesson's model has; "": none.
+            mistake: the mistake of the lesson's model; "" for none.
         """
         self.mistake = mistake
         self._make_run, self._train = make_run, train
@@ -51,25 +51,25 @@ class Evidence:
 
     @property
     def run(self) -> LessonRun:
-        """The run that the lesson shows, with its mistake, if it has one."""
+        """The run that the lesson shows, with the lesson's mistake if any."""
         return self.run_of("")
 
     def run_of(self, which: str) -> LessonRun:
-        """Return a run: "" the one that is shown, "right" without its mistake, "other" on the other text."""
+        """Return a run: "" for the one shown, "right" for the one without the mistake, "other" for the other text."""
         if which not in self._runs:
             mistake = "" if which == "right" or self._is_in_training else self.mistake
             self._runs[which] = self._make_run(mistake, which == "other")
         return self._runs[which]
 
     def six_words(self, smoothing: float = 0.0, *, is_right: bool = False, steps: int = STEPS) -> SixWords:
-        """Return the six words' training, with the lesson's mistake, if it lies there; 0 steps: before it."""
+        """Train the six-word model, with the lesson's mistake if it concerns training; 0 steps: leave it untrained."""
         return self._train(smoothing, is_right or not self._is_in_training, steps)
 
     def quantity(self, name: str, parts: Parts, of: str) -> Result:
         """Return a quantity by its name.
 
         Raises:
-            ExpressionError: there is none.
+            ExpressionError: there is no such quantity.
         """
         if name in OF_SIX_WORDS:
             return self._of_six_words(name, parts, is_right=of == "right")
@@ -83,7 +83,7 @@ class Evidence:
         return self.answer(parse(source))
 
     def answer(self, expression: ast.expr) -> Result:
-        """Return the value of the tree of an expression.
+        """Return the value of a parsed expression.
 
         Raises:
             ExpressionError: it has no value for this model and text.
@@ -99,7 +99,7 @@ class Evidence:
         """Return the value of an expression as text for a sentence.
 
         Raises:
-            ExpressionError: it is not one, has no value, or has several numbers.
+            ExpressionError: it cannot be parsed, has no value, or has several numbers.
         """
         result = self.ask(source)
         if isinstance(result, Values):

@@ -54,7 +54,7 @@ def parse(source: str) -> ast.expr:
     """Return the tree of an expression.
 
     Raises:
-        ExpressionError: it is not one; where it is in the syntax of earlier versions, the sentence gives the new one.
+        ExpressionError: it cannot be parsed; for the syntax of earlier versions, the message gives the new spelling.
     """
     try:
         return GRAMMAR.parse(source)
@@ -83,10 +83,10 @@ def evaluate(tree: ast.expr, quantity: GetQuantity) -> Result:
 
 
 def quantity_of(node: ast.AST) -> tuple[str, Parts, str] | None:
-    """Return the name, the parts and the run of the quantity that a node is; None for any other node.
+    """Return the name, the parts and the run if a node is a quantity; None otherwise.
 
     Raises:
-        ExpressionError: there is something else than names, numbers and texts in its brackets.
+        ExpressionError: its brackets contain anything other than names, numbers and strings.
     """
     match node:
         case ast.Name(name):
@@ -137,11 +137,11 @@ class _Evaluation(Evaluator[Result]):
         return self._quantity(name, (), "")
 
     def several(self, values: tuple[Result, ...]) -> Result:
-        """Refuse several values outside of brackets."""
+        """Reject a tuple outside brackets."""
         raise ExpressionError("expected one value, not {n}; remove the comma", n=len(values))
 
     def unary(self, sign: str, value: Result) -> Result:
-        """Return the opposite of a truth value, or numbers with a sign."""
+        """Return the negation of a truth value, or numbers with a sign."""
         if sign == "not":
             return not _truth(value, sign)
         values = _numbers(value, sign)
@@ -167,7 +167,7 @@ class _Evaluation(Evaluator[Result]):
         )
 
     def boolean(self, sign: str, values: Iterator[Result]) -> Result:
-        """Return whether all or any comparisons hold; all are computed, so that each error is reported."""
+        """Return whether all or any comparisons hold; evaluate all of them, so that every error is reported."""
         truths = [_truth(value, sign) for value in values]
         return all(truths) if sign == "and" else any(truths)
 
@@ -235,7 +235,7 @@ def _truth(value: Result, sign: str) -> bool:
 
 
 def _common_axes(sign: str, one: Values, other: Values) -> tuple[Axis, ...]:
-    """Return the axes of the result: those of both values, or of the one that is not a single number."""
+    """Return the axes of the result: the common axes of two arrays, or those of the array if one is a scalar."""
     if not one.axes or not other.axes:
         return one.axes or other.axes
     if [(axis.name, axis.size) for axis in one.axes] != [(axis.name, axis.size) for axis in other.axes]:

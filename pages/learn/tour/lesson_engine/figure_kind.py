@@ -1,6 +1,6 @@
-"""What a kind of figure is: its parameters, how each is read, its sliders, and the function that draws it.
+"""Kinds of figures: their parameters and the readers of these, their sliders, and the functions that draw them.
 
-Readers return the value of a text, and raise ExpressionError where the text is not one.
+A reader converts a string to a value, and raises ExpressionError if the string is invalid.
 """
 
 import re
@@ -90,13 +90,13 @@ Parameters = dict[str, Read]
 class Slider:
     """A number that a person moves beneath a figure."""
 
-    name: str  # also of the parameter from which it starts
+    name: str  # also the name of the parameter that sets its start
     label: str  # marked
     low: float
     high: float
     step: float
     start: float
-    is_optional: bool = False  # it is there only where the parameter is given
+    is_optional: bool = False  # shown only if the parameter is given
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class FigureKind:
     sliders: tuple[Slider, ...]
     draw: Draw  # raises a LessonError where it cannot be drawn from this model and text
     needs: str = ""  # a parameter that must be given
-    trains: bool = False  # it shows a training, which begins when a person asks for it
+    trains: bool = False  # it shows a training, which starts on request
 
     def sliders_of(self, spec: FigureSpec) -> tuple[Slider, ...]:
         """Return the sliders beneath a figure, with the starts that its parameters set."""
@@ -125,7 +125,7 @@ class FigureKind:
 def figure(
     name: str, meaning: str, parameters: Parameters, *sliders: Slider, needs: str = "", trains: bool = False
 ) -> Callable[[Draw], FigureKind]:
-    """Make a kind of figure of the function that draws it; see `FigureKind`."""
+    """Turn the decorated function, which draws the figure, into a kind of figure; see `FigureKind`."""
     return lambda draw: FigureKind(name, meaning, parameters, sliders, draw, needs, trains)
 
 

@@ -1,4 +1,4 @@
-"""The functions of the lessons' language. Those that make one number of many take an axis: sum(x, over=key)."""
+"""The functions of the lessons' language. Reductions take an axis: sum(x, over=key)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from pages.learn.tour.lesson_engine.value import Result, Values, number
 
 Array = np.ndarray
-_REDUCING: Mapping[str, Callable[..., Array]] = {  # of many numbers one: of all, or along an axis
+_REDUCING: Mapping[str, Callable[..., Array]] = {  # reductions, over all numbers or along an axis
     "sum": np.sum,
     "mean": np.mean,
     "max": np.max,
@@ -38,10 +38,10 @@ def call(name: str, given: Sequence[Result], over: str = "") -> Result:
     Args:
         name: of the function.
         given: its arguments.
-        over: the axis along which it goes; "": all of them.
+        over: the axis to reduce; "" for all axes.
 
     Raises:
-        ExpressionError: there is no such function, or it takes something else.
+        ExpressionError: there is no such function, or it takes other arguments.
     """
     if name not in NAMES:
         raise ExpressionError("there is no function “{name}”, only {there}", name=name, there=", ".join(sorted(NAMES)))
@@ -73,7 +73,7 @@ def _numbers(name: str, given: Sequence[Result], n: int) -> list[Values]:
 
 
 def _best(name: str, values: Values) -> Result:
-    """Return the place of the largest, or smallest, number of a row: by its label, where it has one."""
+    """Return the position of the largest or smallest number in a row, as its label if it has one."""
     if len(values.axes) != 1:
         raise ExpressionError(
             "“{name}” takes one row, got {shape}; select one with .at(…)", name=name, shape=values.in_words()
@@ -92,7 +92,7 @@ def _softmax(values: Values, along: int | None) -> Values:
 
 
 def _dot(one: Values, other: Values) -> Values:
-    """Return the sum of the products of two vectors."""
+    """Return the dot product of two vectors."""
     if len(one.axes) != 1 or one.array.shape != other.array.shape:
         raise ExpressionError(
             "“dot” takes two vectors of the same width, not {left} and {right}",
@@ -103,7 +103,7 @@ def _dot(one: Values, other: Values) -> Values:
 
 
 def _learning_rate(given: Sequence[Values]) -> Values:
-    """Return the paper's learning rate of a step, for a width of the model and a length of the warm-up."""
+    """Return the paper's learning rate at a step, given d_model and the number of warm-up steps."""
     from transformer_core.training.optimizer import warmup_learning_rate
 
     step, d_model, warmup = (int(value.number) for value in given)

@@ -1,4 +1,4 @@
-"""Whether an answer is correct, and whether what a lesson claims holds: by the model's numbers.
+"""Judges answers, and checks the claims of a lesson, by the model's numbers.
 
 Numbers are taken as people type them: 28, 1,8, 1/3, sqrt(128), √128, 2^7; arithmetic is an expression of the lessons.
 """
@@ -32,7 +32,7 @@ _ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?|(?=\())")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What there is to say of an answer."""
+    """The verdict on an answer."""
 
     is_right: bool
     right: str  # what is correct, in words
@@ -84,10 +84,10 @@ def right_choice(question: Question, evidence: Evidence) -> Choice:
 
 
 def check(claims: Check, evidence: Evidence) -> None:
-    """See whether all holds that a check says.
+    """Verify all conditions of a check.
 
     Raises:
-        LessonError: it does not; the message tells both sides.
+        LessonError: a condition is false; the message gives the values of both sides.
     """
     for request in claims.holds:
         result = _result(request, evidence)
@@ -105,11 +105,11 @@ def check(claims: Check, evidence: Evidence) -> None:
 
 
 def prose(text: Prose, evidence: Evidence) -> str:
-    """Return the Markdown of some paragraphs, with the numbers put in.
+    """Return paragraphs as Markdown, with the numbers filled in.
 
     Args:
         text: the paragraphs.
-        evidence: the numbers. What Markdown would read as markup in a word is escaped.
+        evidence: the numbers. Markdown syntax in computed words is escaped.
 
     Raises:
         LessonError: a number cannot be computed.
@@ -118,7 +118,7 @@ def prose(text: Prose, evidence: Evidence) -> str:
 
 
 def needs_training(text: Prose) -> bool:
-    """Return whether numbers in some paragraphs come from the six words' training."""
+    """Return whether any number in the paragraphs comes from training the six-word model."""
     result = (piece.expression for piece in text.pieces if isinstance(piece, Asked))
     return any(name in TRAINED for expression in result for name in quantities_in(expression))
 
@@ -161,13 +161,13 @@ def _sides(request: Asked, evidence: Evidence) -> str | Message:
 
 
 def readings_typed(given: str) -> list[float]:
-    """Return the numbers that a person can mean: 119,808 is 119.808, and 119808 with its thousands grouped.
+    """Return the possible readings of a number: 119,808 is 119.808, or 119808 with grouped thousands.
 
     Args:
         given: as for `number_typed`, or a number grouped in thousands.
 
     Returns:
-        One or two numbers; none where it is not a number.
+        One or two numbers; [] if it is not a number.
     """
     result = [] if (number := _decimal_typed(given)) is None else [number]
     if len(given) <= MOST_LETTERS and _GROUPED.fullmatch(given.strip()):
@@ -176,7 +176,7 @@ def readings_typed(given: str) -> list[float]:
 
 
 def number_typed(given: str) -> float | None:
-    """Return a number as a person types it, with a decimal comma too, or as simple arithmetic; None where it is none.
+    """Parse a typed number, also with a decimal comma, or simple arithmetic; return None if it is neither.
 
     Args:
         given: numbers with + - * / ^ and parentheses, √ or sqrt, exp, and log or ln, both of base e.

@@ -1,4 +1,4 @@
-"""The parts of a lesson, as they are read from its file; and what is wrong with one, in which line."""
+"""The parts of a lesson as read from its file, and errors that name the line."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class Choice:
     """An answer that can be chosen."""
 
     text: str
-    is_right: "Asked | bool | None"  # an expression, fixed in the file, or decided by the question's answer
+    is_right: "Asked | bool | None"  # an expression, a fixed value, or None: the question's answer decides
     line: int
 
 
@@ -52,7 +52,7 @@ class Question:
 
     ask: str
     line: int
-    choices: tuple[Choice, ...] = ()  # (): a number, or a token
+    choices: tuple[Choice, ...] = ()  # (): the answer is a number or a token
     answer: Asked | None = None
     within: float = 0.005  # tolerance of a number
     tokens: str = ""  # "source" or "target": the answer is one of these tokens
@@ -98,7 +98,7 @@ class Lesson:
     layer: int | None = None
     head: int | None = None
     padding: int = 0  # tokens after the source, as in a batch with a longer one
-    mistake: str = ""  # made by the model that is shown
+    mistake: str = ""  # the mistake in the model that is shown
     parts: tuple[Part, ...] = ()
 
     @property
@@ -124,12 +124,12 @@ class BrokenLesson:
 
 
 class LessonError(HeadlightError):
-    """A lesson that cannot be read, or that says what the model's numbers do not.
+    """A lesson that cannot be read, or whose claims contradict the model's numbers.
 
     Args:
         template: one sentence without its full stop.
         line: of the file, from 1.
-        file: as one writes it at the project's root; "" until it is known.
+        file: relative to the project's root; "" until it is known.
         values: as of a `Message`.
     """
 
@@ -140,17 +140,17 @@ class LessonError(HeadlightError):
         )
 
     def of(self, file: str) -> "LessonError":
-        """Return the same of a file that is known now."""
+        """Return this error with its file filled in."""
         return LessonError(self.what, line=self.line, file=file)
 
 
 class ExpressionError(HeadlightError):
-    """An expression that cannot be read, or asks for what the model has not; the reader of the lesson adds where."""
+    """An expression that cannot be read, or asks for what the model lacks; the lesson's reader adds the line."""
 
 
 @contextmanager
 def at_line(line: int) -> Iterator[None]:
-    """Raise a LessonError with this line of the file in place of an ExpressionError."""
+    """Convert an ExpressionError to a LessonError with this line of the file."""
     try:
         yield
     except ExpressionError as error:

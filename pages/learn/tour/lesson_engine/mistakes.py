@@ -1,4 +1,4 @@
-"""Models with a mistake in them: those that published walk-throughs of the paper make, each run for real.
+"""Models with a mistake from published walk-throughs of the paper, each actually run.
 
 A mistake edits activations, exchanges parts of a copy of the model, or draws correct values in a wrong way. The shipped
 model itself is never changed.
@@ -31,15 +31,15 @@ class Mistake:
     """An error in an implementation of the paper."""
 
     title: str  # marked; one of the answers to "what is wrong here?"
-    edits: Callable[[Transformer], Edits] = lambda model: {}  # of its activations
+    edits: Callable[[Transformer], Edits] = lambda model: {}  # edits of the model's activations
     copied: Callable[[Transformer], Transformer] = lambda model: model  # the model that is run
-    has_axes_swapped: bool = False  # of patterns, in figures
+    has_axes_swapped: bool = False  # figures draw patterns transposed
     has_roles_swapped: bool = False  # in cross-attention: queries of the encoder, keys and values of the decoder
-    is_in_training: bool = False  # of the six words
+    is_in_training: bool = False  # the mistake concerns the six words' training
 
 
 def _dropped_patterns(model: Transformer) -> Edits:
-    """Drop half of each pattern's weights, as in training, before the values are weighted and the pattern is kept."""
+    """Drop half of each pattern's weights, as dropout does in training, before they are captured and applied to v."""
     generator = torch.Generator().manual_seed(SEED)
 
     def drop(pattern: Tensor, site: Site) -> Tensor:
@@ -66,7 +66,7 @@ def _mask_on_cross(model: Transformer) -> Edits:
 
 
 def _heads_reshaped(z: Tensor, site: Site) -> Tensor:
-    """Concatenate the heads by a reshape alone, without moving their axis after that of the queries."""
+    """Concatenate the heads by a reshape alone, without first moving the head axis after the query axis."""
     n_batch, n_heads, n_queries, d_head = z.shape
     return z.reshape(n_batch, n_queries, n_heads, d_head).transpose(1, 2)  # as in z.reshape(n_batch, n_queries, -1)
 
@@ -88,10 +88,10 @@ def _scaled_by_d_model(model: Transformer) -> Transformer:
 
 
 class UnbiasedNorm(LayerNorm):
-    """(x - mean) / (standard deviation + eps), with the unbiased standard deviation: not the formula that is cited."""
+    """(x - mean) / (standard deviation + eps), with the unbiased standard deviation: not the cited formula."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return vectors that are not quite normalized."""
+        """Return vectors whose normalization is slightly off."""
         normalized = (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True) + self.eps)
         scaled = normalized * self.weight
         return self.hook_normalized(scaled if self.bias is None else scaled + self.bias)
@@ -103,10 +103,10 @@ class SwappedCrossAttention(MultiHeadAttention):
     def forward(
         self, query_input: Tensor, key_value_input: Tensor, mask: Mask | None = None, *rest: object, **more: object
     ) -> Tensor:
-        """Return a row for each token of the source; the mask, which is one of the source's keys, does not fit.
+        """Return one row per source token; the mask is ignored, since it masks source keys, not target keys.
 
         Raises:
-            ConfigError: source and target differ in length, so that the rows cannot be added to the decoder's.
+            ConfigError: source and target differ in length, so the rows cannot be added to the decoder's states.
         """
         if query_input.shape != key_value_input.shape:
             raise ConfigError(
@@ -120,7 +120,7 @@ class SwappedCrossAttention(MultiHeadAttention):
 
 
 def _with_parts_of(model: Transformer, correct: type, wrong: type, name: str = "") -> Transformer:
-    """Return a copy in which the modules of a class, whose names end in `name`, are of another class."""
+    """Return a copy in which the modules of one class whose names end in `name` are replaced by another class."""
     copied = copy.deepcopy(model)
     for path, module in copied.named_modules():
         if type(module) is correct and path.endswith(name):

@@ -39,7 +39,7 @@ def switched_off(run: LessonRun, attention: Part, layer: Part, *heads: Part) -> 
 
 
 def _changing(name: str, output_means: str, probs_mean: str, *, is_patched: bool = False) -> Callable[[Change], Change]:
-    """Register the output of a changed model, and its probabilities on the correct model's output [pos, vocab]."""
+    """Register the output of a changed model, and its probabilities given the correct model's output [pos, vocab]."""
 
     def register(change: Change) -> Change:
         @quantity(f"output_{name}", output_means, is_patched=is_patched)
@@ -125,13 +125,13 @@ def loss_rises(run: LessonRun) -> Mapping[str, Float[np.ndarray, "layer head"]]:
 
 
 def next_tokens(run: LessonRun) -> list[int]:
-    """Return the correct next token's id at each position; at the last one it is the correct model's."""
+    """Return the id of the correct next token at each position; at the last, the correct model's prediction."""
     labels = run.tokenizer.target.tokens(range(run.logits.shape[-1]))
     return [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
 
 
 def _rise(run: LessonRun, ablated: Parts) -> float:
-    """Return the increase of the loss, the end of the sequence left out: attention, layer, heads."""
+    """Return the increase of the loss under an ablation (attention, layer, heads), without end-of-sequence targets."""
     _check_decoder(run)
     is_word = ~torch.isin(torch.tensor(next_tokens(run)), torch.tensor(sorted(run.model.config.eos_ids)))
 
@@ -181,19 +181,19 @@ def _head(run: LessonRun, head: Part) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Beginning:
-    """A beginning of a text, and what became of it."""
+    """A beam-search hypothesis and its fate."""
 
-    words: str  # of what was written
-    log_prob: float  # nats, of all of it
+    words: str  # the generated text
+    log_prob: float  # nats, of all its tokens
     fate: str  # "kept", "ended" or "dropped"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """A text that was written, and what was considered on the way."""
+    """The text that a beam search generated, and the hypotheses that it considered."""
 
     words: str
-    log_prob: float  # nats, of what was written
+    log_prob: float  # nats, of the generated text
     levels: tuple[tuple[Beginning, ...], ...]  # after each token, the best first
 
 
@@ -202,7 +202,7 @@ def searched(run: LessonRun, n_beams: int, n_tokens: int) -> Searched:
 
     Args:
         run: of a model with a decoder.
-        n_beams: beginnings kept at each step; 1: greedy decoding.
+        n_beams: hypotheses kept at each step; 1: greedy decoding.
         n_tokens: generated at most.
 
     Raises:

@@ -15,15 +15,15 @@ from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.errors import mark
 from transformer_core.model.transformer import Transformer
 
-N_PAIRS = 80  # half of them to search a set, the other half to measure it: some seconds
+N_PAIRS = 80  # half to search for a set, half to measure it; takes a few seconds
 N_AGREEING = 40  # pairs that are decoded freely
 
 
 class PronounResult(NamedTuple):
-    """What was found."""
+    """The results of the pronoun experiment."""
 
     heads: PronounHeads
-    agreement: Agreement  # of the adjective, under the patch of the smallest set's first head
+    agreement: Agreement  # of the adjective, with the first head of the smallest set patched
 
 
 _FOUND: WeakKeyDictionary[Transformer, PronounResult] = WeakKeyDictionary()  # by model
@@ -31,7 +31,7 @@ _FOUND: WeakKeyDictionary[Transformer, PronounResult] = WeakKeyDictionary()  # b
 
 @quantity("flips", mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"))
 def _flips(run: LessonRun, attention: Part, layer: Part | None = None, head: Part | None = None) -> Result:
-    """Return it in the worse direction."""
+    """Return the share of flips in the direction with fewer flips."""
     attention_site(run, attention, 0.0, "hook_z")  # raises where there is no such attention
     n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
     array = np.zeros((n_layers, run.model.config.n_heads))
@@ -71,7 +71,7 @@ def _pronouns(run: LessonRun, name: Part) -> Result:
 
 
 def _experiment(run: LessonRun) -> PronounResult:
-    """Return the result, which depends on no text."""
+    """Return the result, which does not depend on the run's text."""
     model, tokenizer = run.model, run.tokenizer
     if model not in _FOUND:
         heads = pronoun_heads(model, tokenizer, n_pairs=N_PAIRS)

@@ -186,7 +186,7 @@ _of_config("vocab_size", mark("vocabulary size"))
 
 
 def probabilities(run: LessonRun, logits: np.ndarray) -> Values:
-    """Return the softmax of logits of a run, its own or those of a changed model [pos, vocab]."""
+    """Return the softmax of a run's logits, or of those of a changed model [pos, vocab]."""
     array = logits.astype(np.float64)
     array = np.exp(array - array.max(axis=-1, keepdims=True))
     return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))

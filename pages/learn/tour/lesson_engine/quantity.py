@@ -1,4 +1,4 @@
-"""The registry of the quantities that lessons can name: each a function of a run and of the parts in its brackets."""
+"""The registry of the quantities that lessons can name: functions of a run and of the parts in brackets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Quantity:
 
     meaning: str  # marked, for authors of lessons
     get: Get  # its parameters after the run are the parts in the brackets
-    is_patched: bool = False  # it needs the run on the lesson's other text, too
+    is_patched: bool = False  # it also needs the run on the lesson's other text
 
     @property
     def parts(self) -> str:
@@ -32,7 +32,7 @@ class Quantity:
         return ", ".join(names[:n]) + (f"[, {', '.join(names[n:])}]" if names[n:] else "")
 
     def takes(self, parts: Parts) -> bool:
-        """Return whether these are as many parts as it needs."""
+        """Return whether the quantity accepts this number of parts."""
         try:
             signature(self.get).bind(None, *parts)
         except TypeError:
@@ -58,7 +58,7 @@ def quantity_of_run(run: LessonRun, name: str, parts: Parts) -> Result:
     """Return a quantity of a run.
 
     Raises:
-        ExpressionError: there is none of this name, or these are not its parts.
+        ExpressionError: there is no quantity of this name, or it takes other parts.
     """
     if name not in QUANTITIES:
         raise ExpressionError(
@@ -88,5 +88,5 @@ def attention_site(run: LessonRun, attention: str | float, layer: str | float, s
 
 
 def name_of(part: str | float) -> str:
-    """Return a part of a quantity as it is written."""
+    """Return the spelling of a part of a quantity."""
     return part if isinstance(part, str) else f"{part:g}"

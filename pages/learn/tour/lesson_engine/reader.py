@@ -141,7 +141,7 @@ def _named(block: LessonBlock, key: str, there: Collection[str]) -> str:
     """Return the value of a key that decides which other keys the block has.
 
     Raises:
-        LessonError: it is not one of these.
+        LessonError: the value is not one of the known ones.
     """
     entry = next((entry for entry in block.entries if entry.key == key), KeyValue(key=key, value="", line=block.line))
     return str(_value(entry, one_of(*there)))
@@ -221,7 +221,7 @@ def _divide(text: str) -> list[LessonBlock]:
     """Return the blocks of a lesson, the head first.
 
     Raises:
-        LessonError: a line that cannot be there.
+        LessonError: a line is not allowed where it is.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
@@ -242,7 +242,7 @@ def _divide(text: str) -> list[LessonBlock]:
 
 
 def _end(lines: Sequence[str], first: int) -> int:
-    """Return where the lines from `first` on end: at an empty one, at another block, or at the end of the file."""
+    """Return the index where the block from line `first` ends: an empty line, another block, or the end of the file."""
     return next((i for i in range(first, len(lines)) if not lines[i].strip() or _BEGINNING.match(lines[i])), len(lines))
 
 

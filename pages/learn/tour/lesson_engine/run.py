@@ -1,4 +1,4 @@
-"""One run of a model on a text, with all that was seen in it; rightly, or with a mistake."""
+"""One run of a model on a text, with all its activations; of the correct model, or of one with a mistake."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,30 +20,30 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
 MOST_TOKENS = 64  # on each side of a lesson's text
-MOST_NEW_TOKENS = 24  # that a decoder writes after it
+MOST_NEW_TOKENS = 24  # limit on what a decoder generates
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LessonRun:
-    """What every site of a model held."""
+    """The activations at every site of a model in one run."""
 
     model: Transformer  # the one that was run
     tokenizer: Tokenizer
-    model_run: ModelRun  # of the correct model: the tokens, what it wrote, and its patterns
-    sites: Mapping[str, np.ndarray]  # by the sites' names, without the batch's axis
+    model_run: ModelRun  # of the correct model: tokens, generated text and patterns
+    sites: Mapping[str, np.ndarray]  # by site name, without the batch axis
     logits: Float[np.ndarray, "pos vocab"]
-    sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
+    sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # by attention: the texts of queries and keys
     card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
-    computed: dict[Hashable, Any] = field(default_factory=dict)  # from it, by `once`
+    computed: dict[Hashable, Any] = field(default_factory=dict)  # results cached by `once`
     source: "LessonRun | None" = None  # on the lesson's other text, for a patch
 
     @property
     def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
+        """The memory use in bytes."""
         return self.logits.nbytes + sum(array.nbytes for array in self.sites.values()) + self.model_run.n_bytes
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
-        """Return a result that depends on this run, computed at the first call with its key."""
+        """Return a result that depends on this run, computed once per key."""
         if key not in self.computed:
             self.computed[key] = compute()
         return self.computed[key]
@@ -73,16 +73,16 @@ def run(
     mistake: str = "",
     card: Mapping[str, Any] | None = None,
 ) -> LessonRun:
-    """Let a model read and answer a text, then run it once over both, watched at all sites.
+    """Generate a model's output for a text, then run the model once over both and capture all sites.
 
     Args:
-        model: in evaluation mode, on the CPU and in single precision: lessons tell exact numbers.
+        model: in evaluation mode, on the CPU and in single precision: lessons quote exact numbers.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what to make it write; None: what it writes on its own.
         padding: tokens that follow the source, as in a batch with a longer one.
-        mistake: one of `MISTAKES`, that the watched run has; what was written comes from the correct model.
-        card: of the model, for what lessons say of it.
+        mistake: one of `MISTAKES`, made in the captured run; the correct model generates the output.
+        card: of the model, for facts that lessons quote.
 
     Raises:
         TextError: a text without a token.
@@ -114,10 +114,10 @@ def run(
 
 
 def _padded(model_run: ModelRun, model: Transformer, tokenizer: Tokenizer, n: int) -> ModelRun:
-    """Return the run with padding after its source; what the model wrote is what it wrote without.
+    """Return the run with padding after its source; the generated output stays that without padding.
 
     Raises:
-        ConfigError: the model has no source, or no padding.
+        ConfigError: the model has no source, or no padding token.
     """
     pad_id = model.config.pad_id
     if model.encoder is None or pad_id is None:

@@ -1,7 +1,7 @@
-"""The training of the illustrated account, for real: a vocabulary of six words, two sentences, some seconds.
+"""Trains the six-word model of "The Illustrated Transformer": six words, two sentences, a few seconds.
 
-"je suis étudiant" is to become "i am a student <eos>", and "merci" "thanks <eos>". The model is an encoder-decoder as
-any other here, only small; <eos> also begins what the decoder reads.
+"je suis étudiant" is to become "i am a student <eos>", and "merci" "thanks <eos>". The model is a
+small but ordinary encoder-decoder; <eos> is also the start token of the decoder.
 
 Source: Alammar 2018, "The Illustrated Transformer", "Recap of Training" and "The Loss Function".
 """
@@ -22,7 +22,7 @@ from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.optimizer import Adam, warmup_learning_rate
 
 WORDS = ("a", "am", "i", "thanks", "student", "<eos>")
-SOURCE_WORDS = ("je", "suis", "étudiant", "merci", "", "<eos>")  # as many, since one number says how many there are
+SOURCE_WORDS = ("je", "suis", "étudiant", "merci", "", "<eos>")  # padded to the same size, since both share vocab_size
 END = WORDS.index("<eos>")
 SENTENCES = (("je suis étudiant", "i am a student"), ("merci", "thanks"))
 STEPS, WARMUP_STEPS, FACTOR = 80, 25, 0.4
@@ -30,21 +30,21 @@ STEPS, WARMUP_STEPS, FACTOR = 80, 25, 0.4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SixWords:
-    """A training, its beginning and its end, as the first sentence sees it."""
+    """The results of a training: the losses, and the first sentence's predictions before and after."""
 
     smoothing: float  # of the labels
-    is_shifted: bool  # whether the decoder reads what came before each word, and not the word itself
-    reads: tuple[str, ...]  # what the decoder reads at each place
-    to_say: tuple[str, ...]  # what is correct there
+    is_shifted: bool  # whether the decoder reads the words before each target, not the target itself
+    reads: tuple[str, ...]  # the decoder's input at each position
+    to_say: tuple[str, ...]  # the target at each position
     losses: Float[np.ndarray, " step"]  # nats a word
-    target: Float[np.ndarray, "pos vocab"]  # what is correct, as probabilities: one-hot, or smoothed
-    untrained: Float[np.ndarray, "pos vocab"]  # what the model says before the first step
-    trained: Float[np.ndarray, "pos vocab"]  # and after the last one
+    target: Float[np.ndarray, "pos vocab"]  # the target distribution: one-hot, or smoothed
+    untrained: Float[np.ndarray, "pos vocab"]  # the predictions before the first step
+    trained: Float[np.ndarray, "pos vocab"]  # the predictions after the last step
     written: tuple[str, ...]  # the translation that it writes on its own, <eos> included
 
 
 def config_of_six_words() -> ModelConfig:
-    """Return a configuration of the paper's kind, 16 numbers wide."""
+    """Return a configuration of the paper's architecture with d_model = 16."""
     return ModelConfig(
         vocab_size=len(WORDS),
         d_model=16,
@@ -87,14 +87,14 @@ def train_six_words(
     seed: int = 0,
     on_step: Callable[[int, float], None] | None = None,
 ) -> SixWords:
-    """Train, from the first random weights on.
+    """Train the six-word model from random initialization.
 
     Args:
         smoothing: of the labels, in [0, 1); the paper's is 0.1.
-        is_shifted: False: the well-known mistake, by which the decoder reads the word that it is to say.
-        steps: how many, both sentences each; 0: only what the model says before the first.
+        is_shifted: False: the well-known mistake where the decoder reads the very word that it must predict.
+        steps: number of steps, each on both sentences; 0: only predict with the untrained model.
         seed: of the first weights.
-        on_step: told each step, from 1 on, and its loss in nats a word.
+        on_step: called with each step, from 1 on, and its loss in nats per word.
     """
     model = build(config_of_six_words(), seed=seed).train()
     pairs = [(_ids(source, SOURCE_WORDS), _ids(target, WORDS)) for source, target in SENTENCES]

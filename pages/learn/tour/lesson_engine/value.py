@@ -1,4 +1,4 @@
-"""What expressions are made of: numbers with named axes, words, and yes or no."""
+"""The values of expressions: arrays with named axes, strings, and truth values."""
 
 import math
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from headlight.language import localized
 from pages.learn.tour.lesson_engine.lesson import ExpressionError
 from transformer_core.errors import Message
 
-WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
+WRITING = "writing"  # an alias of the decoder's query axis, indexed by the token generated there
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One axis of an array: its name in the field's vocabulary, and the words by which its places can be named."""
+    """One axis of an array: its name in the field's vocabulary, and labels for its positions."""
 
     name: str  # such as "query", "key", "d_head"
     size: int
-    labels: tuple[str, ...] = ()  # of the places; () where they have numbers only
+    labels: tuple[str, ...] = ()  # of the positions; () if they only have indices
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names of the axis, with their labels
 
     @property
@@ -29,10 +29,10 @@ class Axis:
         return self.labels or tuple(map(str, range(self.size)))
 
     def place(self, name: str, where: "str | float") -> int:
-        """Return which place of the axis is meant.
+        """Return the index of a position on the axis.
 
         Args:
-            name: of the axis, or another name that it has.
+            name: of the axis, or one of its other names.
             where: a number from 0, or a label.
 
         Raises:
@@ -74,7 +74,7 @@ class Values:
 
     @property
     def number(self) -> float:
-        """The number, where it is one.
+        """The value, if it is a single number.
 
         Raises:
             ExpressionError: there are several.
@@ -91,10 +91,10 @@ class Values:
         return " × ".join(f"{axis.name} {axis.size}" for axis in self.axes)
 
     def axis(self, name: str) -> int:
-        """Return which of the axes has a name.
+        """Return the index of the axis of this name.
 
         Raises:
-            ExpressionError: none has.
+            ExpressionError: there is no such axis.
         """
         for place, axis in enumerate(self.axes):
             if name == axis.name or name in axis.names:
@@ -115,7 +115,7 @@ Result = Values | str | bool
 
 
 def number(value: float) -> Values:
-    """Return a single number as what expressions are made of."""
+    """Return a number as an array without axes."""
     return Values(array=np.array(value, dtype=np.float64))
 
 

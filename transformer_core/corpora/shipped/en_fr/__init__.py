@@ -12,9 +12,9 @@ _PRONOUN = re.compile(r"\bparce qu'(il|elle|ils|elles)\b")
 
 
 def pronoun(pair: Pair, output: str) -> bool | None:
-    """Return True if "it" or "they" after "because" became the correct one of il, elle, ils, elles.
+    """Return True if "it" or "they" after "because" was translated as the correct pronoun: il, elle, ils or elles.
 
-    None for sentences without them.
+    Return None for sentences without such a pronoun.
     """
     expected = _PRONOUN.search(pair.target)
     if not expected or not _IT_OR_THEY.search(pair.source):

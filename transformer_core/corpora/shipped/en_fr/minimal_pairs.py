@@ -1,4 +1,4 @@
-"""Minimal pairs: two sentences that differ in one word, the quality; "it" becomes il in one and elle in the other.
+"""Minimal pairs: two sentences that differ in one adjective, so that "it" becomes il in one and elle in the other.
 
 "The animal didn't cross the street because it was too tired." / "... too wide."
 """
@@ -15,7 +15,7 @@ class MinimalPairSentence:
     """One sentence of a minimal pair."""
 
     pair: Pair  # English, French, and the antecedent of the pronoun
-    forced: str  # French with the pronoun of the other gender: pronoun and adjective agree, all else is the same
+    forced: str  # French with pronoun and adjective in the other gender, otherwise the same
     means_subject: bool  # the pronoun refers to the subject ("tired"), not to the object ("wide")
 
 
@@ -41,11 +41,11 @@ def minimal_pairs(n: int, *, skip: int = 0, plural: bool = False) -> tuple[Minim
 
     Args:
         n: how many pairs.
-        skip: pairs before the first; with the next ones a measurement is repeated.
+        skip: pairs to skip, so that a measurement can be repeated with the following ones.
         plural: both nouns are plural, and "they" becomes ils or elles; else both are singular.
 
     Returns:
-        n pairs, fewer only after the last one: there are 1,310 singular and 149 plural ones.
+        n pairs, or fewer if not enough are left: there are 1,310 singular and 149 plural ones.
     """
     lines = (values for values in read_lines("en-fr", "minimal_pairs") if values["plural"] == plural)
     return tuple(

@@ -1,6 +1,6 @@
 """Short stories from a grammar: with characters, places, things, cause and consequence.
 
-words.txt contains the words, deeds.txt the possible events, which world.py reads; wording.py is the notation of their
+world.py reads the words from words.txt and the possible events from deeds.txt; wording.py defines the notation for
 wordings. reading.py, with references.py, judges the stories that a model writes.
 `grammars.stories` plans and tells stories.
 """
@@ -46,13 +46,13 @@ def opening(text: Text) -> str:
 
 def coherent(text: Text, output: str) -> bool:
     """Return True if the opening of a story and the output of a model are coherent; see `reading.faults`."""
-    from transformer_core.corpora.shipped.stories.reading import faults  # it reads all words and deeds
+    from transformer_core.corpora.shipped.stories.reading import faults  # slow to import: it reads all words and deeds
 
     return not faults(_joined(text, output))
 
 
 def grammatical(text: Text, output: str) -> bool:
-    """Return True if each sentence of the output is one of the grammar, whatever it means."""
+    """Return True if the grammar can produce each sentence of the output, whether or not the story makes sense."""
     from transformer_core.corpora.shipped.stories.reading import is_grammatical
 
     return is_grammatical(_joined(text, output))

@@ -69,7 +69,7 @@ class Pattern:
 def matches(passage: str, n_sentences: int) -> Iterator[tuple[Pattern, re.Match[str]]]:
     """Yield all wordings of `n_sentences` sentences that match a passage."""
     for literal, pattern in _by_literal(n_sentences):
-        if literal in passage:  # most wordings need no expression, which is slow to compile and to match
+        if literal in passage:  # avoids most expressions, which are slow to compile and to match
             match = pattern.match(passage)
             if match:
                 yield pattern, match
@@ -168,7 +168,7 @@ def faults(text: str) -> list[str]:
 
 
 def is_grammatical(text: str) -> bool:
-    """Return True if marks and words are correct and each sentence is one of the grammar, whatever it means."""
+    """Return True if punctuation and words are correct and the grammar can produce each sentence, whatever it means."""
     remaining = sentences(text)
     while remaining:
         n_read = max((pattern.wording.n_sentences for pattern, _ in _matches(remaining)), default=0)
@@ -179,7 +179,7 @@ def is_grammatical(text: str) -> bool:
 
 
 def surface_faults(text: str) -> Iterator[str]:
-    """Yield the faults of marks, capitals and words, a sentence each."""
+    """Yield the faults in punctuation, capitals and words, one sentence per fault."""
     if text.count('"') % 2:
         yield "a quotation mark has no partner"
     if not re.search(r'[.!?]"?$', text):
@@ -217,13 +217,13 @@ def _known_words() -> frozenset[str]:
 
 @dataclass
 class State:
-    """What is known so far: what is true in the world, and who was mentioned."""
+    """The state so far: the facts that are true in the world, and the mentions."""
 
     world: World = field(default_factory=World)
     references: References = field(default_factory=References)
 
     def copy(self) -> "State":
-        """Return another one in the same state."""
+        """Return a copy of this state."""
         return State(self.world.copy(), self.references.copy())
 
 
@@ -234,7 +234,7 @@ def _matches(remaining: list[str]) -> Iterator[tuple[Pattern, re.Match[str]]]:
 
 
 def _readings(remaining: list[str], now: State) -> Iterator["Reading"]:
-    """Yield everything that the next sentence, or the next two or three, can be read as."""
+    """Yield every possible reading of the next sentence, or of the next two or three."""
     for pattern, match in _matches(remaining):
         yield Reading(pattern, match, now.copy())
         if any(slot.kind == "both" for slot in pattern.slots):
@@ -260,7 +260,7 @@ class Reading:
         state.references.discourse.next_passage()
 
     def _resolve(self, slot: Slot, text: str) -> None:
-        """Find who or what a slot refers to, and check that it fits the role."""
+        """Find the referent of a slot, and check that it fits the role."""
         references = self.state.references
         if slot.kind == "fixed":
             meant = [who for who, words in FORMS[slot.form or "at"].items() if text in (words, _capital(words))]
@@ -280,7 +280,7 @@ class Reading:
                 self._cast(role, who)
 
     def _cast(self, role: str, who: str) -> None:
-        """Note who plays a role; "" is a reference that was not resolved."""
+        """Record who plays a role; "" stands for an unresolved reference."""
         if who and self._roles.setdefault(role, who) != who:
             self.faults.append(f"{who} where {self._roles[role]} should be")
 

@@ -1,7 +1,7 @@
 """Resolving the names, nouns and pronouns of a text, by the mentions of people and things before them.
 
-The grammar writes "she" only where that is unambiguous; the reader resolves it, and reports it where nobody or more
-than one can be meant.
+The grammar writes "she" only where it is unambiguous; the reader resolves the pronoun, and reports a fault if it can
+refer to nobody or to more than one person.
 """
 
 import re
@@ -28,7 +28,7 @@ class Discourse:
         self.subject = ""  # of the current clause
 
     def mention(self, who: str, *, subject: bool = False) -> None:
-        """Note that somebody or something is mentioned here."""
+        """Record a mention of a person or thing."""
         self.now[who] = PRONOUN[who]
         if subject:
             self.subject = who
@@ -38,13 +38,13 @@ class Discourse:
 
         Args:
             pronoun: "he", "she", "it" or "they", also for his, her, its and the like.
-            other_than: who is certainly not meant.
+            other_than: a person to exclude.
         """
         candidates = [who for who, its in self.now.items() if its == pronoun and who != other_than]
         return candidates or [who for who, its in self.before.items() if its == pronoun and who != other_than]
 
     def object_candidates(self, pronoun: str) -> list[str]:
-        """Return everyone him, her or them can refer to: not the subject of the clause, unless nobody else."""
+        """Return the possible referents of him, her or them: the subject of the clause only if there is nobody else."""
         return self.candidates(pronoun, other_than=self.subject) or self.candidates(pronoun)
 
     def people(self) -> set[str]:
@@ -52,7 +52,7 @@ class Discourse:
         return {who for who, its in (self.before | self.now).items() if its in ("he", "she")}
 
     def copy(self) -> "Discourse":
-        """Return another one in the same state."""
+        """Return a copy of this state."""
         other = Discourse()
         other.before, other.now, other.subject = dict(self.before), dict(self.now), self.subject
         return other
@@ -81,11 +81,11 @@ class References:
     faults: list[str] = field(default_factory=list)  # in the current passage
 
     def copy(self) -> "References":
-        """Return others in the same state, without faults."""
+        """Return a copy of this state, without the faults."""
         return References(self.discourse.copy(), set(self.known), dict(self.looks), dict(self.families))
 
     def introduce(self, slot: Slot, who: str) -> None:
-        """Note somebody or something as new, or as known, as the slot requires."""
+        """Record a person or thing as new or as known, whichever the slot requires."""
         if slot.introduces == "+" and who in self.known:
             self.faults.append(f"{who} is there already")
         elif not slot.introduces and who not in self.known:

@@ -49,7 +49,7 @@ class Slot:
     form: str  # "" is the plain mention
     introduces: str  # "+" somebody new, "?" perhaps, "" somebody known
     capital: bool  # at the beginning of a sentence
-    kind: Literal["both", "person", "thing", "fixed"]  # fixed words depend only on who or what plays the role
+    kind: Literal["both", "person", "thing", "fixed"]  # fixed words depend only on the player of the role
 
 
 def sentences(text: str) -> list[str]:

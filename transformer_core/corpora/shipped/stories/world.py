@@ -1,4 +1,4 @@
-"""The words and the world of the stories: who and what there is, what is true at a moment, and what each event changes.
+"""The words and the world of the stories: people, things, current facts, and the changes that each event makes.
 
 A fact is a tuple of words, ("has", "Mia", "ball"). A deed, one kind of event, names roles by single letters: one that
 needs "has A x" is possible only while the player of A has the player of x; it makes `gives` true and `ends` false. What
@@ -56,7 +56,7 @@ def _forms() -> dict[str, dict[str, str]]:
     forms = {
         "girl": {name: "girl" if name in GIRLS else "boy" for name in CHILDREN},
         "brother": {name: "sister" if name in GIRLS else "brother" for name in CHILDREN},
-        "call": {name: name for name in CHILDREN}  # how one speaks to them
+        "call": {name: name for name in CHILDREN}  # form of address
         | {who: who.capitalize() for who in ("mother", "father", "grandmother", "grandfather")},
         "was": {word: "were" if word in _PLURAL else "was" for word in PHRASE},
         "is": {word: "are" if word in _PLURAL else "is" for word in PHRASE},
@@ -108,7 +108,7 @@ def all_with(*feature: str) -> tuple[str, ...]:
 
 Roles = dict[str, str]  # role letter: who or what plays it
 
-# What a story must not leave open, and how it is reported.
+# What a story must not leave unresolved, and the message that reports it.
 OPEN = {
     "missing": "the {0} is still missing",
     "stuck": "the {0} is still out of reach",
@@ -167,7 +167,7 @@ DEEDS: Mapping[str, Deed] = {deed.name: deed for deed in (_deed(block) for block
 
 
 def in_roles(pattern: Fact, roles: Mapping[str, str]) -> Fact:
-    """Return the fact that a pattern states of those who play its roles; roles without a player stay letters."""
+    """Replace the roles of a pattern by their players, and return the fact; roles without a player stay letters."""
     return tuple(map(roles.get, pattern, pattern))
 
 
@@ -178,7 +178,7 @@ class World:
     facts: set[Fact] = field(default_factory=lambda: {("begin",)})
 
     def copy(self) -> "World":
-        """Return another world in which the same is true."""
+        """Return a copy of this world."""
         return World(set(self.facts))
 
     def holds(self, fact: Fact) -> bool:
@@ -201,7 +201,7 @@ class World:
         return None
 
     def obstacles(self, deed: Deed, roles: Mapping[str, str]) -> list[Fact]:
-        """Return the facts that a deed lacks, and, after "not", the facts that prevent it."""
+        """Return the missing facts that a deed needs, and, preceded by "not", the facts that prevent it."""
         unmet: list[Fact] = [("not", "happened", deed.name)] if ("happened", deed.name) in self.facts else []
         unmet += [fact for need in deed.needs if not self.holds(fact := in_roles(need, roles))]
         unmet += [("not", *fact) for bar in deed.forbids if self.holds(fact := in_roles(bar, roles))]
@@ -216,5 +216,5 @@ class World:
             self.facts.add(in_roles(fact, roles))
 
     def loose_ends(self) -> list[str]:
-        """Return the open ends, a sentence each."""
+        """Return the loose ends, one sentence per loose end."""
         return [OPEN[fact[0]].format(*fact[1:]) for fact in sorted(self.facts) if fact[0] in OPEN]

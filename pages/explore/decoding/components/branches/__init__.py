@@ -1,6 +1,6 @@
-"""The tree of a text that is being written: a column a token, a line a branch; the path taken, forks, beams and ends.
+"""The tree of a text being written: one column per token, one line per branch, with the path taken, forks and ends.
 
-What is clicked comes back as a trigger of the component's key, for one run; `sent_node` checks it like any input.
+A click is sent as a trigger of the component's key, for one run; `sent_node` validates it.
 """
 
 import math
@@ -16,30 +16,30 @@ from pages.explore.decoding.data import OutputToken
 from pages.shared.view.fields import sent
 from transformer_core.errors import mark
 
-GIVEN_SHOWN = 3  # the last tokens of a prompt; those before them are one node
-_LARGEST = 2**53 - 1  # whole numbers up to this keep all digits in a browser
+GIVEN_SHOWN = 3  # last tokens of a prompt that have their own nodes; earlier ones share a node
+_LARGEST = 2**53 - 1  # largest integer that a browser represents exactly
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeNode:
     """A token in its place in the tree."""
 
-    id: int  # from 0 to 2^53 - 1; in every run the same for the same place in the tree
+    id: int  # from 0 to 2^53 - 1; the same in every run for the same place in the tree
     parent: int | None  # the token before it; None: the first one
-    position: int  # among the tokens of its path, from 0
+    position: int  # index in its path, from 0
     token: OutputToken
-    score: float | None = None  # nats; what a beam was kept or dropped for
-    on_path: bool = False  # of the path taken
+    score: float | None = None  # nats; the score by which a beam was kept or dropped
+    on_path: bool = False  # whether it lies on the path taken
 
 
 @dataclass(frozen=True, kw_only=True)
 class BranchEnd:
-    """What is written at the right end of a branch."""
+    """The label at the right end of a branch."""
 
     id: int  # of its last node
     text: str
-    total: float  # nats, of all that was written on it
-    n_tokens: int  # that were written
+    total: float  # nats, log-probability of all its written tokens
+    n_tokens: int  # written tokens
     score: float | None = None  # nats; of a beam
 
 
@@ -54,27 +54,27 @@ def branches(
     name: str = mark("Tree of generated text"),
     path: str = mark("current branch"),
 ) -> None:
-    """Time from left to right, and a line for each branch, colored by the probability of its tokens.
+    """Draw the tree from left to right, with a line for each branch, colored by the probability of its tokens.
 
-    Pointing at a token, or the focus on it, shows what else could have stood there. Arrow keys walk along a branch and
-    between branches; a click, or Enter, asks for a token's step. A prompt's first tokens are folded into one.
+    Hovering over or focusing a token shows its alternatives. Arrow keys walk along a branch and
+    between branches; a click or Enter selects a token. A prompt's first tokens are folded into one.
 
     Args:
         nodes: each after its parent. The first child of a node goes straight on, later ones begin branches below. A
-            token that is added after all others moves nothing.
+            node appended at the end leaves the others in place.
         at: the selected node; it is outlined, and scrolled to when it changes.
-        ends: of branches; one whose last node has children is not drawn.
+        ends: labels of branches; not drawn if the last node has children.
         key: the component's key.
-        on_node: called before the run in which `sent_node` gives what a person chose.
-        height: px, at most; what is higher is scrolled. None: about nine branches.
-        name: for screen readers.
-        path: what the nodes that are `on_path` are together.
+        on_node: called before the run in which `sent_node` returns the clicked node.
+        height: maximum, in px; taller trees scroll. None: about nine branches.
+        name: the label for screen readers.
+        path: the name of the path of all `on_path` nodes.
     """
     drawn = _folded(nodes)
     known = {node.id for node in drawn}
     inner = {node.parent for node in drawn}
     shared = dict.fromkeys(node.token.alternatives for node in drawn)
-    alternatives = {one: place for place, one in enumerate(shared)}  # those that nodes share are sent once
+    alternatives = {one: place for place, one in enumerate(shared)}  # equal ones are sent once
     data = {
         "name": say(name),
         "path": say(path),
@@ -93,14 +93,14 @@ def branches(
 
 
 def sent_node(key: str) -> int | None:
-    """Return the node that a person chose in the tree of this key; None: none of a tree's."""
+    """Return the node that a person chose in the tree of this key; None if it is invalid."""
     text = sent(key, "node")
     node = text.get("id") if isinstance(text, dict) else None
     return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= _LARGEST else None
 
 
 def _folded(nodes: Sequence[TreeNode]) -> list[TreeNode]:
-    """Return the nodes with the first ones of a long prompt as one."""
+    """Return the nodes with the first tokens of a long prompt folded into one."""
     n_given = next((place for place, node in enumerate(nodes) if node.token.kind != "given"), len(nodes))
     n_folded = n_given - GIVEN_SHOWN
     if n_folded < 2:
@@ -110,7 +110,7 @@ def _folded(nodes: Sequence[TreeNode]) -> list[TreeNode]:
 
 
 def _sent(node: TreeNode, alternatives: int) -> dict[str, Any]:
-    """Return a node as the component reads it."""
+    """Return a node in the format of the component."""
     log_prob = node.token.log_prob
     return {
         "id": node.id,
@@ -128,5 +128,5 @@ def _sent(node: TreeNode, alternatives: int) -> dict[str, Any]:
 
 
 def _finite(log_prob: float) -> float | None:
-    """Return a log-probability; None for that of what is never written, which JSON cannot say."""
+    """Return a log-probability; None for -inf, which JSON cannot represent."""
     return log_prob if math.isfinite(log_prob) else None

@@ -1,4 +1,4 @@
-"""The next-token distribution at this step: the candidates as bars, how one is chosen, and a person's own words."""
+"""The next-token distribution at this step: candidates as bars, sampling settings, and a box for your own text."""
 
 import hashlib
 import math
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-candidates"
-OWN = Kept("decoding-own", "")  # the box for one's own words
+OWN = Kept("decoding-own", "")  # the box for forced text
 OWN_NOTE = Kept("decoding-own-note", "")
-N_MOST = 40  # tokens that have bars beside the next one, twelve of them at once and the others on request
-MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions before and after this step are sent as well
+N_MOST = 40  # tokens with bars besides the next one: twelve at first, the others on request
+MOST_AHEAD = 8_192  # largest vocabulary for which the distributions of adjacent steps are sent too
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
@@ -43,7 +43,7 @@ ABOUT_SEED = mark("The same seed samples the same tokens. At temperature 0 nothi
 
 
 def show(data: DecodingData) -> None:
-    """Draw what may come next, or say why nothing does."""
+    """Draw the next-token distribution, or say why there is none."""
     place = (
         "" if data.tree.has_ended(data.at) else say("token {n}, {after}", n=data.n_written, after=_after(data, data.at))
     )
@@ -86,11 +86,11 @@ def show(data: DecodingData) -> None:
 
 
 def _bars(data: DecodingData) -> None:
-    """Draw the candidates by the model itself and by the settings, under sliders for the settings.
+    """Draw the probabilities of the candidates before and after the sampling settings, below sliders for them.
 
-    While a slider is moved the bars are redrawn at once without the server, which is notified when it is released.
-    Until it has answered, the next token is not marked. The distributions nearby are shown at once where a person
-    steps to them.
+    While a slider moves, the browser redraws the bars on its own and notifies the server only on release. Until the
+    server answers, the next token is not marked. The distributions of adjacent steps are sent along, so that
+    stepping to them shows them at once.
     """
     is_small = data.card.config.vocab_size <= MOST_AHEAD
     here = _distribution(data, data.at)
@@ -116,7 +116,7 @@ def _bars(data: DecodingData) -> None:
 
 
 def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribution:
-    """Return the candidates after a step."""
+    """Return the next-token distribution after a step."""
     from transformer_core.decoding.session import DecodingSession
 
     penalty = Sampling(repetition_penalty=data.session.sampling.repetition_penalty)
@@ -134,7 +134,7 @@ def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribu
 
 
 def _take(data: DecodingData, version: str) -> None:
-    """A token was chosen; what came from the browser is checked like any input: it may be of another step."""
+    """Continue with the token that was clicked, if the click is valid and belongs to this step."""
     match sent(KEY, "token"):
         case {"token": int(token), "version": of} if type(token) is int and of == version:
             if 0 <= token < data.card.config.vocab_size and data.tree.room_after(data.at):
@@ -142,13 +142,13 @@ def _take(data: DecodingData, version: str) -> None:
 
 
 def _choose() -> None:
-    """A slider was let go."""
+    """Apply the sampling settings when a slider is released."""
     if sampling := sent_sampling(KEY, view_fields.sampling()):
         view_fields.set_sampling({view_fields.SAMPLING[name]: getattr(sampling, name) for name in SLIDERS})
 
 
 def _own_words(data: DecodingData) -> None:
-    """Draw a box for words that are forced from this step on."""
+    """Draw a box for text that is forced from this step on."""
     of_words = say("… a space starts a new word") if data.spaces_count else say("Type text, then press Enter")
     OWN.text_line(
         say("Continue with your own text"),
@@ -162,7 +162,7 @@ def _own_words(data: DecodingData) -> None:
 
 
 def _lead(data: DecodingData, text: str) -> None:
-    """Lead the model along what was typed, or say why that cannot be."""
+    """Force the typed text on the model, or say why that is impossible."""
     try:
         tokens = data.tokenizer.encode(text)
     except HeadlightError as error:

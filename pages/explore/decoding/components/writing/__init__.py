@@ -1,6 +1,6 @@
-"""The text as it is written: source and output as tokens, where the model looks at this step, and the player.
+"""The text as it is written: source and output tokens, the attention of this step, and the player.
 
-What a person asks for comes back as a trigger of the component's key, for one run, and is checked like any input.
+A request is sent as a trigger of the component's key, for one run, and is validated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import AttentionKind, DecodingStep
 
 KEY = "decoding-writing"
-MOST_AT_ONCE = 64  # tokens that are written in one step
-N_NEARBY = 4  # steps before and after this one that a step shows at once
-AT = SharedValue(KEY, "at")  # how many tokens were written at the step that is shown
+MOST_AT_ONCE = 64  # tokens written at once
+N_NEARBY = 4  # steps on each side of this one that are sent along, to be shown without delay
+AT = SharedValue(KEY, "at")  # number of written tokens at the shown step
 KINDS = ("given", "written", "forced")
-_SHADES = 33  # grounds of chips, for probabilities from 0 to 1
-_BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
+_SHADES = 33  # number of chip backgrounds, for probabilities from 0 to 1
+_BRIGHT = 0.179  # relative luminance above which black text has more contrast than white; at least 4.5:1
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, OutputToken]" = WeakKeyDictionary()
 """The data of a step, which stay the same except for labels and who chose it, are cached."""
@@ -66,13 +66,13 @@ def payload(
     output: Sequence[OutputToken],
     looked: "Mapping[int, Mapping[AttentionKind, Float[np.ndarray, ' token']]]",
 ) -> tuple[dict[str, Any], bytes]:
-    """Return tokens and attention as the component reads them.
+    """Return tokens and attention in the format of the component.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
         output: all tokens of the branch, the given ones first.
-        looked: weights over the source and over the output by how many tokens were written, this step first; where
-            there are none, nothing is drawn.
+        looked: weights over the source and over the output, by number of written tokens, this step first; a missing
+            entry is not drawn.
 
     Returns:
         a header, and its numbers (float32): a row for each token of the output, then the weights.
@@ -94,7 +94,7 @@ def payload(
 
 
 def _on_at() -> None:
-    """A person, or the player, wants to see another step of this branch, be it written or not."""
+    """Go to the step of this branch that a person or the player requests, and write it if necessary."""
     n = AT.heard()
     if type(n) is not int or n < 0:
         return
@@ -105,7 +105,7 @@ def _on_at() -> None:
 
 
 def _tokens(data: DecodingData) -> list[OutputToken]:
-    """Return the given tokens, and those of the branch."""
+    """Return the given tokens followed by those of the branch."""
     steps = (*data.given, *data.branch)
     n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
     fresh = steps[n_known:]
@@ -114,18 +114,18 @@ def _tokens(data: DecodingData) -> list[OutputToken]:
     tokens = []
     for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
         token = _TOKENS[step]
-        if token.label != label:  # letters are put together from neighbours, and those after a token may be others
+        if token.label != label:  # a label depends on the tokens around it, which may have changed
             token = replace(token, label=label)
         tokens.append(replace(token, kind="forced") if place in forced else token)
     return tokens
 
 
 def _table(output: Sequence[OutputToken]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:
-    """Return all labels once, and of each token numbers: what is not there is NaN.
+    """Return the distinct labels, and a row of numbers for each token, with NaN for missing values.
 
     Returns:
         The labels; and label, kind, log-probability, rank and entropy, then the labels of the alternatives, then their
-        probabilities. Whole numbers are exact up to 2^24, and no vocabulary is as large.
+        probabilities. Float32 is exact for integers up to 2^24, more than any vocabulary size.
     """
     n = max((len(token.alternatives) for token in output), default=0)
     places: dict[str, int] = {}
@@ -141,7 +141,7 @@ def _table(output: Sequence[OutputToken]) -> tuple[list[str], Float32[np.ndarray
 
 @cache
 def _shades(theme: Theme) -> list[tuple[str, str]]:
-    """Return the ground of a chip for each of some probabilities from 0 to 1, and what is written on it."""
+    """Return background and text colors of chips for `_SHADES` probabilities, evenly spaced from 0 to 1."""
     values, colors = zip(*sequential_scale(theme), strict=True)
     channels = np.array([[int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in colors])
     probabilities = np.linspace(0, 1, _SHADES)

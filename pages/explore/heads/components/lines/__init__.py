@@ -23,19 +23,19 @@ def attention_lines(
     key: str,
     on_cell: Callable[[], None],
 ) -> None:
-    """Queries on the left, keys on the right, and a curve for each weight: the stronger, the more opaque.
+    """Draw queries on the left, keys on the right, and a curve for each weight, more opaque for larger weights.
 
-    A token under the pointer or with the focus shows only its own curves, and its weights beside the tokens of the
-    other side. A click or Enter selects it; a second one, or Escape, deselects it.
+    Hovering over or focusing a token shows only its own curves, with its weights beside the tokens of the other
+    side. A click or Enter selects it; a second one, or Escape, deselects it.
 
     Args:
-        grid: the tokens, their names and places; where a second text begins and where the model began to generate,
-            a line is drawn.
+        grid: the tokens, their names and places; a line marks the start of a second text and of the generated
+            tokens.
         patterns: of each head, attention weights in [0, 1].
         masks: of each head, True = may attend.
-        names: of the heads, each of which has its own hue.
+        names: names of the heads; each head has its own hue.
         key: the component's key.
-        on_cell: called before the run in which the `SharedValue` of this key and "cell" gets what is selected:
+        on_cell: called before the run in which the `SharedValue` of this key and "cell" receives the selection:
             {"query": ..., "key": ...}, counted from the first tokens of the grid, one of them or both None.
     """
     sides = {

@@ -18,7 +18,7 @@ from transformer_core.text.labels import border_in
 
 @dataclass(frozen=True, kw_only=True)
 class ConeStep:
-    """A place of a stack where activations change, in the order in which they are computed."""
+    """A step of the computation of a stack at which activations change."""
 
     mixes: str  # "self": over the positions of the stack, as the mask allows; "cross": takes the memory; "": no other
     mask: Bool[np.ndarray, "query key"] | None = None  # of "self": True = may attend
@@ -35,7 +35,7 @@ class Half:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Board:
-    """A matrix of the source run, and the same of the text."""
+    """A matrix of the source run, and the same matrix of the text's run."""
 
     title: str
     stack: str  # whose positions are the places: "encoder" or "decoder"
@@ -43,7 +43,7 @@ class Board:
     is_pattern: bool  # rows are queries, columns keys; else rows are components, columns positions
     there: Half
     here: Half
-    rows_here: Sequence[int | None]  # for each row there, its counterpart
+    rows_here: Sequence[int | None]  # the counterpart of each row there
     columns_here: Sequence[int | None]
 
 
@@ -63,7 +63,7 @@ def source_run(
 
     Args:
         boards: from top to bottom.
-        stacks: by name in the order in which they are computed, their steps; for the causal cone.
+        stacks: the steps of each stack by name, in the order of computation; for the causal cone.
         key: the component's key.
         on_drop: called before the run in which `sent_drop` gives what a person dropped.
     """
@@ -89,7 +89,7 @@ def source_run(
 
 
 def sent_drop(key: str) -> Drop | None:
-    """Return the dropped row or cell; None: anything else was sent. To be called in the callback."""
+    """Return the dropped row or cell; None: anything else was sent. Call it in the callback."""
     match sent(key, "drop"):
         case {"board": int(board), "row": int(row), "column": int() | None as column}:
             return Drop(board=board, row=row, column=column) if min(board, row, column or 0) >= 0 else None

@@ -1,4 +1,4 @@
-"""The stack as a list: each intervention is switched on and off, renamed, dragged to another place, or removed.
+"""The stack as a list: each intervention can be switched on and off, renamed, dragged to another place, or removed.
 
 A changed list comes back as a trigger of the component's key, for one run; `sent_stack` gives the stack. The whole list
 is one element, since a browser renders all elements of a page again whenever one changes.
@@ -30,13 +30,13 @@ def stack_list(
     Args:
         stack: its entries, in the order in which they act.
         sentences: what each of them does, in few words.
-        whole: the same with the whole texts that it names, shown where one points.
+        whole: the same with unabridged texts, shown under the pointer.
         key: the component's key.
         can_undo: whether there is a stack to go back to.
         can_redo: whether the last change was undone.
         on_stack: called before the run in which `sent_stack` gives the changed stack.
-        on_undo: called when a person goes back.
-        on_redo: called when a person goes forward again.
+        on_undo: called when a person undoes a change.
+        on_redo: called when a person redoes a change.
     """
     entries = zip(json.loads(to_json(stack)), sentences, whole, strict=True)
     data = {
@@ -50,10 +50,10 @@ def stack_list(
 
 
 def sent_stack(key: str) -> InterventionStack | None:
-    """Return the changed stack; None: it was not changed. To be called in the callback.
+    """Return the changed stack; None: it was not changed. Call it in the callback.
 
     Raises:
-        ConfigError: what was sent is no stack.
+        ConfigError: the sent value is not a valid stack.
     """
     written = sent(key, "stack")
     return from_json(written) if isinstance(written, str) else None

@@ -1,6 +1,6 @@
-"""A model as figure 1 of the paper would draw it: boxes to choose, with the arrows between them.
+"""A model drawn like figure 1 of the paper: clickable boxes with arrows between them.
 
-What is clicked comes back as a trigger of the component's key, for one run; `sent_block` checks it like any input.
+A click is sent as a trigger of the component's key, for one run; `sent_block` validates it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +14,9 @@ from headlight.language import localized, say
 from pages.components.mounting import component
 from pages.shared.view.shared_value import SharedValue
 
-_LONGEST = 100  # characters of a name that a browser may send
-_TEXT = 34  # characters of a text that stand under a stack
-_HUES = {  # of a box, by its kind, as `PART_HUES` names them
+_LONGEST = 100  # maximum length of a name sent by a browser
+_TEXT = 34  # characters of the text shown under a stack
+_HUES = {  # of a box by its kind, as named in `PART_HUES`
     "embedding": "token embedding",
     "positions": "positions",
     "segments": "segment embedding",
@@ -29,11 +29,11 @@ _HUES = {  # of a box, by its kind, as `PART_HUES` names them
 
 @dataclass(frozen=True, kw_only=True)
 class BoxLabel:
-    """The label and the tip of a box, in the reader's language."""
+    """The label and the tooltip of a box, in the reader's language."""
 
     title: str
-    sub: str = ""  # smaller, below it
-    tip: Sequence[str] = ()  # a line each
+    sub: str = ""  # in smaller type below the title
+    tip: Sequence[str] = ()  # one string per line
 
 
 def drawing(
@@ -48,20 +48,20 @@ def drawing(
     key: str,
     on_block: Callable[[], None],
 ) -> None:
-    """Draw a model; one layer of each stack is open, and the others are plates that open when they are clicked.
+    """Draw a model with one layer of each stack open; the others are plates that open on click.
 
-    Arrow keys walk from box to box, Enter chooses one.
+    Arrow keys move between boxes, Enter chooses one.
 
     Args:
         plan: of the model.
-        label_of: returns the label of a box; all layers of a stack have the same ones.
-        texts: what each stack reads, by its name.
-        output: what the model says.
-        lengths: tokens that each stack reads, by its name.
+        label_of: returns the label of a box; the same for all layers of a stack.
+        texts: the text that each stack reads, by name of the stack.
+        output: the output of the model.
+        lengths: number of tokens that each stack reads, by name of the stack.
         chosen: the name of a box.
-        open_layers: of each stack, by its name.
+        open_layers: the open layer, by name of the stack.
         key: the component's key.
-        on_block: called before the run in which `sent_block` gives what a person chose.
+        on_block: called before the run in which `sent_block` returns the chosen name.
     """
     inputs = {"encoder": say("Inputs"), "decoder": say("Outputs (shifted right)")}
     is_pair = len(plan.stacks) > 1
@@ -108,7 +108,7 @@ def drawing(
 
 
 def sent_block(key: str) -> str | None:
-    """Return the name that a person chose in the drawing of this key; whether there is such a box is not checked."""
+    """Return the chosen name in the drawing of this key, without checking that such a box exists; None if invalid."""
     match _block(key).heard():
         case str(name) if 0 < len(name) <= _LONGEST:
             return name
@@ -120,10 +120,10 @@ def _block(key: str) -> SharedValue:
 
 
 def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
-    """Return the arrows of one layer of each stack, and those outside of the layers, with "*" for the layer's number.
+    """Return the arrows of one layer of each stack and those outside the layers, with "*" as the layer number.
 
-    The input of a layer comes from "below"; the paths of the memory, and from layer to layer, are left to the browser,
-    which knows the plates.
+    The input of a layer comes from "below". The browser, which lays out the plates, draws the paths of the memory and
+    between layers.
     """
     results = []
     for arrow in plan.arrows:
@@ -149,7 +149,7 @@ def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
         "sub": label.sub,
         "tip": [*label.tip],
         "hue": hue.replace(" ", "-"),
-        "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # in the background of the first
+        "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # besides the front one
         "mask": _mask(plan, box) if box.kind == "attention" else "",
         "added": box.kind == "positions" and has_added_positions(plan.config),
         "small": box.kind in ("positions", "segments"),
@@ -157,7 +157,7 @@ def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
 
 
 def _mask(plan: Blueprint, box: Box) -> str:
-    """Return a picture of four queries and four keys, row by row: "1" where one may look, the last key is padding."""
+    """Return an example mask of 4 queries by 4 keys, row by row: "1" = may attend; the last key is padding."""
     config = plan.config
     is_causal = box.stack == "decoder" and box.part == "self_attn"
     window = config.at_layer(box.layer or 0).sliding_window if box.part == "self_attn" else None
@@ -172,7 +172,7 @@ def _mask(plan: Blueprint, box: Box) -> str:
 
 
 def _starred(box: Box) -> str:
-    """Return a box's name with "*" for the number of its layer."""
+    """Return the name of a box with "*" as the layer number."""
     if box.layer is None:
         return box.name
     return ".".join([box.stack, "*", *([box.part] if box.part else [])])

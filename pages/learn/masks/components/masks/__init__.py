@@ -1,7 +1,7 @@
-"""The mask that is edited by hand, with its scores, its pattern and the output; and masks in small, to choose from.
+"""The editable mask with its scores, pattern and output, and galleries of small masks to choose from.
 
-What a person turned over comes back as a trigger of the component's key, for one run; `sent_turned` checks it like any
-input. Several edits may be on their way at once.
+Toggled cells are sent as a trigger of the component's key, for one run; `sent_turned` validates them. Several edits may
+be in flight at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,34 +22,34 @@ from transformer_core.text.labels import border_in
 
 @dataclass(frozen=True, kw_only=True)
 class OutputRow:
-    """One place of the output, under the model's own masks and under the edited one."""
+    """One position of the output, under the model's own masks and under the edited mask."""
 
     place: int
-    word: str  # the token that is requested
+    word: str  # the expected token
     before: float  # its probability under the model's own masks, in [0, 1]
-    now: float | None  # the same under the edited one; None: it is not to be seen yet
+    now: float | None  # the same under the edited mask; None: still hidden
     previous: str  # the most probable token under the model's own masks
     says: str  # the same under the edited one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outputs:
-    """What a model says, with its own masks and with the edited one."""
+    """The output of a model with its own masks and with the edited mask."""
 
     rows: Sequence[OutputRow]
-    words: Sequence[tuple[str, str, bool]]  # a name, a text, and whether it is another one than before
-    counted: str  # in a sentence
-    are_queries: bool  # whether the places are the rows of the mask
+    words: Sequence[tuple[str, str, bool]]  # name, text, and whether the text changed
+    counted: str  # a summary sentence
+    are_queries: bool  # whether output positions are rows of the mask
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Arrays:
-    """The numbers of the three pictures, all of one shape."""
+    """The values of the three matrices, all of the same shape."""
 
     scores: Float[np.ndarray, "query key"]  # without the mask
     pattern: Float[np.ndarray, "query key"]
     before: Float[np.ndarray, "query key"]  # the pattern under the model's own masks
-    preset: Bool[np.ndarray, "query key"]  # True = may attend; without what was turned over
+    preset: Bool[np.ndarray, "query key"]  # True = may attend; without manual edits
     ran: Bool[np.ndarray, "query key"]  # the mask that the model ran with
 
 
@@ -67,26 +67,26 @@ def mask_matrix(
     key: str,
     on_turned: Callable[[], None],
 ) -> None:
-    """Draw a mask to be edited, and what becomes of it.
+    """Draw an editable mask, and its effect on scores, pattern and output.
 
-    A click turns a cell over, and a hand that is drawn over others does the same to them; a click on a label turns a
-    row or a column. The three matrices are pointed at together. All is seen at once; on release the server is notified.
+    A click toggles a cell, and dragging toggles all cells on the way; a click on a label toggles a row or a column.
+    Hovering highlights a cell in all three matrices. Edits show at once; the server is notified on release.
 
     Args:
-        arrays: what is drawn.
-        outputs: what the model says.
+        arrays: the values that are drawn.
+        outputs: the outputs of the model.
         query_tokens: the labels of the rows.
         key_tokens: the labels of the columns.
-        n_real: how many queries and how many keys are no padding.
+        n_real: numbers of queries and keys that are not padding.
         turned: cells that differ from the preset.
         captions: title and explanation of `mask`, `scores` and `pattern`.
         hint: shown while no cell is pointed at.
-        of: what is edited; with another one, the way back is forgotten.
+        of: identifies what is edited; a change clears the undo history.
         key: the component's key.
-        on_turned: called before the run in which `sent_turned` gives what a person turned over.
+        on_turned: called before the run in which `sent_turned` returns the toggled cells.
 
     Raises:
-        ValueError: arrays and labels do not fit together.
+        ValueError: the shapes of arrays and labels do not match.
     """
     shape = (len(query_tokens), len(key_tokens))
     parts = asdict(arrays)
@@ -122,7 +122,7 @@ def mask_matrix(
 
 
 def sent_turned(key: str) -> list[int] | None:
-    """Return the cells that differ from the preset, counted row by row; None: nothing was turned over."""
+    """Return the cells that differ from the preset, as row-major indices; None if nothing was toggled."""
     cells = _edits(key).heard()
     if not isinstance(cells, list) or len(cells) > MOST_CELLS:
         return None
@@ -137,20 +137,20 @@ def _edits(key: str) -> SharedValue:
 class Miniature:
     """A small mask, and the text about it."""
 
-    name: str  # what comes back where it is chosen
+    name: str  # sent when it is chosen
     title: str
     cells: Bool[np.ndarray, "query key"]  # True = may attend
-    words: Mapping[str, str] = field(default_factory=dict)  # further ones, as the component asks for them
+    words: Mapping[str, str] = field(default_factory=dict)  # further texts, by the keys that the component expects
 
 
 def mask_gallery(items: Sequence[Miniature], *, chosen: str, key: str, on_chosen: Callable[[], None]) -> None:
-    """Draw masks beside each other, in groups; a click chooses.
+    """Draw small masks side by side, in groups; a click chooses one.
 
     Args:
-        items: each with the words `group` and `help`; those of a group after each other.
+        items: each with the words `group` and `help`; consecutive within a group.
         chosen: the name of one.
         key: the component's key.
-        on_chosen: called before the run in which `sent_name` gives what a person chose.
+        on_chosen: called before the run in which `sent_name` returns the chosen name.
     """
     _mount("mask_gallery", items, {"chosen": chosen}, key, on_chosen)
 
@@ -164,15 +164,15 @@ def mask_which(
     key: str,
     on_chosen: Callable[[], None],
 ) -> None:
-    """Draw the attentions of a model as they lie in the paper's figure 1, each with its mask; a click chooses.
+    """Draw the attentions of a model as arranged in the paper's figure 1, each with its mask; a click chooses one.
 
     Args:
         items: by the names of attentions, each with the words `from`, `to`, `mask` and `why`.
         chosen: the name of one.
-        joins: what is written on the arrows into cross-attention, `memory` and `asks`; empty where there is none.
+        joins: labels of the arrows into cross-attention, `memory` and `asks`; empty without cross-attention.
         note: the text beside them; "": none.
         key: the component's key.
-        on_chosen: called before the run in which `sent_name` gives what a person chose.
+        on_chosen: called before the run in which `sent_name` returns the chosen name.
 
     Source: Vaswani et al. 2017, figure 1 and sec. 3.2.3.
     """

@@ -1,4 +1,4 @@
-"""Rotary positions as dials: each pair of numbers a dial, with a hand of the query and one of the key."""
+"""Rotary positions as dials: one dial per pair of dimensions, with a hand for the query and one for the key."""
 
 from collections.abc import Callable
 
@@ -23,22 +23,22 @@ def turning_dials(
     key: str,
     on_places: Callable[[], None],
 ) -> None:
-    """Draw the dials; their hands turn with the positions of query and key, which play or are dragged.
+    """Draw the dials; their hands turn with the positions of query and key, which can be played or dragged.
 
     Args:
-        speeds: radians a position, of each pair.
-        query: the query's two numbers of each pair, before they are turned.
-        key_vector: likewise of the key.
-        rest: the product of what is not turned, scaled.
-        scale: of the product.
+        speeds: radians per position of each pair.
+        query: the two values of each pair in the query, before rotation.
+        key_vector: the same for the key.
+        rest: the scaled dot product of the dimensions that are not rotated.
+        scale: the factor of the dot product.
         places: the positions of query and key.
-        n_positions: that there are, from 0 on.
-        names: what the query and the key are of.
+        n_positions: number of positions, counted from 0.
+        names: labels of the query and of the key.
         key: the component's key.
-        on_places: called before the run in which `sent_places` gives where a person put query and key.
+        on_places: called before the run in which `sent_places` returns the chosen positions.
 
     Raises:
-        ValueError: speeds and vectors do not fit together.
+        ValueError: the lengths of speeds and vectors differ.
     """
     if not len(speeds) == len(query) == len(key_vector):
         raise ValueError(
@@ -60,7 +60,7 @@ def turning_dials(
 
 
 def sent_places(key: str, n_positions: int) -> tuple[int, int] | None:
-    """Return where a person put query and key on the dials of this key; None where nothing sensible was sent."""
+    """Return the chosen positions of query and key on the dials of this key; None if the browser sent nothing valid."""
     match _places(key).heard():
         case [int(query), int(place)] if 0 <= query < n_positions and 0 <= place < n_positions:
             return query, place

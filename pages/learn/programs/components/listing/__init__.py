@@ -1,4 +1,4 @@
-"""A program as a table: a row for each line, with the heads that it became and what it computes at each token.
+"""A program as a table: a row for each line, with the heads that it compiles to and its value at each token.
 
 The line that a person chooses comes back as a shared value, see shared_value.py.
 """
@@ -17,10 +17,10 @@ class ListingRow:
     number: int
     source: str
     parts: tuple[str, ...]  # of the model that compute it, such as "L0.H1"
-    values: tuple[str, ...]  # at each token; () where it has none
+    values: tuple[str, ...]  # its value at each token; () if it has none
     changed: tuple[int, ...] = ()  # tokens at which a mistake has changed the value
     is_mistaken: bool = False  # the line itself is the mistake
-    note: str = ""  # instead of values
+    note: str = ""  # shown instead of values
 
 
 def listing(
@@ -32,7 +32,7 @@ def listing(
     key: str,
     on_line: Callable[[], None],
 ) -> None:
-    """Draw a program; its lines can be chosen.
+    """Draw a program with selectable lines.
 
     Args:
         tokens: the input.
@@ -40,7 +40,7 @@ def listing(
         outputs: rows below them, each with its name, its values, and the tokens at which it differs.
         chosen: the number of the selected line.
         key: the component's key.
-        on_line: called before the run in which a person has chosen another line; `sent_line` gives it then.
+        on_line: called when a person chooses another line, before the rerun; `sent_line` returns its number.
     """
     data = {
         "tokens": list(tokens),
@@ -65,6 +65,6 @@ def listing(
 
 
 def sent_line(key: str) -> int | None:
-    """Return the number of the line that a person chose; None: it cannot be one. To be called in the callback."""
+    """Return the number of the line that a person chose; None if it is invalid. Call it in the callback."""
     number = SharedValue(key, "line").heard()
     return number if type(number) is int and number > 0 else None

@@ -1,8 +1,7 @@
 """The stage: a text on its way through a model, from tokens to the next token, at one zoom level.
 
-Steps, sliders and what is pointed at are worked out in the browser. What a person chooses comes back as triggers of the
-component's key: where to zoom, which step, which settings, and which token; `pages.learn.start.view_fields` checks them
-like any input.
+The browser handles steps, sliders and hovering. A person's choices come back as triggers of the component's key: the
+zoom level, the step, the settings and the token; `pages.learn.start.view_fields` validates them like any input.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +21,7 @@ from transformer_core.errors import mark
 from transformer_core.text.labels import border_in
 
 N_CANDIDATES = 40  # with their own rows
-MOST_COLUMNS = 4096  # of a panel: of more logits the highest are drawn
+MOST_COLUMNS = 4096  # of a panel; of more logits only the highest are drawn
 STACKS = {"encoder": mark("Encoder"), "decoder": mark("Decoder")}
 BLOCKS = {"encoder": mark("Encoder block {layer}"), "decoder": mark("Decoder block {layer}")}
 PARTS = {"self_attn": mark("Self-attention"), "cross_attn": mark("Cross-attention")}
@@ -48,16 +47,16 @@ PANELS = {
     "v": mark("Values"),
     "z": "z",
 }
-HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # of stems; else signed
+HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # by stem; others are signed
 
 
 def stage(data: StageData, *, ended: str, on_token: Callable[[], None]) -> None:
-    """Draw the stage at the zoom level of the data; of a head only the way back is drawn.
+    """Draw the stage at the zoom level of the data; for a head, draw only the way back.
 
     Args:
-        data: the text, and what is selected of it.
-        ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
-        on_token: called before the run in which a person chose a token.
+        data: the text, and the current selection.
+        ended: a sentence on why there is no next token or no prediction; "" if there is one.
+        on_token: called when a person chooses a token, before the rerun.
     """
     zoom, lanes, text, values = data.zoom, data.lanes, data.text, data.panel_values()
     distributions = data.distributions if zoom.level == "overview" else []
@@ -130,7 +129,7 @@ def _group(zoom: Zoom) -> dict[str, str]:
 def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
     is_heads = panel.shape == "heads"
     allowed = values[np.isfinite(values)]
-    n_heads = 1 if panel.shape == "vectors" else len(values)  # of keys and values there may be fewer
+    n_heads = 1 if panel.shape == "vectors" else len(values)  # keys and values may have fewer heads
     columns = _columns(panel, values)
     title = say(PANELS[panel.name])
     if columns is not None:
@@ -154,14 +153,14 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
 
 
 def _columns(panel: Panel, values: np.ndarray) -> np.ndarray | None:
-    """Return the columns that are drawn: of many logits those of the tokens that are highest anywhere; None: all."""
+    """Return the columns to draw: of too many logits, those with the highest maximum over rows; None: all."""
     if panel.shape != "vectors" or values.shape[1] <= MOST_COLUMNS:
         return None
     return np.sort(np.argsort(-values.max(axis=0), kind="stable")[:MOST_COLUMNS])
 
 
 def _numbers(panel: Panel, values: np.ndarray) -> bytes:
-    """Return the values as the component reads them: of vectors by head, those of a token side by side."""
+    """Return the values as float32 bytes for the component; vectors by head are laid out side by side per token."""
     columns = _columns(panel, values)
     if columns is not None:
         values = values[:, columns]

@@ -1,7 +1,7 @@
-"""Attention step by step: a figure through which the numbers of a head flow, stage by stage, all of it in the browser.
+"""Attention step by step: a figure of the numbers of a head, stage by stage, that runs entirely in the browser.
 
-What a person chooses there is shown at once and told: stage, query, key, and the number whose formula is requested, or
-None. `pages.learn.steps.view_fields` checks it like any input.
+Choices show at once and are sent to the server: stage, query, key, and the number whose formula is requested, or None.
+`pages.learn.steps.view_fields` validates them.
 """
 
 import math
@@ -26,7 +26,7 @@ from transformer_core.text.labels import border_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SHORT = {  # what the line of stages calls each; marked English, or a formula
+SHORT = {  # short names of the stages: marked English, or a formula
     "input": mark("input"),
     "norm": mark("norm"),
     "projection": "q, k, v",
@@ -49,23 +49,23 @@ SHORT = {  # what the line of stages calls each; marked English, or a formula
     "add_norm_2": mark("add & norm"),
     "add_2": mark("add"),
 }
-HUES = {  # the fixed hues; "weight": the sequential scale; all else is orange below zero and indigo above
+HUES = {  # the fixed hues; "weight": the sequential scale; others are orange below zero and indigo above
     **dict.fromkeys(("q_projected", "q_normalized", "q"), "query"),
     **dict.fromkeys(("k_projected", "k_normalized", "k"), "key"),
     **dict.fromkeys(("v", "z", "concat", "cross_concat", "weighted"), "value"),
     "pattern": "weight",
 }
 CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": mark("mask")}  # short enough for a cell
-PAIRS = {  # what belongs to a query and each key: made in the browser
+PAIRS = {  # quantities of a query with each key, computed in the browser
     "elementwise": ("q ⊙ k", mark("Query and key, multiplied elementwise")),
     "weighted": ("A v", mark("Values multiplied by their weights")),
 }
-FACTOR_HUES: "Mapping[str, str]" = {"q": QUERY, "k": KEY, "v": VALUE}  # of factors
+FACTOR_HUES: "Mapping[str, str]" = {"q": QUERY, "k": KEY, "v": VALUE}  # hues of the factors of a formula
 
 
 @dataclass(frozen=True, kw_only=True)
 class At:
-    """Where the figure is, in places of the whole text."""
+    """The state of the figure; query and key are places in the whole text."""
 
     stage: str
     query: int
@@ -87,23 +87,23 @@ def attention_steps(
     on_view: Callable[[], None],
     is_self: bool = True,
 ) -> None:
-    """The way of one query through a head, from left to right, with a player that goes along its stages.
+    """Draw the path of one query through a head, from left to right, with a player that steps through the stages.
 
     Args:
         stages: in the order in which the model computes.
-        quantities: those that the stages name, with the rows and the columns of the tokens that are shown.
+        quantities: the quantities of the stages, restricted to the rows and columns of the shown tokens.
         labels: of all queries and of all keys of the text.
-        shown: the places of those that are shown.
-        head: the number of the head among those that are put side by side.
-        n_heads: how many these are.
-        d_head: the width of each.
-        at: where the figure goes, unless it is there already.
-        place: where it is; its key is the component's.
-        on_view: called before the run in which a person went elsewhere.
-        is_self: queries and keys are the same tokens.
+        shown: the places of the shown queries and keys.
+        head: index of the head among the concatenated heads.
+        n_heads: number of concatenated heads.
+        d_head: width of each head.
+        at: the state that the figure moves to.
+        place: the current state; its key is the component's.
+        on_view: called before the run after a person moved the figure.
+        is_self: whether queries and keys are the same tokens.
 
     Raises:
-        ValueError: a quantity does not fit the tokens.
+        ValueError: the shape of a quantity does not match the shown tokens.
     """
     whole = {"query": len(labels[0]), "key": len(labels[1])}
     query_tokens, key_tokens = (side[places.start : places.stop] for side, places in zip(labels, shown, strict=True))
@@ -180,17 +180,17 @@ def _colors(theme: Theme) -> dict[str, Any]:
 
 
 def steps_number(number: Number, *, torch_name: str) -> None:
-    """Draw how a number came about: its largest terms, the others when asked for, and how exact it is.
+    """Draw the computation of a number: its largest terms, the others on request, and its numerical error.
 
     Args:
-        number: of a walk.
-        torch_name: what gives torch's number, such as "torch.nn.MultiheadAttention".
+        number: a number of the walk.
+        torch_name: the PyTorch function compared with, such as "torch.nn.MultiheadAttention".
     """
     component(__file__, "steps_number", isolated=True)(key="steps-number", data=number_data(number, torch_name))
 
 
 def number_data(number: Number, torch_name: str) -> dict[str, Any]:
-    """Return a number as the component reads it: the formula and the symbols in it as trees of MathML."""
+    """Return a number in the format of the component, with its formula and symbols as MathML trees."""
     row = say(PLACES[number.row_kind], place=number.row_place)
     column = say(PLACES[number.column_kind], place=number.column_place)
     return {
@@ -212,12 +212,12 @@ def number_data(number: Number, torch_name: str) -> dict[str, Any]:
 
 
 def symbol_of(name: str, symbol: str) -> str:
-    """Return how the page writes a quantity."""
+    """Return the symbol of a quantity on the page."""
     return say(SYMBOLS.get(name, symbol))
 
 
 def _sent(value: float | None) -> Any:
-    """Return a number as JSON can say it: an infinite one in words."""
+    """Return a number as a JSON value, with NaN and infinity as strings."""
     if value is None or math.isfinite(value):
         return None if value is None else float(value)
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,4 +1,4 @@
-"""A chapter's part in the browser: its beginning comes into sight when it is opened, and its answers are kept there."""
+"""The browser side of a chapter: scrolls to its top when it is opened, and stores its answers."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ KEY = "tour-chapter"
 
 
 def keep(name: str, answers: Sequence[str | None]) -> None:
-    """Bring the page's beginning into sight when this is another chapter than before, and keep its answers.
+    """Scroll to the top of the page when the chapter has changed, and store its answers in the browser.
 
-    They are in the browser's storage, from which a new session, as after a reload, restores them.
+    A new session, such as after a reload, restores them from the browser's storage.
 
     Args:
         name: of the chapter that is open.
-        answers: to its questions, in their order; None: shown without one.
+        answers: to its questions, in order; None: the answer was revealed without a guess.
     """
     data = {"name": name, "answers": list(answers), "restored": view_fields.is_restored()}
     component(__file__, "chapter", isolated=True)(key=KEY, data=data, height=1, on_kept_change=_restore)

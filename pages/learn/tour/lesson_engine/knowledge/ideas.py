@@ -1,4 +1,4 @@
-"""The twelve ideas that the knowledge test asks about; each correct answer is what the model's own code computes."""
+"""The twelve ideas that the knowledge test asks about; the model's own code computes each correct answer."""
 
 from collections.abc import Mapping
 from typing import Any

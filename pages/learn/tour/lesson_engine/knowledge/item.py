@@ -14,15 +14,15 @@ from transformer_core.errors import Message
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A question with its numbers, and what the code computed of them."""
+    """A question with its numbers, and the correct answer computed from them."""
 
     ask: Message
-    right: float  # the number; of choices the place of the correct one
+    right: float  # the correct number, or the index of the correct choice
     choices: tuple[Message, ...] = ()  # (): a number is typed
     within: float = 0.0  # how far a number may be from the correct one
 
     def shuffled(self, chance: Random) -> "Item":
-        """Return the same with its choices in another order."""
+        """Return the question with its choices in random order."""
         order = list(range(len(self.choices)))
         chance.shuffle(order)
         if not order:
@@ -31,7 +31,7 @@ class Item:
         return Item(ask=self.ask, right=order.index(int(self.right)), choices=choices)
 
     def is_answer(self, given: str) -> bool:
-        """Return whether something is an answer at all: the place of a choice, or a number as people type it."""
+        """Return whether a string is a valid answer: the index of a choice, or a number as people type it."""
         if self.choices:
             return given.isdecimal() and int(given) < len(self.choices)
         return number_typed(given) is not None
@@ -41,7 +41,7 @@ class Item:
         return say_message(self.choices[int(given)]) if self.choices else given
 
     def judge(self, given: str | None) -> AnswerVerdict:
-        """Return whether an answer is correct, and what is, in the reader's language.
+        """Return whether an answer is correct, and the correct answer in the reader's language.
 
         Args:
             given: the place of a choice, or a number as it was typed; None: no answer.
@@ -55,11 +55,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Solution:
-    """What the code computed of a question's numbers."""
+    """The correct answer that the code computed from a question's numbers."""
 
     right: float  # as of an item
     choices: tuple[Message, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)  # that the question names beside its numbers
+    values: Mapping[str, Any] = field(default_factory=dict)  # further values that the question mentions
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Idea:
     solve: Callable[..., float | Solution]
 
     def make(self, *numbers: Any) -> Item:
-        """Return the question with some numbers."""
+        """Return the question for one set of numbers."""
         result = self.solve(*numbers)
         solution = result if isinstance(result, Solution) else Solution(result)
         values = {**dict(zip(signature(self.solve).parameters, numbers, strict=True)), **solution.values}
@@ -90,5 +90,5 @@ class Idea:
 def idea(
     name: str, title: str, ask: str, variants: Sequence[tuple[Any, ...]], *, within: float = 0.0
 ) -> Callable[[Callable[..., float | Solution]], Idea]:
-    """Make an idea of the function that computes its correct answers."""
+    """Turn the decorated function, which computes the correct answers, into an idea."""
     return lambda solve: Idea(name, title, ask, variants, within, solve)

@@ -1,4 +1,4 @@
-"""The twelve questions of one test, from a seed; and what was answered, as a table."""
+"""The twelve questions of one test, drawn from a seed, and the answers as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from pages.learn.tour.lesson_engine.knowledge.item import Item
 
 When = Literal["before", "after"]
 WHENS: tuple[When, When] = ("before", "after")
-VERSION = 1  # of the questions: of another version, the same seed asks something else
+VERSION = 1  # of the questions: in another version, the same seed gives other questions
 MOST_SEED = 999_999
 COLUMNS = ("seed", "question", "when", "given", "right", "correct", "seconds", "version")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What was answered to a question."""
+    """The answer given to a question."""
 
     given: str | None  # the place of a choice, or a number as it was typed; None: no answer
-    seconds: float  # from the question to the answer
+    seconds: float  # time between question and answer
 
 
 Answers = Mapping[str, Answer]
@@ -35,8 +35,8 @@ def questions(seed: int, when: When) -> Mapping[str, Item]:
     """Return the questions of a test by their names, in their order.
 
     Args:
-        seed: of both tests, from 0 to `MOST_SEED`; fixes the numbers and the order of the choices.
-        when: before the Tour, or after it: each idea has other numbers then, from the same list.
+        seed: of both tests, from 0 to `MOST_SEED`; determines the numbers and the order of the choices.
+        when: before or after the Tour; the two tests use different numbers for each idea, from the same list.
     """
     results = {}
     for idea in IDEAS:
