@@ -39,7 +39,7 @@ from streamlit.web.server.starlette import starlette_websocket
 from transformer_core.cancellation import add_cancellation_check
 
 _UNHEARD = 0.3  # s after a run in which a message may predate the browser's update; nobody reacts so fast
-_thread = local()  # takes_acts_in; works_for: a session, in a thread beside its runs
+_thread = local()  # is_uninterrupted; works_for: a session, in a thread beside its runs
 
 
 def is_in_a_run() -> bool:
@@ -153,6 +153,16 @@ def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
         return requests._rerun_data.widget_states or WidgetStates()
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keep this thread's run from being superseded or stopped in the block."""
+    _thread.is_uninterrupted = True
+    try:
+        yield
+    finally:
+        _thread.is_uninterrupted = False
+
+
 def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
     """Wrap the handling of widget changes so that a run finishes it, callbacks included, before another starts it."""
 
@@ -160,12 +170,10 @@ def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
     def undisturbed(self: Any, *args: Any, **options: Any) -> None:
         context = get_script_run_ctx(suppress_warning=True)
         session = _session("" if context is None else context.session_id)
-        with session.lock:
-            _thread.takes_acts_in = True
+        with session.lock, uninterrupted():
             try:
                 take_in(self, *args, **options)
             finally:
-                _thread.takes_acts_in = False
                 session.ended = time.monotonic()
 
     return undisturbed
@@ -186,11 +194,11 @@ def _session(name: str) -> _Session:
 
 
 def _later(handle: Callable[..., None]) -> Callable[..., None]:
-    """Let a run be superseded only while it is not handling widget changes."""
+    """Let a run be superseded only outside of `uninterrupted`."""
 
     @wraps(handle)
     def handle_later(self: ScriptRunner) -> None:
-        if not getattr(_thread, "takes_acts_in", False):
+        if not getattr(_thread, "is_uninterrupted", False):
             handle(self)
 
     return handle_later

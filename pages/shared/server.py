@@ -201,8 +201,9 @@ def on_error(error: Exception) -> bool:
     """
     logger.error("A page failed", exc_info=error)
     health.note(error)
-    what = say("Something went wrong on our side. The server log has the details.")
-    prose.error(f"{what} {say(WAY_OUT)}")
+    with private_streamlit.uninterrupted():  # else Streamlit shows its own message: the traceback
+        what = say("Something went wrong on our side. The server log has the details.")
+        prose.error(f"{what} {say(WAY_OUT)}")
     return True
 
 

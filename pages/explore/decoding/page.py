@@ -9,7 +9,7 @@ from pages.explore.decoding import alignment, beams, blanks, rows, teacher, tree
 from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.components import candidates, writing
 from pages.explore.decoding.data import DecodingData
-from pages.shared import code_expander, models, prose, ticking
+from pages.shared import code_expander, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.recipe import script
@@ -47,8 +47,7 @@ PARTS: dict[str, tuple[str, Any]] = {  # title and drawing function of each part
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    view = state.current()
-    card = models.available()[view.model]
+    view, card = state.current(), state.card()
     is_blanks = card.config.architecture == "encoder_only"
     prose.heading(say("Decoding"), say(LEAD_BLANKS if is_blanks else LEAD))
     if not view.text:
@@ -68,7 +67,7 @@ def page() -> None:
 @ticking.fragment
 def decoding() -> None:
     """Draw the text as it is written, and the parts of this step; a step reruns only this fragment."""
-    card = models.available()[state.current().model]
+    card = state.card()
     data = _data(card)
     if data is None:
         return

@@ -55,7 +55,7 @@ LOOK_FOR = {  # by architecture and attention
 @st.fragment
 def heads() -> None:
     """Draw the overview, the chosen head and its code; a click on a head reruns only this fragment."""
-    card = models.available()[state.current().model]
+    card = state.card()
     data = HeadsData.current(card)
     if data is None:
         return

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.language import say
 from pages.investigate.interventions import PAGE, adding, effects, source_run, stack, sweeps, view_fields
 from pages.investigate.interventions.data import InterventionsData
-from pages.shared import code_expander, models, prose, ticking
+from pages.shared import code_expander, prose, ticking
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
@@ -39,7 +39,7 @@ _NOTE = Kept("interventions-pair-note", "")  # why the typed text is not a token
 @ticking.fragment
 def interventions() -> None:
     """Draw the stack and what it changes; choices on the page redraw only this fragment."""
-    card = models.available()[state.current().model]
+    card = state.card()
     if not card.config.unembed:
         prose.note(say(NO_HEAD))
         state.publish()

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.language import say
 from pages.learn.masks import PAGE, dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
-from pages.shared import models, prose, ticking
+from pages.shared import prose, ticking
 from pages.shared.answer import NO_HEAD
 from pages.shared.predictions import answers
 from pages.shared.view import state
@@ -35,7 +35,7 @@ DRAWN_BY = {
 @ticking.fragment
 def masks() -> None:
     """Draw the chosen part; a click reruns only this fragment."""
-    card = models.available()[state.current().model]
+    card = state.card()
     part = view_fields.PART.value
     with st.container(key="hl-masks-parts"):
         view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]), wrap=True, shown=part)

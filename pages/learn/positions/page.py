@@ -28,7 +28,7 @@ DRAWN_BY = {
 @ticking.fragment
 def positions() -> None:
     """Draw an encoding; a click reruns only this fragment."""
-    card = models.available()[state.current().model]
+    card = state.card()
     data = PositionsData.current(card)
     controls.show(data)
     has_numbers = False

@@ -15,7 +15,7 @@ import streamlit as st
 
 from headlight.analysis.heads.measures import HeadName
 from headlight.language import say, say_message
-from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.models import CPU, PRECISIONS, ModelCard, available
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
 from pages.shared.view.address import Address
@@ -111,6 +111,14 @@ def current() -> View:
     has_two = TAKES_PAIRS.value and TEXT.value and SECOND_TEXT.value
     text = (TEXT.value, SECOND_TEXT.value) if has_two else TEXT.value
     return View(MODEL.value, text, *(one.value for one in kept))
+
+
+def card() -> ModelCard:
+    """Return the chosen model; if its folder was deleted a moment ago, rerun the page, which chooses another."""
+    result = available().get(MODEL.value)
+    if result is None:
+        st.rerun()
+    return result
 
 
 def misfit(card: ModelCard) -> HeadlightError | None:

@@ -5,16 +5,26 @@ import inspect
 import re
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils import script_requests
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    ScriptRequest,
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
+from pages.shared import prose, server
+from pages.shared.private_streamlit import keep_waiting_acts
 from tests.e2e.browser import ROOT
 
 PRIVATE = ROOT / "pages" / "shared" / "private_streamlit.py"
@@ -63,3 +73,21 @@ def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
     assert {"page_script_hash", "session_id", "is_history_navigation", "yield_check"} <= known
     assert {"RERUN", "CONTINUE"} <= {*ScriptRequestType.__members__}
     assert "widget_states" in {field.name for field in fields(RerunData)}
+
+
+def test_an_error_is_reported_even_if_the_run_is_to_stop(monkeypatch: pytest.MonkeyPatch):
+    """If that raised, Streamlit would show the traceback."""
+    keep_waiting_acts()
+    stops = SimpleNamespace(on_scriptrunner_yield=lambda: ScriptRequest(ScriptRequestType.STOP))
+    runner: Any = SimpleNamespace(_is_in_script_thread=lambda: True, _execing=True, _requests=stops)
+
+    def say(text: str) -> str:
+        ScriptRunner._maybe_handle_execution_control_request(runner)
+        return text
+
+    with pytest.raises(StopException):
+        say("")
+    monkeypatch.setattr(server, "say", say)
+    shown: list[str] = []
+    monkeypatch.setattr(prose, "error", shown.append)
+    assert server.on_error(ValueError()) and len(shown) == 1

@@ -139,3 +139,16 @@ def test_a_click_in_an_overview_chooses_a_head(session: dict[str, Any]):
         session[run_state.OVERVIEW] = {"chosen": {"revision": 1, "value": sent}}
         run_state.SHOWN_HEAD.take(run_state.OVERVIEW)
         assert run_state.SHOWN_HEAD.value == ("cross", 0, 3)
+
+
+def test_a_part_of_a_page_reruns_the_page_when_its_model_was_deleted(monkeypatch: pytest.MonkeyPatch):
+    class RerunError(Exception):
+        pass
+
+    def rerun() -> None:
+        raise RerunError
+
+    monkeypatch.setattr(streamlit, "session_state", {"model": "gone"})
+    monkeypatch.setattr(streamlit, "rerun", rerun)
+    with pytest.raises(RerunError):
+        state.card()
