@@ -156,11 +156,12 @@ def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Keep this thread's run from being superseded or stopped in the block."""
+    before = getattr(_thread, "is_uninterrupted", False)
     _thread.is_uninterrupted = True
     try:
         yield
     finally:
-        _thread.is_uninterrupted = False
+        _thread.is_uninterrupted = before
 
 
 def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:

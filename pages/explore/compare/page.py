@@ -44,8 +44,7 @@ def compare() -> None:
     """Draw the choices and the view; a choice reruns only this fragment."""
     if view_fields.NEW_TEXT.pop():
         st.rerun()
-    cards = models.available()
-    card = cards[state.current().model]
+    cards, card = models.available(), state.card()
     state.fit(card)
     last = [*card.attentions][-1]
     is_new = view_fields.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0))

@@ -9,7 +9,7 @@ from pages.learn.architecture import PAGE, activation, block, cost, parameters, 
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
-from pages.shared import code_expander, models, prose
+from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
@@ -44,7 +44,7 @@ for weight in weights_of(model.config)[box.name]:
 def architecture() -> None:
     """Draw the model, or the chosen part; a click reruns only this fragment."""
     try:
-        data = ArchitectureData.current(models.available(view_fields.PAGE)[state.current().model])
+        data = ArchitectureData.current(state.card(view_fields.PAGE))
     except HeadlightError as error:
         prose.warning(say("This cannot be shown: {why}.", why=error))
         return

@@ -6,7 +6,7 @@ from headlight.language import say
 from pages.learn import head_choice
 from pages.learn.build import PAGE, results, view_fields
 from pages.learn.build.data import BuildData, code
-from pages.shared import code_expander, models, prose
+from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -27,7 +27,7 @@ def build() -> None:
     """Draw the open step; entering a line reruns only this fragment."""
     data = None
     try:
-        data = BuildData.current(models.available(view_fields.PAGE)[state.current().model])
+        data = BuildData.current(state.card(view_fields.PAGE))
     except HeadlightError as error:
         prose.warning(say("This head cannot be built here: {why}.", why=error))
     if data is None:

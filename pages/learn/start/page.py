@@ -14,7 +14,7 @@ from pages.learn.start.data import StageData
 from pages.learn.steps import figure
 from pages.learn.steps import view_fields as steps_fields
 from pages.learn.steps.data import StepsData
-from pages.shared import code_expander, model_bar, models, prose, readings
+from pages.shared import code_expander, model_bar, prose, readings
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
@@ -77,7 +77,7 @@ def show() -> None:
 
 def _drawn() -> StageData | None:
     """Draw the stage, and return its data; if the text cannot be read, say why and offer to start again."""
-    card = models.available(view_fields.PAGE)[state.current().model]
+    card = state.card(view_fields.PAGE)
     try:
         with st.spinner(say("Reading the text …"), show_time=True):
             data = StageData.current(card)

@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.language import say
 from pages.learn.steps import figure, view_fields
 from pages.learn.steps.data import StepsData
-from pages.shared import code_expander, models, prose
+from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, Print, script
 from pages.shared.view import state
@@ -44,7 +44,7 @@ def page() -> None:
 def steps() -> None:
     """Draw the figure and its texts; moving the figure reruns only this fragment."""
     try:
-        data = StepsData.current(models.available(view_fields.PAGE)[state.current().model])
+        data = StepsData.current(state.card(view_fields.PAGE))
     except HeadlightError as error:
         prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
         return

@@ -113,9 +113,13 @@ def current() -> View:
     return View(MODEL.value, text, *(one.value for one in kept))
 
 
-def card() -> ModelCard:
-    """Return the chosen model; if its folder was deleted a moment ago, rerun the page, which chooses another."""
-    result = available().get(MODEL.value)
+def card(page: str = "") -> ModelCard:
+    """Return the chosen model; if its folder was deleted a moment ago, rerun the page, which chooses another.
+
+    Args:
+        page: as for `available`.
+    """
+    result = available(page).get(MODEL.value)
     if result is None:
         st.rerun()
     return result
