@@ -18,6 +18,7 @@ FLOORS = [
     ("transformer_core.__main__", "headlight.__main__", "headlight.cli"),
     ("headlight",),  # __init__.py, the table of contents
     ("headlight.figures",),
+    ("headlight.viewing",),
     ("headlight.analysis",),
     ("headlight.diagnosis", "headlight.experiments"),
     ("headlight.programs",),

@@ -1,0 +1,53 @@
+"""The record of attention patterns that another library computed: arrays with the labels of their rows and columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.errors import ArgumentError, Message
+
+Kind = Literal["encoder", "decoder", "cross"]
+"""As the names of ATTENTIONS: self-attention without and with a causal mask, and attention to another sequence."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionPatterns:
+    """The patterns of one attention of a model on one input.
+
+    Raises:
+        ArgumentError: the number of labels or layer numbers does not match the array.
+    """
+
+    name: str  # unique within a record: "encoder", "decoder", "cross", or with the part's name, as "vision_tower"
+    kind: Kind
+    patterns: Float[np.ndarray, "layer head query key"]  # each row sums to 1, or is all 0
+    queries: Sequence[str]  # a label for each query: a token, "row 2, column 5" of a patch, or "0.06 s" of a frame
+    keys: Sequence[str]
+    layers: Sequence[int]  # the number in the model of each layer, as some layers of a model may have no attention
+
+    def __post_init__(self) -> None:
+        shape = self.patterns.shape
+        sizes = (len(self.layers), len(self.queries), len(self.keys))
+        if len(shape) != 4 or (shape[0], *shape[2:]) != sizes:
+            raise ArgumentError(
+                "the attention {name} has patterns [layer, head, query, key] of shape {shape}, but {n_layers} layer "
+                "numbers, {n_queries} labels of queries and {n_keys} of keys; give one for each",
+                name=self.name,
+                shape=shape,
+                n_layers=sizes[0],
+                n_queries=sizes[1],
+                n_keys=sizes[2],
+            )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PatternRecord:
+    """The patterns of all attentions of a model on one input, and the library that computed them."""
+
+    attentions: Mapping[str, AttentionPatterns]  # by name, in the order in which the model computes them
+    model: str  # the name of the model's class
+    computed_by: Message  # a sentence
+    notes: Sequence[Message] = ()  # sentences on what is not shown, such as layers without attention
