@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from transformer_core.errors import ArgumentError, Message
 
@@ -27,6 +27,9 @@ class AttentionPatterns:
     queries: Sequence[str]  # a label for each query: a token, "row 2, column 5" of a patch, or "0.06 s" of a frame
     keys: Sequence[str]
     layers: Sequence[int]  # the number in the model of each layer, as some layers of a model may have no attention
+    heads: Sequence[int] | None = None  # the number in the model of each head; None: all, from 0
+    mask: Bool[np.ndarray, "layer query key"] | None = None  # True = may attend; None: unknown
+    special: Sequence[bool] | None = None  # for each key, whether it is a special token; None: unknown
 
     def __post_init__(self) -> None:
         shape = self.patterns.shape
