@@ -112,6 +112,7 @@ T = TypeVar("T")
 
 ACTIVATIONS: Mapping[str, Activation] = {  # by their names in the `transformers` library
     "relu": "relu",
+    "relu2": "squared_relu",
     "gelu": "gelu",
     "gelu_python": "gelu",
     "gelu_new": "gelu_tanh",
@@ -144,6 +145,7 @@ class Options:
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
         self.beyond: dict[str, None] = {}  # special tokens beyond the vocabulary, in order
+        self.notes: list[Message] = []  # on how the model differs from the file
 
     def __contains__(self, name: str) -> bool:
         return self._values.get(name) is not None
@@ -218,7 +220,7 @@ class Options:
         self.beyond |= {f"{name} = {token}": None for token in tokens if token >= vocab_size}
         return [token for token in dict.fromkeys(tokens) if 0 <= token < vocab_size]
 
-    def tokens_of_decoder(self, bos: int | None, eos: int | None) -> dict[str, Any]:
+    def tokens_of_decoder(self, bos: int | None, eos: int | None, pad: int | None = None) -> dict[str, Any]:
         """Return the special tokens of a decoder, by field of `ModelConfig`.
 
         A padding token that also begins or ends a text cannot be recognized, so it is left out.
@@ -226,14 +228,20 @@ class Options:
         Args:
             bos: the default beginning-of-sequence token.
             eos: the default end-of-sequence token.
+            pad: the default padding token.
         """
         begin, ends = self.token("bos_token_id", bos), self.tokens("eos_token_id", eos)
-        pad = self.token("pad_token_id")
+        pad = self.token("pad_token_id", pad)
         return {
             "pad_id": None if pad in (begin, *ends) else pad,
             "bos_id": begin,
             "eos_id": next(iter(ends), None),
         }
+
+    def spelled(self, *names: str) -> str:
+        """Return the first name of an option with several names that the file has; the last name if it has none."""
+        self.idle(*names)
+        return next((name for name in names if name in self), names[-1])
 
     def inside(self, name: str) -> "Options":
         """Return the options of a nested object; they are empty if it is missing."""

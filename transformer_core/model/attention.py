@@ -55,6 +55,14 @@ def attention_scores(
     return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
 
 
+def soft_cap(x: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
+    """Return cap * tanh(x / cap): nearly x where it is small, and always between -cap and cap.
+
+    Source: Bello et al. 2016, app. A.2; Gemma Team 2024, sec. 2, for scores and logits.
+    """
+    return cap * torch.tanh(x / cap)
+
+
 def attention_pattern(
     attn_scores: Float[Tensor, "batch head query key"],
 ) -> Float[Tensor, "batch head query key"]:

@@ -15,6 +15,7 @@ ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,  # x Phi(x), with Phi the standard normal CDF (Hendrycks and Gimpel 2016, sec. 2)
     "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the tanh approximation of that paper
     "silu": F.silu,  # x * sigmoid(x)
+    "squared_relu": lambda x: F.relu(x).square(),  # max(0, x)^2 (So et al. 2021, sec. 4)
 }
 
 

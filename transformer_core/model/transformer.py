@@ -11,6 +11,7 @@ from transformer_core.arguments import check_kind, check_whole
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.hooks import HookPoint, reading_from, uncompiled
+from transformer_core.model.attention import soft_cap
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding, check_tokens
 from transformer_core.model.feed_forward import ACTIVATIONS
@@ -199,7 +200,10 @@ class Transformer(nn.Module):
             final = final * self.config.d_model**-0.5
         if self.unembed_transform is not None:
             final = self.unembed_transform(final)
-        return self.hook_logits(self.unembed(final))
+        logits = self.unembed(final)
+        if self.config.logit_cap is not None:
+            logits = soft_cap(logits, self.config.logit_cap)
+        return self.hook_logits(logits)
 
 
 def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Transformer:

@@ -16,7 +16,7 @@ from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.analysis.walkthrough.outline import Outline, Stage
 from transformer_core.config import ModelConfig
 
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "squared_relu": "ReLU²"}
 
 
 def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:

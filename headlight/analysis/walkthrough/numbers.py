@@ -12,7 +12,7 @@ from headlight.analysis.walkthrough.filling import Weights, added, dots, linear,
 from headlight.analysis.walkthrough.outline import Formula, Note, Origin, Outline, WalkInputs, pair_factors
 from headlight.analysis.walkthrough.recomputing import AllHeads, Recomputed
 from transformer_core.config import Activation
-from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
+from transformer_core.model.distance_bias import AlibiBias, relative_bucket
 
 Maker = Callable[[int, int], Formula]
 
@@ -23,6 +23,7 @@ _ACTIVATIONS: Mapping[Activation, str] = {
     "gelu": "H_0 · Φ(H_0)",
     "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
     "silu": r"\frac{H_0}{1 + e^{-H_0}}",
+    "squared_relu": r"{\mathrm{max}(0 , H_0)}^2",
 }
 
 
@@ -150,7 +151,7 @@ class Formulas:
     def _distance_bias(self, row: int, column: int) -> Formula:
         """Return the formula of the distance bias: a slope times the distance, or a learned number."""
         if self.config.positions == "alibi":
-            slope = float(alibi_slopes(self.config.n_heads)[self.outline.head])
+            slope = float(AlibiBias(self.config).slopes[self.outline.head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
         bucket = int(
             relative_bucket(

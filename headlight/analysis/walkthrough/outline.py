@@ -244,16 +244,16 @@ class Outline:
         """Return the origin of the encoder's output."""
         last = self.config.n_encoder_layers - 1
         handed_on = self._handed_on("encoder", last)
-        if self.is_pre_norm:
-            return Origin(sites=(f"encoder.blocks.{last}.hook_resid_post",), norm="encoder.ln_final")
-        if self.config.has_final_norm:
-            return Origin(sites=(f"{handed_on.norm}.hook_normalized",), norm="encoder.ln_final")
-        return handed_on
+        if not self.config.has_final_norm:
+            return handed_on
+        site = f"encoder.blocks.{last}.hook_resid_post" if self.is_pre_norm else f"{handed_on.norm}.hook_normalized"
+        return Origin(sites=(site,), norm="encoder.ln_final")
 
     @property
     def memory_site(self) -> str:
         """The hook point of the encoder's output."""
-        return f"{self.origin_of_memory().norm}.hook_normalized"
+        origin = self.origin_of_memory()
+        return origin.hook_point or f"{origin.norm}.hook_normalized"
 
     def _embedding(self) -> Origin:
         norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None

@@ -64,11 +64,12 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     assert isinstance(stack, Stack), "a block is part of a stack"
     origin = own.origin_of_x()
     handed_on = _origin(model, origin, captured)
-    x = in_float64(model.get_submodule(origin.hook_point))(handed_on) if origin.hook_point else handed_on
+    x = _through_hook(model, origin, handed_on)
     inputs: list[Tensor | None] = [x, captured[f"{own.module}.hook_mask"].cpu()]
     memory: dict[str, Tensor] = {}
     if own.is_followed_by_cross:
-        memory = {outline.memory_site: _origin(model, own.origin_of_memory(), captured)}
+        origin = own.origin_of_memory()
+        memory = {outline.memory_site: _through_hook(model, origin, _origin(model, origin, captured))}
         inputs += [*memory.values(), captured[f"{own.cross}.hook_mask"].cpu()]
     rotary, bias = stack.rotary_in(outline.layer), stack.bias_at(0, x.shape[1], x.device)
     rotation = None if rotary is None else rotary(0, x.shape[1], x.device)
@@ -128,6 +129,11 @@ def _origin(model: Transformer, origin: Origin, captured: Captured) -> Float[Ten
     """Return a sum of captured activations, normalized where the model does so."""
     summed = torch.stack([captured[site].cpu().double() for site in origin.sites]).sum(dim=0)
     return summed if origin.norm is None else in_float64(model.get_submodule(origin.norm))(summed)
+
+
+def _through_hook(model: Transformer, origin: Origin, value: Float[Tensor, "1 pos d_model"]) -> Tensor:
+    """Return a value after the interventions at the hook point that it passes through, if any."""
+    return value if origin.hook_point is None else in_float64(model.get_submodule(origin.hook_point))(value)
 
 
 def attention_of(block: nn.Module, outline: Outline) -> MultiHeadAttention:

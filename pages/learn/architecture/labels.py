@@ -11,7 +11,7 @@ from pages.shared import prose
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
-ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "squared_relu": "ReLU²"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 ENDS = {"self_attn": mark("self-attention"), "cross_attn": mark("cross-attention"), "mlp": mark("feed-forward")}
 _TITLES = {
@@ -141,7 +141,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> N
 def _sub(config: ModelConfig, box: Box) -> str:
     match box.kind:
         case "embedding":
-            return f"{localized(config.vocab_size)} × {localized(config.d_model)}"
+            n_tokens = config.input_vocab_size if box.stack == "encoder" else config.vocab_size
+            return f"{localized(n_tokens)} × {localized(config.d_model)}"
         case "positions" if config.positions == "learned":
             return f"{localized(config.max_seq_len)} × {localized(config.d_model)}"
         case "positions" if has_added_positions(config):
@@ -160,7 +161,9 @@ def _sub(config: ModelConfig, box: Box) -> str:
             widths = " → ".join(map(localized, (config.d_model, config.d_ff, config.d_model)))
             return f"{widths}, {ACTIVATIONS[config.activation]}"
         case "linear":
-            return f"{localized(config.d_model)} → {localized(config.vocab_size)}"
+            widths = f"{localized(config.d_model)} → {localized(config.vocab_size)}"
+            cap = config.logit_cap
+            return widths if cap is None else say("{widths}, soft cap {cap}", widths=widths, cap=localized(cap))
     return ""
 
 
@@ -238,8 +241,11 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
             result = [f"{_VASWANI}3.2.2, 3.2.3"]
             result += ["Ainslie et al. 2023"] if config.n_kv_heads < config.n_heads else []
             result += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
-        case "feed_forward" if config.gated:
-            result += ["Shazeer 2020, (6)"]
+        case "feed_forward":
+            result += ["Shazeer 2020, (6)"] if config.gated else []
+            result += ["So et al. 2021"] if config.activation == "squared_relu" else []
+        case "linear" if config.logit_cap is not None:
+            result += ["Bello et al. 2016, app.\u00a0A.2"]
         case "norm" if config.norm == "rms":
             result += ["Zhang and Sennrich 2019, (4)"]
         case "norm" | "add_norm":
