@@ -15,7 +15,7 @@ from transformer_core.errors import ConfigError
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
 SIZES_OR_NONE = ("sliding_window",)
-ABOVE_0_OR_NONE = ("logit_cap",)
+ABOVE_0_OR_NONE = ("logit_cap", "score_cap")
 COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments", "src_vocab_size", "d_head", "n_kv_heads")
 PROBABILITIES = ("dropout", "dropout_pattern")
 ABOVE_0 = (
@@ -35,12 +35,13 @@ CHOICES = {
     "norm_position": ("post", "pre"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu", "squared_relu"),
     "attention_bias": ("all", "qkv", "none"),
+    "qk_norm_scope": ("shared", "per_head", "joint"),
     "tie_embeddings": ("three_way", "target", "none"),
 }
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
     *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual", "first_norm"),
-    "last_norm",
+    *("last_norm", "input_norm", "output_norm"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -63,6 +64,11 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "parallel_residual": {"norm_position": "pre"},
     "first_norm": {"norm_position": "pre"},
     "last_norm": {"norm_position": "pre"},
+    "output_norm": {"norm_position": "pre"},
+    "input_norm": {"norm_position": "pre", "output_norm": True},
+    "shared": {"qk_norm": True},
+    "per_head": {"qk_norm": True},
+    "joint": {"qk_norm": True, "norm": "rms"},
     "none": {"norm_position": "pre"},  # of norm
 }
 
@@ -189,6 +195,11 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
     ),
     # Ranges have two ends.
     (LLAMA3 | {"rotary_low_freq_factor": 4.0}, "rotary_high_freq_factor (4.0)", ({"rotary_low_freq_factor": 3.5},)),
+    (
+        {"qk_norm": True, "qk_norm_scope": "joint"},
+        "joint needs norm rms",
+        ({"norm": "rms"}, {"qk_norm_scope": "per_head"}),
+    ),
     (BUCKETS | {"relative_max_distance": 16}, "relative_max_distance (16)", ({"relative_max_distance": 17},)),
 ]
 
@@ -226,6 +237,9 @@ ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
         ("final_norm", True, {"norm_position": "pre"}, "norm_position post", {"norm_position": "post"}),
         ("parallel_residual", True, DECODER, "norm_position pre", {"norm_position": "pre"}),
         ("last_norm", False, {}, "norm_position pre", {"norm_position": "pre"}),
+        ("output_norm", True, {}, "norm_position pre", {"norm_position": "pre"}),
+        ("input_norm", False, {"norm_position": "pre"}, "output_norm", {"output_norm": True}),
+        ("qk_norm_scope", "per_head", {}, "qk_norm", {"qk_norm": True}),
         ("logit_cap", 5.0, ENCODER | WITHOUT_OUTPUT, "unembed", {"unembed": True}),
         ("gated", True, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
         ("activation", "silu", {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
@@ -276,7 +290,7 @@ def test_which_positions_are_rotations():
 
 def test_without_normalization_what_belongs_to_one_is_refused():
     assert refusal(norm="none").startswith("post-norm needs a normalization: set norm_position")
-    switched = {"qk_norm": True, "embedding_norm": True, "first_norm": False, "last_norm": False}
+    switched = {"qk_norm": True, "embedding_norm": True, "first_norm": False, "last_norm": False, "output_norm": True}
     for name, value in {**switched, "layer_norm_eps": 0.1}.items():
         message = f"{name} = {value!r} has no effect without norm layer or rms"
         assert refusal(**{"norm": "none", "norm_position": "pre", name: value}) == message

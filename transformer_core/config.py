@@ -27,6 +27,7 @@ Norm = Literal["layer", "layer_without_bias", "rms", "none"]
 NormPosition = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "squared_relu"]
 AttentionBias = Literal["all", "qkv", "none"]
+QKNormScope = Literal["shared", "per_head", "joint"]
 Tying = Literal["three_way", "target", "none"]
 
 MOST_LAYERS = 512  # per stack; the deepest published models have about 150
@@ -88,6 +89,8 @@ class ModelConfig:
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019; "none": as in Elhage et al. 2021
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
+    input_norm: bool = True  # pre-norm: normalize the input of each sub-layer
+    output_norm: bool = False  # normalize what each sub-layer adds to the stream (OLMo et al. 2025, sec. 2.1)
     first_norm: bool = True  # pre-norm: normalize the first attention's input; embeddings may be normalized already
     last_norm: bool = True  # pre-norm: normalize the output of each stack (Radford et al. 2019, sec. 2.3)
     final_norm: bool = False  # post-norm: normalize stack outputs again (torch.nn.Transformer)
@@ -99,7 +102,9 @@ class ModelConfig:
     feed_forward_bias: bool = True  # sec. 3.3, eq. (2): b_1 and b_2
     attention_bias: AttentionBias = "all"  # in q, k, v and out; common practice, not in the formula of sec. 3.2.2
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
+    qk_norm_scope: QKNormScope = "shared"  # one gain, one "per_head", or "joint": heads as one vector (OLMo et al. 2025)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
+    score_cap: AboveZero | None = None  # cap * tanh(scores / cap) (Gemma Team 2024, sec. 2); None: no cap
     sliding_window: Count | None = None  # window size, query included (Beltagy et al. 2020); None: no window
     layers_without_window: tuple[int, ...] = ()  # layers with full attention (Brown et al. 2020, sec. 2.1); empty: none
     scale_embeddings: bool = True  # multiply by sqrt(d_model), sec. 3.4
@@ -179,6 +184,10 @@ class ModelConfig:
     def has_final_norm(self) -> bool:
         """Whether each stack's output is normalized."""
         return self.last_norm if self.norm_position == "pre" else self.final_norm
+
+    def normalizes(self, layer: int, norm: str) -> bool:
+        """Return whether a norm of a block, such as "ln1", changes its input."""
+        return self.norm != "none" and self.input_norm and (self.first_norm or (layer, norm) != (0, "ln1"))
 
     @property
     def has_rotary_positions(self) -> bool:

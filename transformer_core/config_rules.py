@@ -67,6 +67,8 @@ def _list_of_layers(name: str) -> Refusal:
 
 
 OF_OUTPUT_LAYER = ("unembed_transform", "unembed_bias", "scale_logits", "logit_cap")
+
+
 def _are_factors(values: object, n: int) -> bool:
     return type(values) is tuple and len(values) == n and all(map(is_above_zero, values))
 
@@ -200,7 +202,7 @@ RULES: tuple[Refusal, ...] = (
     needs("rotary_base_in_window", lambda c: c.layers_without_window, "layers_without_window"),
     *(
         needs(name, lambda c: c.norm != "none", "norm layer or rms")
-        for name in ("layer_norm_eps", "embedding_norm", "qk_norm", "first_norm", "last_norm")
+        for name in ("layer_norm_eps", "embedding_norm", "qk_norm", "output_norm", "first_norm", "last_norm")
     ),
     Refusal(
         lambda c: c.norm == "none" and c.norm_position != "pre",
@@ -209,7 +211,14 @@ RULES: tuple[Refusal, ...] = (
     needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
     *(
         needs(name, lambda c: c.norm_position == "pre", "norm_position pre")
-        for name in ("first_norm", "last_norm", "parallel_residual")
+        for name in ("first_norm", "last_norm", "output_norm", "parallel_residual")
+    ),
+    needs("input_norm", lambda c: c.output_norm, "output_norm"),
+    needs("first_norm", lambda c: c.input_norm, "input_norm"),
+    needs("qk_norm_scope", lambda c: c.qk_norm, "qk_norm"),
+    Refusal(
+        lambda c: c.qk_norm_scope == "joint" and c.norm != "rms",
+        Message("qk_norm_scope joint needs norm rms; change one of them, or set qk_norm_scope to per_head"),
     ),
     Refusal(
         lambda c: c.parallel_residual and (c.d_ff == 0 or c.architecture == "encoder_decoder"),

@@ -23,7 +23,9 @@ _LLAMA3 = {"rotary_scaling": "llama3", "rotary_scaling_factor": 8.0, "rotary_ori
 VARIATIONS: dict[str, dict[str, Any]] = {
     "the paper's": {},
     "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias", "last_norm": False},
-    "buckets": _BUCKETS | _ROOT_MEAN_SQUARE | {"scale_scores": False, "scale_logits": True, "d_head": 10},
+    "buckets": _BUCKETS
+    | _ROOT_MEAN_SQUARE
+    | {"scale_scores": False, "scale_logits": True, "d_head": 10, "output_norm": True},
     "alibi": {"positions": "alibi", "attention_bias": "none", "feed_forward_bias": False},
     "rotary, groups": {"positions": "rotary_interleaved", "n_heads": 4, "n_kv_heads": 2, "attention_bias": "qkv"},
     "window": {"positions": "learned", "sliding_window": 3, "gated": True, "activation": "gelu_tanh"},
@@ -35,7 +37,8 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "decoder, q/k norm": DECODER
     | _ROOT_MEAN_SQUARE
     | _LLAMA3
-    | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"},
+    | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"}
+    | {"qk_norm_scope": "per_head"},
     "decoder, alibi, window": DECODER | {"positions": "alibi", "sliding_window": 3, "n_kv_heads": 1},
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
@@ -43,6 +46,10 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "no norm": {"norm": "none", "norm_position": "pre", "positions": "learned", "scale_embeddings": False},
     "decoder, no norm, attention only": DECODER
     | {"norm": "none", "norm_position": "pre", "d_ff": 0, "positions": "none", "scale_embeddings": False},
+    "decoder, output norms": DECODER
+    | _ROOT_MEAN_SQUARE
+    | {"positions": "rotary_halves", "input_norm": False, "output_norm": True, "n_kv_heads": 1}
+    | {"qk_norm": True, "qk_norm_scope": "joint", "score_cap": 3.0},
     "decoder, no final norm": DECODER
     | _ROOT_MEAN_SQUARE
     | {"positions": "learned", "embedding_norm": True, "last_norm": False, "activation": "squared_relu"}

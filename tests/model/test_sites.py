@@ -57,7 +57,7 @@ DIFFERENCES = {  # variation: which of the paper's sites are not there (a patter
     "decoder, alibi, window": (NO_POSITIONS, ""),
     "decoder, buckets": (NO_POSITIONS, "embedding_norm.hook_normalized"),
     "decoder, attention only": (rf"{NO_POSITIONS}|mlp|ln2|hook_resid_mid", ""),
-    "final norm": ("", LAST_NORM),
+    "final norm, two vocabularies": ("", LAST_NORM),
     "no norm": ("", LAST_NORM),
     "decoder, no norm, attention only": (rf"{NO_POSITIONS}|mlp|ln2|hook_resid_mid", LAST_NORM),
     "decoder, parallel": (NO_POSITIONS, LAST_NORM),

@@ -15,6 +15,7 @@ from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import CheckpointError, TextError
 from transformer_core.text.interface import WRITTEN_MASK, PairTokens, Tokenizer
 from transformer_core.text.labels import Token, visible
+from transformer_core.text.separate import SeparateTokenizers
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
 _MOST_NAMED = 5  # number of ids or characters listed in an error
@@ -38,10 +39,14 @@ class IdTokenizer(Tokenizer):
         self.unk_id = self.mask_id = None
 
     @classmethod
-    def of(cls, config: ModelConfig) -> "IdTokenizer":
-        """Return the tokenizer of a model."""
+    def of(cls, config: ModelConfig) -> Tokenizer:
+        """Return the tokenizer of a model; one per side if source and target have separate vocabularies."""
         special = {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id}
-        return cls(config.vocab_size, special, n_segments=config.n_segments)
+        tokenizer = cls(config.vocab_size, special, n_segments=config.n_segments)
+        if not config.src_vocab_size:
+            return tokenizer
+        in_source = {role: i if i is not None and i < config.src_vocab_size else None for role, i in special.items()}
+        return SeparateTokenizers(cls(config.src_vocab_size, in_source), tokenizer)
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer as Backend
 
@@ -12,6 +13,7 @@ from transformer_core.reasons import reason
 from transformer_core.text.foreign import ROLES, STAND_INS, ForeignTokenizer, read_settings, spelling
 from transformer_core.text.ids import KIND, META, CharacterTokenizer, IdTokenizer, read_meta
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.separate import SeparateTokenizers
 from transformer_core.text.tokenizer import OwnTokenizer
 
 # The usual spellings of each role, if the folder does not name it.
@@ -48,19 +50,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         CheckpointError: the file is missing, damaged, or written by another program.
     """
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-        about = values.pop("headlight")
-        if about["kind"] == "foreign":
-            return ForeignTokenizer.from_values(values, about)
-        if about["kind"] == "ids":
-            return IdTokenizer.from_values(about)
-        if about["kind"] == KIND:
-            return CharacterTokenizer.from_values(about)
-        if about["kind"] == "marian":
-            from transformer_core.text.marian import MarianTokenizer
-
-            return MarianTokenizer.from_values(values, about)
-        return OwnTokenizer.from_values(values, about)
+        return _from_values(json.loads(Path(path).read_text(encoding="utf-8-sig")))
     except FileNotFoundError as error:
         raise CheckpointError("there is no tokenizer at {path}", path=path) from error
     except OSError as error:
@@ -72,6 +62,24 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
             "{path} is damaged, or is not a Headlight tokenizer; copy it again, or train the model again",
             path=path,
         ) from error
+
+
+def _from_values(values: dict[str, Any]) -> Tokenizer:
+    """Return the tokenizer of the values in its file; invalid ones may raise any exception."""
+    about = values.pop("headlight")
+    if about["kind"] == "foreign":
+        return ForeignTokenizer.from_values(values, about)
+    if about["kind"] == "ids":
+        return IdTokenizer.from_values(about)
+    if about["kind"] == KIND:
+        return CharacterTokenizer.from_values(about)
+    if about["kind"] == "separate":
+        return SeparateTokenizers(_from_values(values["source"]), _from_values(values["target"]))
+    if about["kind"] == "marian":
+        from transformer_core.text.marian import MarianTokenizer
+
+        return MarianTokenizer.from_values(values, about)
+    return OwnTokenizer.from_values(values, about)
 
 
 def has_tokenizer(folder: Path) -> bool:
