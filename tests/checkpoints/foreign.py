@@ -122,9 +122,7 @@ SMALL = {
 FAMILY_OF = {
     name: next(family for family in sorted(FAMILIES, reverse=True) if name.startswith(family)) for name in SMALL
 }
-LIBRARY = [
-    name for name in FAMILIES if name not in ("nanogpt", "raschka_gpt", "torch_transformer")
-]  # families of `transformers`
+LIBRARY = [name for name in FAMILIES if name != "torch_transformer"]  # families of `transformers`
 DECODERS = [name for name, small in SMALL.items() if "decoder" in small.stacks]
 
 
@@ -150,7 +148,7 @@ def save_small(name: str, folder: Path) -> None:
         for parameter in model.parameters():
             if parameter.requires_grad:  # Marian's positions are a table that is not trained
                 parameter.add_(torch.randn(parameter.shape) * 0.2)
-        if "marian" in name:
+        if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.normal_()
     model.save_pretrained(folder)
 
@@ -177,7 +175,7 @@ def batch(name: str) -> tuple[Tensor, ...]:
     if len(SMALL[name].stacks) == 1:
         return (src,)
     tgt = random_tokens(TGT_LENGTHS, vocab_size=VOCAB_SIZE, seed=2)
-    tgt[:, 0] = PAD
+    tgt[:, 0] = SMALL[name].values["decoder_start_token_id"]
     return src, tgt
 
 

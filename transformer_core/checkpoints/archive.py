@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from io import BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from transformer_core.checkpoints.bring_in import card_of
 from transformer_core.checkpoints.checkpoint import (
@@ -24,6 +24,7 @@ from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
+from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.checkpoints.load import ModelLocation, load
 from transformer_core.checkpoints.tensor_files import TensorFiles
 from transformer_core.config import ModelConfig
@@ -69,7 +70,9 @@ def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
     reading_folder(folder, read)
 
 
-def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
+def unpack(
+    file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES, options: Mapping[str, Any] | None = None
+) -> None:
     """Load the model of a zip file and save it as a new checkpoint folder; Hugging Face folders are converted.
 
     The list of files is checked first: only kinds of files that models have, no links, no paths outside the folder, at
@@ -80,8 +83,10 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         file: a zip file, or a file of torch.save; seekable.
         folder: the folder to create. Its name becomes the title of a model without a card.
         max_bytes: limit on the total unpacked size of all files.
+        options: as for `load`.
 
     Raises:
+        UndecidedError: as from `load`.
         CheckpointError: not a zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
@@ -98,7 +103,8 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
                 _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
             else:
                 _extract(file, unpacked, max_bytes)
-            _take_in(unpacked, new, folder.name, unpacked / folder.name if is_single_file else unpacked)
+            place = unpacked / folder.name if is_single_file else unpacked
+            _take_in(unpacked, new, folder.name, place, options)
             shutil.rmtree(unpacked)
     except HeadlightError:
         raise
@@ -121,15 +127,18 @@ def _extract(file: BufferedIOBase, folder: Path, n_left: int) -> None:
                 n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
 
 
-def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
+def _take_in(unpacked: Path, new: Path, name: str, place: Path, options: Mapping[str, Any] | None) -> None:
     """Load the unpacked model, a folder or a file, and write it as a checkpoint of ours; no original file is kept."""
     try:
-        _refuse_boundless(place)
+        _refuse_boundless(place, options)
         notes: list[Message] = []
-        model, tokenizer = load(ModelLocation(place, _THIS), on_note=notes.append)
+        model, tokenizer = load(ModelLocation(place, _THIS), options=options, on_note=notes.append)
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
     except HeadlightError as error:
-        raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
+        message = error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)
+        if isinstance(error, UndecidedError):
+            raise UndecidedError(message, layout=error.layout, questions=error.questions) from error
+        raise CheckpointError(message) from error
     except (MemoryError, RuntimeError) as error:  # from torch, for absurd sizes
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",
@@ -138,10 +147,10 @@ def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
         ) from error
 
 
-def _refuse_boundless(folder: Path) -> None:
+def _refuse_boundless(folder: Path, options: Mapping[str, Any] | None) -> None:
     """Check, before building a model, that its configuration has no more layers than there are weight tensors."""
     if is_foreign(folder):
-        opened = open_foreign(folder, where=_THIS)
+        opened = open_foreign(folder, where=_THIS, options=options)
         config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
         n_tensors = len(opened.files)
     else:

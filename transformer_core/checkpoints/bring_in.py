@@ -1,7 +1,7 @@
 """Importing a model as a checkpoint folder."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,25 @@ WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired."
 
 
 def bring_in(
-    source: str | ModelLocation, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None
+    source: str | ModelLocation,
+    folder: str | os.PathLike[str],
+    *,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
     """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
 
     Args:
         source: a path or an id as for `load`, or the result of `find`.
         folder: the checkpoint folder; an older checkpoint there is replaced.
+        options: as for `load`.
         on_progress: called with bytes done, total bytes, and a description.
 
     Returns:
         The card of the model.
 
     Raises:
+        UndecidedError: as from `load`.
         CheckpointError: the model is not available, or the folder contains something else or cannot be written.
         ConfigError: there is too little memory for it.
     """
@@ -43,7 +49,7 @@ def bring_in(
     refuse_to_replace(folder)
     location = source if isinstance(source, ModelLocation) else find(source, on_progress)
     notes: list[Message] = []
-    model, tokenizer = load(location, on_progress=on_progress, on_note=notes.append)
+    model, tokenizer = load(location, options=options, on_progress=on_progress, on_note=notes.append)
     card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
     if location.commit is not None:
         card["source"] = {"name": location.name, "commit": location.commit}
@@ -90,7 +96,7 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[
     description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
-        ids = [str(config.vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
+        ids = [str(config.input_vocab_size * place // 9) for place in range(1, 9)]  # spread over the vocabulary
         examples = " ".join(ids), " ".join(ids[:5] * 2)  # the second text repeats its tokens
     return {
         "name": title,

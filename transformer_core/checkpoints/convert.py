@@ -1,6 +1,7 @@
 """Converting a foreign config.json and its weights to a Transformer; each key and parameter is used exactly once."""
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
+from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
@@ -25,6 +27,7 @@ OnNote = Callable[[Message], object]
 """Called with sentences on how a model was converted, as far as its files do not say it."""
 
 _LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
+_NO_HEAD = Message("It has no language-modelling head, so it makes no predictions.")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -52,9 +55,9 @@ def convert(
         CheckpointError: an unsupported family or option; a key that is missing, unknown, or duplicate; a tensor of the
             wrong shape or type.
     """
-    family = family_of(values, where=where)
+    family = family_of(values, where=where).of_file(values, where=f"{where}: config.json")
     config = family.config(values, where=f"{where}: config.json", on_note=on_note)
-    source = _Source(family, config, weights, where, values.get("architectures"))
+    source = FamilyTensors(family, config, weights, where, values.get("architectures"))
     for note in source.notes:
         on_note(note)
     config = source.config
@@ -77,14 +80,17 @@ def convert(
 
 
 def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
-    """Return the family of a config.json.
+    """Return the family of a config.json, or of a layout.
 
     Raises:
         CheckpointError: it has no model_type, or an unsupported one.
     """
     model_type = values.get("model_type")
+    for layout in LAYOUTS:
+        if layout.model_type == model_type:
+            return layout.family
     if not isinstance(model_type, str) or model_type not in FAMILIES:
-        families = ", ".join(sorted(FAMILIES))
+        families = ", ".join(sorted({*FAMILIES, *(layout.model_type for layout in LAYOUTS)}))
         if model_type is None:
             raise CheckpointError("{where} has no model_type; supported are {families}", where=where, families=families)
         raise CheckpointError(
@@ -96,7 +102,7 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     return FAMILIES[model_type]
 
 
-class _Source:
+class FamilyTensors:
     """The tensors of a foreign file by the keys of its family's table, checked against the table."""
 
     def __init__(
@@ -106,18 +112,22 @@ class _Source:
         self._weights, self.notes = unwrapped(weights)
         self._where = where
         self._prefix = self._found_prefix(family, family.keys(config))
-        if not family.needs_head and self._lacks_head(family, config):
-            config = replace(config, unembed=False, unembed_transform=False, unembed_bias=False, tie_embeddings="none")
+        config = self._with_head_of_file(family, config)
         untied = replace(config, tie_embeddings="none")
         tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
         self._keys = self._by_table_keys(family, chain(*tables.values()))
+        computed = {} if family.computed is None else family.computed(config)
+        self._weights = ChainMap(self._weights, computed)  # type: ignore[arg-type]  # nothing is written to it
+        self._keys |= {key: key for key in computed if key not in self._keys}
         has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
         self.config = untied if has_own_head else config
         self.entries = tables[self.config.tie_embeddings]
-        expected = {key for entry in self.entries for key in (entry.key, *entry.copies)}
+        expected = {key for entry in self.entries for key in _keys_of_table(entry)}
         others = [key for key in self._keys if key not in expected]
         unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
         missing = [entry.key for entry in self.entries if not self._keys_of(entry)]
+        if heads := sorted({key.rpartition(".")[0] for key in others if _ignored(family, key) is JUDGES}):
+            self.notes.append(Message("Its classification head is not used: {name}.", name=", ".join(heads)))
         if missing or unknown:
             raise CheckpointError(self._complaint(family, missing, unknown, classes))
 
@@ -165,7 +175,7 @@ class _Source:
 
     def _by_table_keys(self, family: Family, entries: Iterable[Entry]) -> dict[str, str]:
         """Return the key in the file for each key of the table."""
-        known = {key for entry in entries for key in (entry.key, *entry.copies)}
+        known = {key for entry in entries for key in _keys_of_table(entry)}
         by_table: dict[str, str] = {}
 
         def is_known(key: str) -> bool:
@@ -188,7 +198,7 @@ class _Source:
 
     def _found_prefix(self, family: Family, entries: Iterable[Entry]) -> str:
         """Return the common prefix of the keys, and add a note about it."""
-        full = {key for entry in entries for key in (entry.key, *entry.copies, family.head)}
+        full = {family.head, *(key for entry in entries for key in _keys_of_table(entry))}
         bare = {key.removeprefix(family.prefix) for key in full}
         prefix = common_prefix((_newer(family, key) for key in self._weights), full | bare, where=self._where)
         if prefix:
@@ -197,14 +207,21 @@ class _Source:
             )
         return prefix
 
-    def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
-        """Return whether the file has no tensor of the output layer, apart from a tied embedding."""
+    def _with_head_of_file(self, family: Family, config: ModelConfig) -> ModelConfig:
+        """Return the configuration without an output layer, or its bias, if the file has none.
+
+        A decoder whose output layer is tied has one in any case, unless it was trained for classification.
+        """
         entries = family.keys(config)
         keys = self._by_table_keys(family, entries)
-        of_head = {
-            key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
-        }
-        return not any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head))
+        of_head = {key for entry in entries if entry.names[0].startswith("unembed") for key in _keys_of_table(entry)}
+        if any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head)):
+            return config
+        is_tied = config.has_decoder and config.tie_embeddings != "none"
+        if is_tied and not any(_ignored(family, key) is JUDGES for key in keys):
+            return replace(config, unembed_bias=False)
+        self.notes.append(_NO_HEAD)
+        return config.without_output_layer()
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file has an output layer that differs from the embedding, although config.json ties them.
@@ -223,8 +240,6 @@ class _Source:
         ignored = _ignored(family, key)
         if ignored is None:
             return self.config.has_decoder and is_causal_mask(self._weights[self._keys[key]])
-        if ignored is JUDGES and self.config.has_decoder:
-            self.notes.append(Message("Its classification head is not used: {name}.", name=self._keys[key]))
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
                 "{where}: {name!r} has unexpected values ({reason}), so this model cannot be computed correctly",
@@ -236,7 +251,7 @@ class _Source:
 
     def _keys_of(self, entry: Entry) -> list[str]:
         """Return the keys of an entry's tensor in the file."""
-        return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
+        return [self._keys[key] for key in _keys_of_table(entry) if key in self._keys]
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
         where: str | Message = self._where
@@ -276,6 +291,11 @@ class _Source:
             instead=instead,
             way_out=way_out,
         )
+
+
+def _keys_of_table(entry: Entry) -> tuple[str, ...]:
+    """Return the keys that a file may have an entry's tensor under."""
+    return (entry.key, *entry.copies)
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -1,23 +1,24 @@
 """Opening a model of another program: its configuration, and its tensors by their keys.
 
 It may be a Hugging Face folder, a folder with weights in one file, or only that file. Its configuration is the
-config.json in the same folder, or in the file itself, as in nanoGPT's. Weights without one are recognized by the names
-of their tensors, and the error says how to open them.
+config.json in the same folder; without one, the layout of its tensors is recognized (see layout.py).
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign, read_json
-from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
+from transformer_core.checkpoints.families import FAMILIES, torch_transformer
 from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, LAYER, sinusoidal_kinds, stacks_of
 from transformer_core.checkpoints.file_kinds import weights_kind
+from transformer_core.checkpoints.layout import Layout, SavedModel, describe
+from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import (
@@ -29,6 +30,7 @@ from transformer_core.checkpoints.tensor_files import (
 )
 from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.errors import CheckpointError, Message
+from transformer_core.text.interface import Tokenizer
 
 ASKED = "?"
 _OUTPUT = ("out", "head", "fc", "proj", "gen", "unembed", "decode", "logit", "classif", "linear")
@@ -61,22 +63,87 @@ class ForeignModel:
     """A model of another program."""
 
     folder: Path  # contains its tokenizer, if it has one
-    values: Mapping[str, Any]  # the object in config.json
+    values: Mapping[str, Any]  # the object in config.json, or the fields of a recognized layout
     weights: Mapping[str, Tensor]  # by the keys of its family's table
     files: TensorFiles | StateDict  # the source of these tensors
-    notes: tuple[Message, ...]  # on changes to the weights
+    notes: tuple[Message, ...]  # on changes to the weights, and on conventions
+    tokenizer: Tokenizer | None = None  # in the file of weights itself
 
 
-def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
+def open_foreign(
+    place: Path,
+    *,
+    where: str | Message,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+) -> ForeignModel:
     """Open a model's files; its tensors are read on demand.
 
     Args:
         place: a folder, or a file of weights.
         where: name of the model in messages.
+        options: as for `load`.
         on_progress: called with the bytes read.
 
     Raises:
-        CheckpointError: no weights, a file that cannot be read safely, or no configuration.
+        UndecidedError: its layout is recognized, but questions are open.
+        CheckpointError: no weights, a file that cannot be read safely, or an unknown layout.
+    """
+    saved, files = read_saved(place, where=where, on_progress=on_progress)
+    return open_saved(saved, files, where=where, options=options)
+
+
+def open_saved(
+    saved: SavedModel,
+    files: TensorFiles | StateDict,
+    *,
+    where: str | Message,
+    options: Mapping[str, Any] | None = None,
+) -> ForeignModel:
+    """Return the model in the content of its files, as from `read_saved`; arguments and errors of `open_foreign`."""
+    weights, notes = unwrapped(saved.weights)
+    saved = replace(saved, weights=weights)
+    model_type = saved.config.get("model_type")
+    if model_type == torch_transformer.MODEL_TYPE:
+        values, weights = torch_transformer.described(saved.config, weights, where=where)
+    elif isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+        values = with_generation(saved.config, generation_beside(saved.folder))
+    else:
+        layout, weights = _recognized(saved, model_type, where)
+        values, described = describe(layout, replace(saved, weights=weights), options or {}, where=where)
+        return ForeignModel(
+            folder=saved.folder,
+            values=values,
+            weights=weights if described.weights is None else described.weights,
+            files=files,
+            notes=(*notes, *described.notes),
+            tokenizer=described.tokenizer,
+        )
+    refuse_options(options, where)
+    return ForeignModel(folder=saved.folder, values=values, weights=weights, files=files, notes=tuple(notes))
+
+
+def refuse_options(options: Mapping[str, Any] | None, where: str | Message) -> None:
+    """Check that no options are given for a model whose configuration is known.
+
+    Raises:
+        CheckpointError: there are some.
+    """
+    if options:
+        raise CheckpointError(
+            "{where} has a complete configuration, so {names} cannot be set; load it without options",
+            where=where,
+            names=", ".join(options),
+        )
+
+
+def read_saved(
+    place: Path, *, where: str | Message, on_progress: OnProgress | None = None
+) -> tuple[SavedModel, TensorFiles | StateDict]:
+    """Return the content of a model's files, and the source of its tensors; arguments as for `open_foreign`.
+
+    Raises:
+        CheckpointError: no weights, or a file that cannot be read safely.
     """
     if place.is_file():
         folder, paths = place.parent, with_other_parts(place)
@@ -91,30 +158,27 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
         files: TensorFiles | StateDict = StateDict(paths, on_progress=on_progress, what=what)
     else:
         files = TensorFiles(paths, on_progress=on_progress, what=what)
-    weights, notes = unwrapped(files)
-    values = _described(folder, files, weights, where)
-    if values.get("model_type") == torch_transformer.MODEL_TYPE:
-        values, weights = torch_transformer.described(values, weights, where=where)
-    if values.get("model_type") == raschka.MODEL_TYPE:
-        weights = raschka.described(weights)
-    if values.get("model_type") == nanogpt.MODEL_TYPE:
-        notes.append(nanogpt.note_on(values))
-    return ForeignModel(
-        folder=folder, values=values, weights=weights, files=files, notes=tuple(note for note in notes if note)
-    )
+    config = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
+    other = files.other_content if isinstance(files, StateDict) else {}
+    return SavedModel(folder=folder, config=config, other=other, weights=files), files
 
 
-def _described(
-    folder: Path, files: TensorFiles | StateDict, weights: Mapping[str, Tensor], where: str | Message
-) -> Mapping[str, Any]:
-    """Return the configuration of a model: from config.json, or, for nanoGPT, from the file of weights."""
-    values = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
-    arguments = files.other_content.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
-    if "model_type" not in values and (nano := nanogpt.described(arguments, values, weights)):
-        return nano
-    if values:
-        return with_generation(values, generation_beside(folder))
-    if start := _example_config(weights):
+def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> tuple[Layout, Mapping[str, Tensor]]:
+    """Return the layout of a model, and its tensors by the keys of its table.
+
+    Raises:
+        CheckpointError: it is unknown, or not the one that config.json names.
+    """
+    for layout in LAYOUTS:
+        if model_type in (None, layout.model_type) and (weights := layout.recognize(saved)) is not None:
+            return layout, weights
+    if model_type is not None:
+        raise CheckpointError(
+            "{where} has model_type {model_type!r}, but not the tensors of that layout",
+            where=where,
+            model_type=model_type,
+        )
+    if start := _example_config(saved.weights):
         raise CheckpointError(
             "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to "
             "the weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where "
@@ -123,11 +187,17 @@ def _described(
             config=CONFIG,
             example=start,
         )
-    if layout := _layout_of(weights):
-        raise CheckpointError("{where} {layout}", where=where, layout=layout)
+    for pattern, name, why in _OTHERS:
+        if any(re.search(pattern, key) for key in saved.weights):
+            raise CheckpointError(
+                "{where} has the layout of {name}, which is not supported: {why}", where=where, name=name, why=why
+            )
+    if saved.config:
+        raise CheckpointError(
+            "{where} has no model_type; supported are {families}", where=where, families=", ".join(sorted(FAMILIES))
+        )
     raise CheckpointError(
-        "{where} has no {config}, so the architecture of its weights is unknown; copy the file "
-        "from the source of the weights",
+        "{where} has no {config}, and the names of its weights are of no known layout, so its architecture is unknown",
         where=where,
         config=CONFIG,
     )
@@ -146,26 +216,6 @@ def _refuse_adapter(folder: Path, where: str | Message) -> None:
         kind=str(about.get("peft_type", "PEFT"))[:40],
         base=str(about.get("base_model_name_or_path"))[:200],
     )
-
-
-def _layout_of(weights: Mapping[str, Tensor]) -> Message | None:
-    """Return the predicate of a message about weights without a config.json; None if their layout is unknown."""
-    for name, heads, values in (
-        ("nanoGPT or minGPT", "n_head", nanogpt.sizes_of(weights)),
-        ("Raschka's GPTModel", "n_heads", raschka.sizes_of(weights)),
-    ):
-        if values:
-            return Message(
-                "has the layout of {name}, but not its number of heads; write a {config} next to the weights, with a "
-                "number for ?: {example}",
-                name=name,
-                config="config.json",
-                example=json.dumps({heads: ASKED, **values}).replace(f'"{ASKED}"', ASKED),
-            )
-    for pattern, name, why in _OTHERS:
-        if any(re.search(pattern, key) for key in weights):
-            return Message("has the layout of {name}, which is not supported: {why}", name=name, why=why)
-    return None
 
 
 def _example_config(tensors: Mapping[str, Tensor]) -> str:

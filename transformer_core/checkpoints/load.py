@@ -2,14 +2,17 @@
 
 import errno
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 from urllib.request import url2pathname
 
 import torch
 from torch import nn
 
+from transformer_core.checkpoints.adapter import Adapter, Merged, is_adapter, read_adapter
 from transformer_core.checkpoints.checkpoint import (
     CONFIG,
     is_foreign,
@@ -19,10 +22,11 @@ from transformer_core.checkpoints.checkpoint import (
 )
 from transformer_core.checkpoints.convert import OnNote, convert, family_of
 from transformer_core.checkpoints.file_kinds import refuse_not_fetched
-from transformer_core.checkpoints.foreign import open_foreign
+from transformer_core.checkpoints.foreign import open_foreign, refuse_options
 from transformer_core.checkpoints.options import with_generation
 from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
+from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.instrument.finite import not_finite_weights, note_on_weights
@@ -53,6 +57,7 @@ def load(
     device: str | torch.device = "cpu",
     dtype: str | torch.dtype | None = None,
     device_map: DeviceMap | None = None,
+    options: Mapping[str, Any] | None = None,
     on_progress: OnProgress | None = None,
     on_note: OnNote = lambda _: None,
 ) -> tuple[Transformer, Tokenizer]:
@@ -66,25 +71,30 @@ def load(
     >>> model, tokenizer = load("openai-community/gpt2", device="auto")
 
     Args:
-        source: a checkpoint folder of ours, a Hugging Face folder, or a file of weights (nanoGPT's ckpt.pt, or one next
-            to a config.json). If there is no such path, the id of a model of the Hugging Face Hub: "owner/name",
-            optionally with "@" and a branch, tag or commit; it is downloaded once. A path object is always a path. The
-            models that come with Headlight are available from any folder, as "checkpoints/en-fr". Or a model of the
-            `transformers` library in memory, whose weights are copied, and which takes token ids.
+        source: a checkpoint folder of ours, a Hugging Face folder, or a file of weights: one next to a config.json, or
+            one of a known layout (layout.py), such as nanoGPT's ckpt.pt. If there is no such path, the id of a model of
+            the Hugging Face Hub: "owner/name", optionally with "@" and a branch, tag or commit; it is downloaded once.
+            A path object is always a path. The models that come with Headlight are available from any folder, as
+            "checkpoints/en-fr". Or a model of the `transformers` library in memory, whose weights are copied, and which
+            takes token ids.
         device: "cpu", "cuda", "cuda:1", "mps", or "auto" for the best one.
         dtype: precision of the weights, "float32", "bfloat16", ...; None: our models as saved, others in float32.
         device_map: for models that are too large for one device; `device` is ignored then. "auto" fills the devices of
             this machine, then the disk. A mapping gives a device or "disk" by name: of a block ("decoder.blocks.3"), of
             the other blocks of a stack ("decoder.blocks"), or of everything else (""), where tokens and logits are.
+        options: of a model without a config.json: fields of `ModelConfig` that its files do not determine, such as
+            {"n_heads": 4}.
         on_progress: called with bytes done, total bytes, and a description, while downloading and reading.
         on_note: called with notes on how an imported model was changed, such as a prefix that was removed from the
             names of its weights; and on NaN or infinite weights of any model.
 
     Raises:
+        UndecidedError: the files of the model do not determine all of its options; the error contains the questions.
         CheckpointError: the model is missing, incomplete, damaged, or not supported.
         ConfigError: an unavailable device or precision, or too little memory.
     """
     if isinstance(source, nn.Module):
+        refuse_options(options, type(source).__name__)
         return _noted(_copied(source, device, dtype, on_note), on_note)
     if not isinstance(source, str | os.PathLike | ModelLocation):
         raise CheckpointError(
@@ -97,7 +107,8 @@ def load(
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
         if is_foreign(folder):
             here = ModelLocation(folder, location.name)
-            return _read_foreign(here, device, dtype, device_map, on_progress, on_note)
+            return _read_foreign(here, device, dtype, device_map, options, on_progress, on_note)
+        refuse_options(options, location.name)
         return read_checkpoint(folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress)
 
     return _noted(reading_folder(location.folder, read), on_note)
@@ -146,17 +157,55 @@ def _read_foreign(
     device: str | torch.device,
     dtype: str | torch.dtype | None,
     device_map: DeviceMap | None,
+    options: Mapping[str, Any] | None,
     on_progress: OnProgress | None,
     on_note: OnNote,
 ) -> tuple[Transformer, Tokenizer]:
     """Load the model and the tokenizer of another program."""
     where = source.name
-    opened = open_foreign(source.folder, where=where, on_progress=on_progress)
-    values = opened.values
+    adapter = read_adapter(source.folder, where=where) if is_adapter(source.folder) else None
+    place = source.folder if adapter is None else _base_of(adapter, source.folder, on_progress)
+    opened = open_foreign(place, where=where, options=options, on_progress=on_progress)
+    values, weights, with_tokenizer = opened.values, opened.weights, opened.folder
+    if adapter is not None:
+        weights = Merged(weights, adapter)
+        values = weights.described(values)
+        on_note(Message("The adapter was merged into its base model, {base}.", base=adapter.base))
+        with_tokenizer = source.folder if has_tokenizer(source.folder) else with_tokenizer
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
-    for path in tokenizer_files(opened.folder):
+    tokenizer = opened.tokenizer or tokenizer_in(with_tokenizer, config, where=where, on_note=on_note)
+    placement = plan(
+        config,
+        device=device,
+        device_map=device_map,
+        dtype=torch.float32 if dtype is None else choose_precision(dtype),
+        where=where,
+    )
+    with ParameterLoader(placement, opened.files) as loader:
+        model = convert(values, weights, where=where, place=loader.place, on_note=on_note)
+        loader.finish(model)
+    for note in opened.notes:
+        on_note(note)
+    return model, tokenizer
+
+
+def tokenizer_in(
+    folder: Path, config: ModelConfig, *, where: str | Message, on_note: OnNote = lambda _: None
+) -> Tokenizer:
+    """Return the tokenizer in a foreign model's folder, or, without one, a tokenizer that takes token ids.
+
+    Args:
+        folder: the folder.
+        config: of the model.
+        where: name of the model in messages.
+        on_note: called with a note on tokens that the model lacks.
+
+    Raises:
+        CheckpointError: the tokenizer is damaged, unsupported, or that of another model.
+    """
+    for path in tokenizer_files(folder):
         refuse_not_fetched(path)
-    tokenizer = load_foreign(opened.folder) if has_tokenizer(opened.folder) else IdTokenizer.of(config)
+    tokenizer = load_foreign(folder) if has_tokenizer(folder) else IdTokenizer.of(config)
     if isinstance(tokenizer, ForeignTokenizer) and (beyond := tokenizer.beyond(config.vocab_size)):
         tokenizer = tokenizer.of_model(config.vocab_size)
         tokens = ", ".join(beyond[:5]) + (" …" if len(beyond) > 5 else "")
@@ -166,19 +215,32 @@ def _read_foreign(
             )
         )
     refuse_other_tokenizer(where, config, tokenizer)
-    placement = plan(
-        config,
-        device=device,
-        device_map=device_map,
-        dtype=torch.float32 if dtype is None else choose_precision(dtype),
-        where=where,
-    )
-    with ParameterLoader(placement, opened.files) as loader:
-        model = convert(values, opened.weights, where=where, place=loader.place, on_note=on_note)
-        loader.finish(model)
-    for note in opened.notes:
-        on_note(note)
-    return model, tokenizer
+    return tokenizer
+
+
+def _base_of(adapter: Adapter, folder: Path, on_progress: OnProgress | None) -> Path:
+    """Return the folder of an adapter's base model: by its path, in the same folder, or on the Hub.
+
+    Raises:
+        CheckpointError: it is in none of these places.
+    """
+    name = adapter.base.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    places = dict.fromkeys((typed_path(adapter.base), folder.parent / adapter.base, folder.parent / name))
+    for place in places:
+        if place.is_dir() and place != folder and is_foreign(place):
+            return place
+    revision = "" if adapter.revision is None else f"@{adapter.revision}"
+    try:
+        return find(f"{adapter.base}{revision}", on_progress).folder
+    except CheckpointError as error:
+        raise CheckpointError(
+            "{where} is an adapter for {base}, which is not in {places} ({error}); copy the folder of that model next "
+            "to the adapter",
+            where=adapter.where,
+            base=adapter.base,
+            places=Message.joined(Message(" or "), map(str, places)),
+            error=error,
+        ) from error
 
 
 @torch.inference_mode(mode=False)

@@ -18,6 +18,7 @@ from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
+ADAPTER = "adapter_config.json"  # written by PEFT
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 OnProgress = Callable[[int, int, Message], None]
@@ -217,7 +218,7 @@ def newest_of_training(folder: Path) -> Path:
 
     A folder that contains weights or no such folders is returned unchanged, as is any other path.
     """
-    if not folder.is_dir() or weight_files(folder):
+    if not folder.is_dir() or weight_files(folder) or (folder / ADAPTER).is_file():
         return folder
     steps = {int(match[1]): place for place in folder.iterdir() if (match := _STEP.fullmatch(place.name))}
     return steps[max(steps)] if steps else folder

@@ -16,10 +16,11 @@ from tests.checkpoints.test_load import add_tokenizer
 from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints import archive
 from transformer_core.checkpoints.bring_in import bring_in
-from transformer_core.checkpoints.families.nanogpt import FAMILIES
+from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.errors import CheckpointError, TextError
 
 ARGS: dict[str, Any] = {"n_layer": 2, "n_head": 3, "n_embd": 36, "block_size": 20, "vocab_size": 61, "dropout": 0.0}
+OPTIMIZER = {"state": {0: {"exp_avg": torch.ones(3)}}, "param_groups": [{"betas": (0.9, 0.95), "lr": 1e-3}]}
 
 
 def layer_norm(x: Tensor, weights: dict[str, Tensor], name: str) -> Tensor:
@@ -60,11 +61,13 @@ def weights_of(*, bias: bool) -> dict[str, Tensor]:
     return weights | {"lm_head.weight": weights["transformer.wte.weight"]}
 
 
-def save(path: Path, weights: dict[str, Tensor], *, prefix: str = "", **args: Any) -> None:
+def save(
+    path: Path, weights: dict[str, Tensor], *, prefix: str = "", optimizer: dict[str, Any] = OPTIMIZER, **args: Any
+) -> None:
     """Write a ckpt.pt as nanoGPT's training does, with an optimizer's numbers beside the model."""
     checkpoint = {
         "model": {prefix + name: weight for name, weight in weights.items()},
-        "optimizer": {"state": {0: {"exp_avg": torch.ones(3)}}, "param_groups": [{"betas": (0.9, 0.95), "lr": 1e-3}]},
+        "optimizer": optimizer,
         "model_args": {**ARGS, **args},
         "iter_num": 2000,
         "best_val_loss": torch.tensor(1.47),
@@ -133,19 +136,34 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
     weights["lm_head.weight"] = torch.randn(61, 36)
     masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
     torch.save(weights | masks, tmp_path / "model.pt")
-    with pytest.raises(
-        CheckpointError, match="has the layout of nanoGPT or minGPT, but not its number of heads"
-    ) as caught:
+    with pytest.raises(UndecidedError, match=r"recognized as nanoGPT or minGPT, .* do not determine n_heads") as caught:
         tc.load(tmp_path)
-    hint = str(caught.value).partition("number for ?: ")[2]
-    for config in (
-        json.loads(hint.replace(": ?", ": 3")),
-        {"system": {"seed": 3407}, "model": {"model_type": "gpt-nano", "n_head": None, "vocab_size": None}},
-    ):
-        (tmp_path / "config.json").write_text(json.dumps(config))
-        with torch.inference_mode():
-            expected = nanogpt(tokens, weights, gelu="tanh")
+    (question,) = caught.value.questions
+    assert question.option == "n_heads" and set(question.candidates) == {1, 2, 3, 4, 6, 9}
+    expected, notes = nanogpt(tokens, weights, gelu="tanh"), []
+    with torch.inference_mode():
+        model = tc.load(tmp_path, options={"n_heads": 3}, on_note=notes.append)[0]
+        torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
+        assert [str(note) for note in notes] == [
+            "Read with the tanh approximation of GELU, as in minGPT and the first nanoGPT."
+        ]
+        for config in (
+            {"n_heads": 3},
+            {"model_type": "nanogpt", "n_head": 3, "activation": "gelu_new"},
+            {"system": {"seed": 3407}, "model": {"model_type": "gpt-nano", "n_head": None, "vocab_size": None}},
+        ):
+            (tmp_path / "config.json").write_text(json.dumps(config))
             torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("n_decayed", "gelu"), [(8, "tanh"), (10, "none")])
+def test_the_optimizer_of_a_nanogpt_tells_its_gelu(n_decayed: int, gelu: str, tmp_path: Path):
+    """Until 2023-05-06 its embeddings were in the group without weight decay."""
+    weights, tokens = weights_of(bias=True), torch.randint(0, 61, (2, 17))
+    groups = [{"params": [*range(n_decayed)]}, {"params": [*range(n_decayed, 28)]}]
+    save(tmp_path / "ckpt.pt", weights, bias=True, optimizer={"state": {}, "param_groups": groups})
+    model = tc.load(tmp_path)[0]
+    torch.testing.assert_close(model(tokens), nanogpt(tokens, weights, gelu=gelu), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("qkv_bias", [True, False])
@@ -175,20 +193,18 @@ def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
             theirs |= {f"{block}.norm2.{norm}": ours("ln_2"), f"{block}.att.mask": torch.ones(20, 20).triu(1)}
     torch.save({"model_state_dict": theirs, "optimizer_state_dict": {}}, tmp_path / "model_and_optimizer.pth")
     with pytest.raises(
-        CheckpointError, match="has the layout of Raschka's GPTModel, but not its number of heads"
-    ) as caught:
+        UndecidedError, match="recognized as Raschka's GPTModel, but its files do not determine n_heads"
+    ):
         tc.load(tmp_path)
-    (tmp_path / "config.json").write_text(str(caught.value).partition("number for ?: ")[2].replace(": ?", ": 3"))
+    expected = nanogpt(tokens, weights, gelu="tanh")
     with torch.inference_mode():
-        expected = nanogpt(tokens, weights, gelu="tanh")
+        torch.testing.assert_close(tc.load(tmp_path, options={"n_heads": 3})[0](tokens), expected, rtol=1e-4, atol=1e-4)
+        of_the_book = {"vocab_size": 61, "context_length": 20, "emb_dim": 36, "n_heads": 3, "n_layers": 2}
+        (tmp_path / "config.json").write_text(json.dumps({**of_the_book, "drop_rate": 0.1, "qkv_bias": qkv_bias}))
         torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_what_does_not_fit_is_named(tmp_path: Path):
-    (family,) = FAMILIES
-    args = {**ARGS, "model_type": "nanogpt"}
-    assert family.config(args).eos_id is None
-    assert family.config({**args, "vocab_size": 50304}).eos_id == 50256  # that of GPT-2, filled up
+def test_options_that_do_not_fit_are_named(tmp_path: Path):
     add_tokenizer(tmp_path)
     save(tmp_path / "ckpt.pt", weights_of(bias=True), n_layer=3)
     with pytest.raises(CheckpointError, match=r"lacks the weight 'transformer\.h\.2\.ln_1\.weight'"):
@@ -196,3 +212,10 @@ def test_what_does_not_fit_is_named(tmp_path: Path):
     save(tmp_path / "ckpt.pt", weights_of(bias=True), attention_sinks=4)
     with pytest.raises(CheckpointError, match="attention_sinks = 4 is not supported"):
         tc.load(tmp_path)
+    save(tmp_path / "ckpt.pt", weights_of(bias=True))
+    with pytest.raises(CheckpointError, match=r"cannot be built with these options: .* no field 'n_head'"):
+        tc.load(tmp_path, options={"n_head": 3})
+    with pytest.raises(CheckpointError, match=r"d_model.* must be divisible by n_heads"):
+        tc.load(tmp_path, options={"n_heads": 5})
+    with pytest.raises(CheckpointError, match="complete configuration, so n_heads cannot be set"):
+        tc.load("checkpoints/en-fr", options={"n_heads": 4})

@@ -1,0 +1,119 @@
+"""github.com/hkproj/pytorch-transformer: pre-norm, like The Annotated Transformer; its tokenizers are JSON files."""
+
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as Backend
+from tokenizers import processors
+from torch import Tensor
+
+from transformer_core.checkpoints.layout import Description, Layout, SavedModel, having
+from transformer_core.checkpoints.paper_names import PaperNames, without_sample
+from transformer_core.checkpoints.sinusoids import n_positions, stored_positions
+from transformer_core.errors import CheckpointError
+from transformer_core.text.foreign import ROLES, ForeignTokenizer
+from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.separate import SeparateTokenizers
+
+NAME = "github.com/hkproj/pytorch-transformer"
+NAMES = PaperNames(
+    self_attn=("self_attention_block", "self_attention_block"),
+    cross_attn="cross_attention_block",
+    projections=("w_q", "w_k", "w_v", "w_o"),
+    feed_forward=("feed_forward_block.linear_1", "feed_forward_block.linear_2"),
+    norms=(
+        ("residual_connections.0.norm", "residual_connections.1.norm"),
+        ("residual_connections.0.norm", "residual_connections.1.norm", "residual_connections.2.norm"),
+    ),
+    norm_parts=("alpha", "bias"),
+    final_norm="{stack}.norm",
+    embeddings=("src_embed.embedding", "tgt_embed.embedding"),
+    output="projection_layer.proj",
+    norm=without_sample,
+)
+_POSITIONS = ("src_pos.pe", "tgt_pos.pe")
+_SPECIAL = {"unk": "[UNK]", "pad": "[PAD]", "bos": "[SOS]", "eos": "[EOS]"}  # tokens 0 to 3 of both vocabularies
+_MOST_BYTES = 2**26  # of a tokenizer's file; a vocabulary of a million words would take half of this
+
+
+def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a model.
+
+    Source: the repository; until 2023-09-13 a normalization had one gain for all features.
+    """
+    described = NAMES.describe(
+        saved.weights,
+        given,
+        NAME,
+        norm_position="pre",
+        layer_norm_eps=1e-12,
+        max_seq_len=min(n_positions(saved.weights[key]) for key in _POSITIONS),
+        pad_id=1,
+        bos_id=2,
+        eos_id=3,
+    )
+    d_model = described.fields["d_model"]
+    widened = {
+        key: saved.weights[key].expand(d_model)
+        for key in saved.weights
+        if key.endswith((".norm.alpha", ".norm.bias")) and saved.weights[key].shape == (1,)
+    }
+    weights = ChainMap(widened, saved.weights)  # type: ignore[arg-type]  # nothing is written to it
+    return replace(described, weights=weights, tokenizer=_tokenizers(saved.folder, saved.weights))
+
+
+def _tokenizers(folder: Path, weights: Mapping[str, Tensor]) -> SeparateTokenizers:
+    """Return the tokenizers in tokenizer_en.json, tokenizer_it.json, ...; of ids if they do not show which is which.
+
+    Raises:
+        CheckpointError: one of them is damaged.
+    """
+    paths = sorted(folder.glob("tokenizer_*.json"))
+    sides = [weights[f"{name}.weight"].shape[0] for name in NAMES.embeddings]
+    backends = [_read(path) for path in paths] if len(paths) == 2 else []
+    sizes = [backend.get_vocab_size() for backend in backends]
+    if sides not in (sizes, sizes[::-1]) or sizes == sizes[::-1]:
+        special = {"pad": 1, "bos": 2, "eos": 3}
+        return SeparateTokenizers(*(IdTokenizer(n, special) for n in sides))
+    source, target = backends if sides == sizes else backends[::-1]
+    return SeparateTokenizers(_framed(source, "[SOS] $A [EOS]"), _framed(target, "$A [EOS]"))
+
+
+def _read(path: Path) -> Backend:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError("too large")
+        backend = Backend.from_str(path.read_text(encoding="utf-8-sig"))
+        if [backend.token_to_id(token) for token in _SPECIAL.values()] != [*range(len(_SPECIAL))]:
+            raise ValueError("other special tokens")
+        return backend
+    except Exception as error:  # the library raises bare Exception
+        raise CheckpointError(
+            "{path} is damaged, or is not a tokenizer of this program; copy it again, or remove it to type token ids",
+            path=path,
+        ) from error
+
+
+def _framed(backend: Backend, template: str) -> ForeignTokenizer:
+    """Return a tokenizer that puts the program's special tokens around a text."""
+    special = {role: backend.token_to_id(_SPECIAL[role]) if role in _SPECIAL else None for role in ROLES}
+    backend.post_processor = processors.TemplateProcessing(
+        single=template, special_tokens=[(token, i) for i, token in enumerate(_SPECIAL.values())]
+    )
+    return ForeignTokenizer(backend, special)
+
+
+LAYOUTS = (
+    Layout(
+        name=NAME,
+        model_type="hkproj_transformer",
+        recognize=having(*NAMES.landmarks, *_POSITIONS),
+        describe=describe,
+        keys=NAMES.keys,
+        head=NAMES.landmarks[2],
+        ignored=(stored_positions(r"(src|tgt)_pos\.pe"),),
+    ),
+)

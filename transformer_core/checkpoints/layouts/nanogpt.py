@@ -1,0 +1,175 @@
+"""nanoGPT and minGPT: a GPT-2 whose linear layers are stored as [out, in]; nanoGPT's file contains "model_args"."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, embeddings, fused, module
+from transformer_core.checkpoints.layout import (
+    DECODER_ONLY,
+    Convention,
+    Description,
+    Layout,
+    SavedModel,
+    having,
+    heads_question,
+    n_layers,
+)
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "lm_head.weight"
+GPT2_END = 50256  # <|endoftext|>; nanoGPT rounds the vocabulary up to 50304
+GPT2_HEADS = {768: 12, 1024: 16, 1280: 20, 1600: 25}  # by width
+_MINGPT_HEADS = {
+    **{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20, "gpt2-xl": 25, "gopher-44m": 16},
+    **{"gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3},
+}
+_USUAL_HEADS = {512: 16, 384: 6, 192: 6, 128: 4, 48: 3} | GPT2_HEADS  # minGPT's types, and nanoGPT's shakespeare_char
+_NAMES = {"n_layer": "n_decoder_layers", "n_head": "n_heads", "n_embd": "d_model", "block_size": "max_seq_len"}
+_FIRST, _TOKENS, _POSITIONS = (f"transformer.{name}.weight" for name in ("h.0.attn.c_attn", "wte", "wpe"))
+_recognize = having(_FIRST, _TOKENS, _POSITIONS)
+
+
+def recognize(saved: SavedModel) -> Mapping[str, Tensor] | None:
+    """Return the tensors of a nanoGPT or a minGPT; those of a GPT-2 of the `transformers` library are transposed."""
+    weights = _recognize(saved)
+    shape = weights[_FIRST].shape if weights else ()
+    return weights if len(shape) == 2 and shape[0] == 3 * shape[1] else None
+
+
+def settings(saved: SavedModel) -> Mapping[str, Any]:
+    """Return nanoGPT's "model_args", or the model in minGPT's config.json; other values there take precedence."""
+    arguments, of_mingpt = saved.other.get("model_args"), saved.config.get("model")
+    if isinstance(of_mingpt, dict):
+        named = {"n_head": _MINGPT_HEADS.get(str(of_mingpt.get("model_type")))}
+        return named | {name: of_mingpt[name] for name in _NAMES if of_mingpt.get(name) is not None}
+    return {**(arguments if isinstance(arguments, dict) else {}), **saved.config}
+
+
+def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a nanoGPT or a minGPT.
+
+    It has no end-of-sequence token, except that of GPT-2's vocabulary.
+
+    Source: the classes GPT of github.com/karpathy/nanoGPT and minGPT, and the history of the former.
+    """
+    weights = saved.weights
+    (vocab_size, d_model), has_bias = weights[_TOKENS].shape, "transformer.ln_f.bias" in weights
+    end = GPT2_END if vocab_size > GPT2_END else None
+    conventions, questions = [_activation(saved, has_bias)], []
+    if d_model in _USUAL_HEADS:
+        conventions.append(usual_heads(d_model, _USUAL_HEADS[d_model], "nanoGPT and minGPT"))
+    else:
+        questions.append(heads_question(d_model))
+    dropout = given.get("dropout", 0.0)
+    fields = {
+        **DECODER_ONLY,
+        "vocab_size": vocab_size,
+        "d_model": d_model,
+        "d_ff": weights["transformer.h.0.mlp.c_fc.weight"].shape[0],
+        "n_decoder_layers": n_layers(weights, "transformer.h.", ".attn.c_attn.weight"),
+        "max_seq_len": weights[_POSITIONS].shape[0],
+        "positions": "learned",
+        "norm": "layer" if has_bias else "layer_without_bias",
+        "feed_forward_bias": has_bias,
+        "attention_bias": "all" if has_bias else "none",
+        "tie_embeddings": "none" if _is_untied(weights) else "target",
+        "dropout": dropout,
+        "dropout_pattern": dropout,
+        "bos_id": end,
+        "eos_id": end,
+    }
+    return Description(fields=fields, conventions=conventions, questions=questions)
+
+
+def _is_untied(weights: Mapping[str, Tensor]) -> bool:
+    """Return whether the output layer is not the embedding, as in minGPT, and in nanoGPT until 2023-01-14."""
+    return HEAD in weights and not torch.equal(weights[HEAD], weights[_TOKENS])
+
+
+def _activation(saved: SavedModel, has_bias: bool) -> Convention:
+    """Return the activation: the tanh approximation of GELU in minGPT, and in nanoGPT until 2023-05-17."""
+    weights, arguments = saved.weights, saved.other.get("model_args")
+    if _is_untied(weights):
+        return Convention(
+            "activation",
+            "gelu_tanh",
+            Message("Read with the tanh approximation of GELU, as in minGPT and the first nanoGPT."),
+        )
+    if (isinstance(arguments, dict) and "bias" not in arguments) or _embeddings_are_not_decayed(saved):
+        return Convention(
+            "activation",
+            "gelu_tanh",
+            Message("Read with the tanh approximation of GELU, which nanoGPT used when this file was written."),
+        )
+    return Convention(
+        "activation",
+        "gelu",
+        Message(
+            "Read with the exact GELU, which nanoGPT has used since 2023-05-17; for an older model, choose "
+            "activation gelu_tanh."
+        ),
+    )
+
+
+def _embeddings_are_not_decayed(saved: SavedModel) -> bool:
+    """Return whether the optimizer has a group without the embeddings, as in nanoGPT until 2023-05-06."""
+    try:
+        n_decayed = len(saved.other["optimizer"]["param_groups"][0]["params"])
+    except (IndexError, KeyError, TypeError):
+        return False
+    linear = [key for key in saved.weights if ".attn.c_" in key or ".mlp.c_" in key]
+    return n_decayed == sum(key.endswith(".weight") for key in linear)
+
+
+def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
+    """Return the convention for the number of heads of a model of usual width."""
+    return Convention(
+        "n_heads",
+        n_heads,
+        Message(
+            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
+            "choose n_heads.",
+            n_heads=n_heads,
+            name=name,
+            d_model=d_model,
+        ),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of a nanoGPT."""
+    parts = ("weight", "bias") if config.feed_forward_bias else ("weight",)
+    entries = [
+        *embeddings(config, _TOKENS, head=HEAD),
+        Entry(_POSITIONS, ("decoder.pos_embed.table",)),
+        *module("transformer.ln_f", "decoder.ln_final", parts),
+    ]
+    for i in range(config.n_decoder_layers):
+        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
+        entries += [
+            *module(f"{theirs}.ln_1", f"{ours}.ln1", parts),
+            *fused(f"{theirs}.attn.c_attn", f"{ours}.self_attn", parts=parts),
+            *module(f"{theirs}.attn.c_proj", f"{ours}.self_attn.out", parts),
+            *module(f"{theirs}.ln_2", f"{ours}.ln2", parts),
+            *module(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up", parts),
+            *module(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down", parts),
+        ]
+    return tuple(entries)
+
+
+LAYOUTS = (
+    Layout(
+        name="nanoGPT or minGPT",
+        model_type="nanogpt",
+        recognize=recognize,
+        describe=describe,
+        keys=keys,
+        head=HEAD,
+        names={**_NAMES, "bias": ""},
+        settings=settings,
+    ),
+)

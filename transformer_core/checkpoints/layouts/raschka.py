@@ -1,0 +1,107 @@
+"""GPTModel of "Build a Large Language Model (From Scratch)": a GPT-2 with other names.
+
+The book defines its configuration in code; as a config.json next to the weights, it takes precedence.
+"""
+
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, embeddings, module
+from transformer_core.checkpoints.layout import (
+    DECODER_ONLY,
+    Description,
+    Layout,
+    SavedModel,
+    having,
+    heads_question,
+    n_layers,
+)
+from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS, usual_heads
+from transformer_core.config import ModelConfig
+
+HEAD = "out_head.weight"
+NAMES = {
+    **{"context_length": "max_seq_len", "emb_dim": "d_model", "n_layers": "n_decoder_layers", "drop_rate": "dropout"},
+    "qkv_bias": "",
+}
+
+
+def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
+    """Return the description of a GPTModel.
+
+    Source: Raschka 2024, ch. 4, and the class GPTModel of github.com/rasbt/LLMs-from-scratch.
+    """
+    weights = saved.weights
+    vocab_size, d_model = weights["tok_emb.weight"].shape
+    end = GPT2_END if vocab_size > GPT2_END else vocab_size - 1
+    dropout = given.get("dropout", 0.0)
+    fields = {
+        **DECODER_ONLY,
+        "vocab_size": vocab_size,
+        "d_model": d_model,
+        "d_ff": weights["trf_blocks.0.ff.layers.0.weight"].shape[0],
+        "n_decoder_layers": n_layers(weights, "trf_blocks.", ".att.W_query.weight"),
+        "max_seq_len": weights["pos_emb.weight"].shape[0],
+        "positions": "learned",
+        "activation": "gelu_tanh",
+        "tie_embeddings": "none",
+        "dropout": dropout,
+        "dropout_pattern": dropout,
+        "bos_id": end,
+        "eos_id": end,
+    }
+    usual = GPT2_HEADS.get(d_model)
+    return Description(
+        fields=fields,
+        conventions=[usual_heads(d_model, usual, "GPTModel")] if usual else (),
+        questions=() if usual else [heads_question(d_model)],
+        weights=_with_biases(weights),
+    )
+
+
+def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """Return the weights, with biases of zero for queries, keys and values if they have none."""
+    names = [key for key in weights if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))]
+    biases = {f"{key.removesuffix('weight')}bias": torch.zeros(weights[key].shape[0]) for key in names}
+    return ChainMap(weights, biases)  # type: ignore[arg-type]  # nothing is written to it
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of a GPTModel."""
+    entries = [
+        *embeddings(config, "tok_emb.weight", head=HEAD),
+        Entry("pos_emb.weight", ("decoder.pos_embed.table",)),
+        *_norm("final_norm", "decoder.ln_final"),
+    ]
+    for i in range(config.n_decoder_layers):
+        theirs, ours = f"trf_blocks.{i}", f"decoder.blocks.{i}"
+        for their_name, our_name in (("W_query", "q"), ("W_key", "k"), ("W_value", "v"), ("out_proj", "out")):
+            entries += module(f"{theirs}.att.{their_name}", f"{ours}.self_attn.{our_name}")
+        entries += [
+            *_norm(f"{theirs}.norm1", f"{ours}.ln1"),
+            *_norm(f"{theirs}.norm2", f"{ours}.ln2"),
+            *module(f"{theirs}.ff.layers.0", f"{ours}.mlp.up"),
+            *module(f"{theirs}.ff.layers.2", f"{ours}.mlp.down"),
+        ]
+    return tuple(entries)
+
+
+def _norm(theirs: str, ours: str) -> tuple[Entry, Entry]:
+    return Entry(f"{theirs}.scale", (f"{ours}.weight",)), Entry(f"{theirs}.shift", (f"{ours}.bias",))
+
+
+LAYOUTS = (
+    Layout(
+        name="Raschka's GPTModel",
+        model_type="raschka_gpt",
+        recognize=having("trf_blocks.0.att.W_query.weight", "tok_emb.weight", "pos_emb.weight"),
+        describe=describe,
+        keys=keys,
+        head=HEAD,
+        names=NAMES,
+    ),
+)
