@@ -1,6 +1,7 @@
 # The public names, each with its module: `lazy_loader` imports a module when one of its names is first used.
 from . import figures as figures
 from . import programs as programs
+from .analysis.comparing.model_comparison import compare_models as compare_models
 from .analysis.heads.meter import measure_heads as measure_heads
 from .analysis.heads.scores import score_heads as score_heads
 from .analysis.heads.text_measures import measure_run as measure_run
@@ -17,3 +18,5 @@ from .analysis.interventions.sweeping import sweep as sweep
 from .analysis.trace.model_run import run_text as run_text
 from .figures.heatmaps.attention import attention_heatmap as attention_heatmap
 from .figures.token_grid import TokenGrid as TokenGrid
+from .viewing.generated import read_generated as read_generated
+from .viewing.reading import read_transformers as read_transformers

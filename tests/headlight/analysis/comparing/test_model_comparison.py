@@ -1,0 +1,113 @@
+"""Two implementations of one model: planted errors are found at the first site that they change."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import headlight as hl
+import transformer_core as tc
+from tests.checkpoints import foreign
+from tests.checkpoints.small import BOS, VOCAB_SIZE
+from tests.model.building import random_tokens
+from transformer_core.errors import CheckpointError
+
+LENGTHS = (80, 66)  # of the texts in a batch
+Plant = Callable[[Any], object]
+
+
+class SampleNorm(nn.Module):
+    """A layer normalization that divides by the sample standard deviation."""
+
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        super().__init__()
+        self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + self.eps).sqrt() * self.weight + self.bias
+
+
+def without_mask(attention: nn.Module) -> None:
+    attention.register_forward_pre_hook(
+        lambda _, arguments, named: (arguments, named | {"attention_mask": torch.zeros(1, 1, 1, 1)}), with_kwargs=True
+    )
+
+
+NONE, FIRST, SECOND = "", "decoder.blocks.0.self_attn.hook_pattern", "decoder.blocks.1.self_attn.hook_pattern"
+GPT2 = ("GPT2LMHeadModel", foreign.GPT2 | {"n_positions": 96})
+LLAMA = ("LlamaForCausalLM", foreign.LLAMA | {"max_position_embeddings": 96})
+MISTRAL = ("MistralForCausalLM", foreign.LLAMA | {"max_position_embeddings": 96, "sliding_window": 32})
+T5 = ("T5ForConditionalGeneration", foreign.T5 | {"relative_attention_max_distance": 40})
+MARIAN = ("MarianMTModel", foreign.MARIAN | {"max_position_embeddings": 96})
+FAULTS: dict[str, tuple[tuple[str, dict[str, Any]], Plant, str]] = {
+    "gpt2": (GPT2, lambda model: None, NONE),
+    "mistral": (MISTRAL, lambda model: None, NONE),
+    "t5": (T5, lambda model: None, NONE),
+    "marian": (MARIAN, lambda model: None, NONE),
+    "causal mask missing": (GPT2, lambda model: without_mask(model.transformer.h[1].attn), SECOND),
+    "rotary base": (LLAMA, lambda model: model.model.rotary_emb.inv_freq.pow_(1.1), FIRST),
+    "half the window": (MISTRAL, lambda model: setattr(model.config, "sliding_window", 16), FIRST),
+    "other buckets": (
+        T5,
+        lambda model: setattr(model.encoder.block[0].layer[0].SelfAttention, "relative_attention_max_distance", 64),
+        "encoder.blocks.0.self_attn.hook_pattern",
+    ),
+    "exact GELU": (
+        GPT2,
+        lambda model: setattr(model.transformer.h[1].mlp, "act", nn.GELU()),
+        "decoder.blocks.1.mlp.hook_post",
+    ),
+    "norm by n - 1": (
+        GPT2,
+        lambda model: setattr(model.transformer.h[2], "ln_2", SampleNorm(model.transformer.h[2].ln_2)),
+        "decoder.blocks.2.ln2.hook_normalized",
+    ),
+    "norm by n - 1, after the sum": (
+        MARIAN,
+        lambda model: setattr(
+            model.model.decoder.layers[1],
+            "encoder_attn_layer_norm",
+            SampleNorm(model.model.decoder.layers[1].encoder_attn_layer_norm),
+        ),
+        "decoder.blocks.1.ln_cross.hook_normalized",
+    ),
+}
+
+
+def build(class_name: str, values: dict[str, Any]) -> Any:
+    """A model of the `transformers` library with random weights."""
+    model_class = getattr(foreign.library(), class_name)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(0)
+        model = model_class(model_class.config_class(**values))
+        for parameter in model.parameters():
+            if parameter.requires_grad:  # Marian's positions are a table that is not trained
+                parameter.add_(torch.randn(parameter.shape) * 0.2)
+    return model
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_first_site_that_differs_is_the_one_with_the_error(name: str):
+    (class_name, values), plant, site = FAULTS[name]
+    theirs = build(class_name, values)
+    ours, _ = tc.load(theirs)
+    plant(theirs)
+    tokens = random_tokens(LENGTHS, vocab_size=VOCAB_SIZE, seed=1)
+    n_texts = 2 if ours.config.architecture == "encoder_decoder" else 1
+    target = torch.where(torch.arange(LENGTHS[0]) == 0, BOS, tokens.clamp(min=BOS + 2))
+    compared = hl.compare_models(ours, theirs, *(tokens, target)[:n_texts])
+    assert (compared.first.site if compared.first else NONE) == site, str(compared)
+    patterns = [name for name in tc.site_names(ours) if name.endswith("hook_pattern")]
+    assert [one.site for one in compared.sites if one.site in patterns] == patterns
+    assert compared.sites[-1].site == "hook_logits" and theirs.training
+    assert not any(module._forward_hooks for model in (ours, theirs) for module in model.modules())
+
+
+def test_a_model_with_other_weights_is_refused():
+    ours, _ = tc.load(build(*GPT2))
+    with torch.no_grad():
+        (theirs := build(*GPT2)).transformer.h[1].mlp.c_fc.weight.mul_(2)
+    with pytest.raises(CheckpointError, match=r"has other weights at transformer\.h\.1\.mlp\.c_fc\.weight"):
+        hl.compare_models(ours, theirs, torch.ones(1, 4, dtype=torch.long))
