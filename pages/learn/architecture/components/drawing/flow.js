@@ -1,6 +1,6 @@
 // The arrows on the drawing of a model: those of the open layers, the stream through the plates, and the memory.
 
-import { set, svg } from "../../../../components/kit/elements.js";
+import { set, svg } from "../../../../../headlight/components/kit/elements.js";
 import { BEND, bottomOf, HEADS, MEMORY_SLOT, memoryTrunk, straight, topOf, wayOf } from "./arrows.js";
 import { WIDE } from "./layout.js";
 

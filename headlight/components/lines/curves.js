@@ -4,7 +4,7 @@
 // about the same weight are one path: thousands are painted in a few milliseconds, and many faint ones that cross do
 // not add up to a strong one.
 
-import { brushOf } from "../../../../components/kit/canvas.js";
+import { brushOf } from "../kit/canvas.js";
 
 export const TOP = 65534;
 export const FORBIDDEN = 65535;

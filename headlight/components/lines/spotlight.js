@@ -1,9 +1,9 @@
 // What is shown of the one token that is pointed at, has the focus, or is kept: its weights beside the other side's
 // tokens, and in words its strongest.
 
-import { fixed, thousands } from "../../../../components/kit/numbers.js";
-import { element } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { fixed, thousands } from "../kit/numbers.js";
+import { element } from "../kit/elements.js";
+import { say } from "../kit/say.js";
 import { FORBIDDEN, LEAST, MOST_CURVES, TOP } from "./curves.js";
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head

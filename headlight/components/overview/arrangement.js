@@ -53,14 +53,14 @@ function sectionOf(view, group) {
   }
   headsInOrder(view, group).forEach((item, place) => {
     if (!isList && item.head === 0) {
-      const label = element("span", "row", say("layer {layer}", { layer: item.layer }));
+      const label = element("span", "row", say("layer {layer}", { layer: item.numbers.layer }));
       label.style.gridRow = `span ${lines / group.layers}`;
       grid.append(label);
     }
     if (place % columns === 0) view.rows.push([]);
     view.rows.at(-1).push(item);
     const cell = element("div", "cell");
-    if (hasNames) cell.append(element("span", "column", isList ? `L${item.layer}.H${item.head}` : ""));
+    if (hasNames) cell.append(element("span", "column", isList ? `L${item.numbers.layer}.H${item.numbers.head}` : ""));
     cell.append(item.button);
     if (view.header.measure) cell.append(item.gauge);
     grid.append(cell);
@@ -147,8 +147,9 @@ export function fit(view) {
     const step = hasNames ? 1 : Math.ceil(NUMBER / width);
     if (!hasNames) grid.querySelector(".corner").textContent = isNarrow ? say("head") : "";
     grid.querySelectorAll(".column").forEach((label, place) => {
-      const head = place % group.heads;
-      label.textContent = !isNarrow ? say("head {head}", { head }) : head % step === 0 ? head : "";
+      const column = place % group.heads;
+      const head = group.headNumbers?.[column] ?? column;
+      label.textContent = !isNarrow ? say("head {head}", { head }) : column % step === 0 ? head : "";
       label.classList.toggle("wide", step > 1);
     });
   }

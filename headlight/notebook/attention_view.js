@@ -1,0 +1,214 @@
+// All heads of a model on one text: an overview, and the chosen head as cells or as lines. A separate page, an output of
+// a notebook and a widget show the same.
+//
+// data: {header, packed}, as packing.py makes them.
+
+import { element } from "../components/kit/elements.js";
+import { fixed, short } from "../components/kit/numbers.js";
+import { say } from "../components/kit/say.js";
+import { makeHeatmap, updateHeatmap } from "../components/heatmap/heatmap.js";
+import { makeLines, updateLines } from "../components/lines/lines.js";
+import { makeOverview, updateOverview } from "../components/overview/overview.js";
+import { watchAppearance } from "./appearance.js";
+import { decode, FORBIDDEN, NOT_FINITE, strongestCell, thumbnailLevels, weightsOf } from "./decode.js";
+import { STYLES } from "./styles.js";
+import { makeToolbar, updateToolbar } from "./toolbar.js";
+
+const LINES_TOP = 65534; // weight 1, as curves.js has it
+const MOST_PINNED = 8; // heads: as many colors can be told apart
+
+/**
+ * @param {HTMLElement} place - whose content is replaced
+ * @param {{header: any, packed: Uint8Array<ArrayBuffer>}} data
+ * @param {{onChosen?: (head: {attention: string, layer: number, head: number}) => void, signal: AbortSignal}} host
+ */
+export async function showAttention(place, { header, packed }, { onChosen, signal }) {
+  const numbers = await decode(packed);
+  const shadow = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+  adopt(shadow, ["attention_view.css"]);
+  const root = element("div", "attention-view");
+  root.lang = header.language;
+  /** @type {Record<string, any>} */
+  const view = { root, header, revision: 0, version: 0, ...header.start, onChosen };
+  view.groups = groupsOf(header, numbers);
+  view.levels = thumbnailLevels(numbers, header.top);
+  build(view);
+  const dress = (/** @type {"light" | "dark"} */ name) => {
+    for (const [variable, value] of Object.entries(header.themes[name])) root.style.setProperty(variable, value);
+    root.style.colorScheme = name;
+  };
+  dress(watchAppearance(place, dress, signal));
+  shadow.append(root);
+  draw(view);
+  return view;
+}
+
+function adopt(/** @type {ShadowRoot} */ shadow, /** @type {string[]} */ names) {
+  shadow.adoptedStyleSheets = ["forced_colors.css", ...names].map((name) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(STYLES[name]);
+    return sheet;
+  });
+}
+
+function isolated(name, sheets) {
+  // A root of this class in a separate shadow tree: the styles of the parts do not affect each other.
+  const host = element("div", "part");
+  const shadow = host.attachShadow({ mode: "open" });
+  adopt(shadow, ["tip.css", ...sheets]);
+  const root = element("div", name);
+  shadow.append(root);
+  return { host, root };
+}
+
+function groupsOf({ groups, top }, numbers) {
+  // Each attention with the numbers of its heads, and in words its strongest cells.
+  let offset = 0;
+  return groups.map((group) => {
+    const { layers, heads, queries, keys } = group;
+    const size = queries.length * keys.length;
+    const ofHeads = Array.from({ length: layers * heads }, () => numbers.subarray(offset, (offset += size)));
+    const strongest = Array.from({ length: layers }, (_, layer) =>
+      ofHeads.slice(layer * heads, (layer + 1) * heads).map((head) => {
+        const { query, key, number } = strongestCell(head, keys.length);
+        if (number < 0) return say("not finite");
+        const words = { query: queries[query], key: keys[key], weight: fixed(number / top, 2) };
+        return say("“{query}” → “{key}” {weight}", words);
+      }),
+    );
+    return { ...group, ofHeads, strongest };
+  });
+}
+
+function build(view) {
+  const { root, header } = view;
+  view.toolbar = makeToolbar(header, (change) => {
+    Object.assign(view, change);
+    if (change.attention && change.attention !== view.chosen.attention) {
+      choose(view, { attention: change.attention, layer: 0, head: 0 });
+    } else draw(view);
+  });
+  const overview = isolated("overview", ["overview.css"]);
+  const heatmap = isolated("heatmap", ["heatmap.css"]);
+  const lines = isolated("lines", ["lines.css"]);
+  view.parts = {
+    overview: makeOverview(overview.root),
+    cells: makeHeatmap(heatmap.root),
+    lines: makeLines(lines.root),
+  };
+  view.hosts = { cells: heatmap.host, lines: lines.host };
+  view.title = element("div", "of-head");
+  const figure = element("div", "figure");
+  figure.append(view.title, heatmap.host, lines.host);
+  const stage = element("div", "stage");
+  stage.append(overview.host, figure);
+  const notes = element("div", "notes");
+  notes.append(...header.notes.map((note) => element("span", "note", note)));
+  root.append(view.toolbar.root, stage, notes);
+}
+
+function choose(view, chosen) {
+  view.chosen = chosen;
+  view.onChosen?.(chosen);
+  draw(view);
+}
+
+function togglePinned(view, { attention, layer, head }) {
+  const same = (pin) => pin.attention === attention && pin.layer === layer && pin.head === head;
+  const rest = view.pinned.filter((pin) => !same(pin));
+  const isNew = rest.length === view.pinned.length;
+  if (isNew && pinnedOf(view).length >= MOST_PINNED) return;
+  view.pinned = isNew ? [...rest, { attention, layer, head }] : rest;
+  draw(view);
+}
+
+const pinnedOf = ({ pinned, chosen }) => pinned.filter(({ attention }) => attention === chosen.attention);
+
+function draw(view) {
+  updateToolbar(view.toolbar, view);
+  drawOverview(view);
+  drawFigure(view);
+}
+
+function drawOverview(view) {
+  const { header, chosen, groups, measure, order } = view;
+  const measured = header.measures.find(({ id }) => id === measure);
+  view.revision += 1;
+  const pins = pinnedOf(view);
+  const of = {
+    groups: groups.map(({ ofHeads: _, queries, keys, ...group }) => ({ ...group, queries: queries.length, keys: keys.length })),
+    chosen: { revision: view.revision, value: chosen },
+    version: "1",
+    scales: header.scales,
+    measure: measured ?? null,
+    order: measured ? order : "",
+    pinned: pins.map((pin, place) => ({ ...pin, hue: header.hues[place] })),
+    canPin: true,
+    only: groups.length > 1 ? [chosen.attention] : null,
+    divided: null,
+  };
+  updateOverview(view.parts.overview, { header: of, rest: view.levels }, (name, value) => {
+    if (name === "pinned") togglePinned(view, value);
+    else choose(view, value.value);
+  });
+}
+
+function drawFigure(view) {
+  const { header, chosen, groups, figure, hosts, parts } = view;
+  const group = groups.find(({ attention }) => attention === chosen.attention);
+  const pins = pinnedOf(view);
+  const heads = pins.length ? pins : [chosen];
+  const numbers = heads.map(({ layer, head }) => group.ofHeads[layer * group.heads + head]);
+  const names = heads.map(({ layer, head }) => `L${group.layerNumbers[layer]}.H${group.headNumbers[head]}`);
+  title(view, names, pins.length > 0);
+  hosts.cells.hidden = figure !== "cells";
+  hosts.lines.hidden = figure !== "lines";
+  const sides = { titles: { query: say("query"), key: say("key") }, colors: header.colors };
+  if (figure === "cells") {
+    updateHeatmap(parts.cells, {
+      name: names.join(" + "),
+      queries: group.queries,
+      keys: group.keys,
+      weights: weightsOf(numbers, header.top),
+      decimals: header.decimals,
+      scales: header.scales,
+      ...sides,
+    });
+  } else {
+    const { queries: query, keys: key } = group;
+    const none = { query: null, key: null };
+    const fine = Uint16Array.from(numbers.flatMap((head) => Array.from(head, (number) => ofLines(number, header.top))));
+    const of = { query, key, names, hues: header.hues, first: { query: 0, key: 0 }, border: none, generatedFrom: null };
+    const isSame = view.linesOf === chosen.attention;
+    view.linesOf = chosen.attention;
+    const marked = isSame ? parts.lines.pinned : none;
+    const header_ = { ...of, ...sides, chosen: { revision: view.revision, value: marked } };
+    updateLines(parts.lines, { header: header_, weights: fine }, () => {});
+  }
+}
+
+function ofLines(number, top) {
+  if (number === FORBIDDEN) return FORBIDDEN;
+  return number === NOT_FINITE ? 0 : Math.round((number / top) * LINES_TOP);
+}
+
+function title(view, names, isCombined) {
+  const { header, chosen, figure } = view;
+  const parts = [element("strong", "", names.join(" + "))];
+  if (isCombined) {
+    if (names.length > 1 && figure === "cells") parts.push(element("span", "measure", say("mean of {n} heads", { n: names.length })));
+    const clear = element("button", "clear", say("Clear"));
+    clear.type = "button";
+    clear.addEventListener("click", () => {
+      view.pinned = [];
+      draw(view);
+    });
+    parts.push(clear);
+  } else {
+    for (const { name, unit, values } of header.measures) {
+      const value = values[chosen.attention]?.[chosen.layer][chosen.head] ?? null;
+      if (value !== null) parts.push(element("span", "measure", `${name} ${short(value)}${unit && ` ${unit}`}`));
+    }
+  }
+  view.title.replaceChildren(...parts);
+}
