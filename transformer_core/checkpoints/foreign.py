@@ -19,6 +19,7 @@ from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, L
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
+from transformer_core.checkpoints.nearest import unknown_layout
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
 from transformer_core.checkpoints.tensor_files import (
@@ -36,16 +37,7 @@ ASKED = "?"
 _OUTPUT = ("out", "head", "fc", "proj", "gen", "unembed", "decode", "logit", "classif", "linear")
 _SOURCE, _TARGET, _POSITION = ("src", "source", "enc"), ("tgt", "trg", "target", "dec"), ("pos", "pe")
 
-_SAMPLE_STD = Message("its normalization divides by the sample standard deviation")
 _OTHERS: tuple[tuple[str, str, Message], ...] = (
-    (r"residual_connections\.\d+\.norm\.alpha", "github.com/hkproj/pytorch-transformer", _SAMPLE_STD),
-    (r"sublayer\.\d+\.norm\.a_2", "The Annotated Transformer", _SAMPLE_STD),
-    (
-        r"slf_attn\.w_qs\.",
-        "github.com/jadore801120/attention-is-all-you-need-pytorch",
-        Message("it normalizes the embeddings in stacks that are post-norm"),
-    ),
-    (r"attention\.w_concat\.", "github.com/hyunwoongko/transformer", Message("its positions are not in the file")),
     (r"attn_layers\.layers\.\d+\.", "x-transformers", Message("its layers depend on options that are not in the file")),
     (
         r"blocks\.\d+\.attn\.W_Q$",
@@ -196,11 +188,7 @@ def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> 
         raise CheckpointError(
             "{where} has no model_type; supported are {families}", where=where, families=", ".join(sorted(FAMILIES))
         )
-    raise CheckpointError(
-        "{where} has no {config}, and the names of its weights are of no known layout, so its architecture is unknown",
-        where=where,
-        config=CONFIG,
-    )
+    raise unknown_layout(where, saved.weights)
 
 
 def _refuse_adapter(folder: Path, where: str | Message) -> None:

@@ -227,6 +227,21 @@ def heads_question(d_model: int, *, usual: int = 64) -> Question:
     )
 
 
+def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
+    """Return the convention for the number of heads of a model of usual width."""
+    return Convention(
+        "n_heads",
+        n_heads,
+        Message(
+            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
+            "choose n_heads.",
+            n_heads=n_heads,
+            name=name,
+            d_model=d_model,
+        ),
+    )
+
+
 def n_layers(weights: Mapping[str, Tensor], before: str, after: str) -> int:
     """Return how many keys begin and end so: one per layer."""
     return sum(key.startswith(before) and key.endswith(after) for key in weights)

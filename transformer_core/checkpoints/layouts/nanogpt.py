@@ -16,6 +16,7 @@ from transformer_core.checkpoints.layout import (
     having,
     heads_question,
     n_layers,
+    usual_heads,
 )
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -123,21 +124,6 @@ def _embeddings_are_not_decayed(saved: SavedModel) -> bool:
         return False
     linear = [key for key in saved.weights if ".attn.c_" in key or ".mlp.c_" in key]
     return n_decayed == sum(key.endswith(".weight") for key in linear)
-
-
-def usual_heads(d_model: int, n_heads: int, name: str) -> Convention:
-    """Return the convention for the number of heads of a model of usual width."""
-    return Convention(
-        "n_heads",
-        n_heads,
-        Message(
-            "Read with {n_heads} heads, the usual number of {name} for a width of {d_model}; if yours has another, "
-            "choose n_heads.",
-            n_heads=n_heads,
-            name=name,
-            d_model=d_model,
-        ),
-    )
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

@@ -1,0 +1,110 @@
+"""Encoder-decoders of well-known repositories compute the same here, from files as their programs save them."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
+
+import transformer_core as tc
+from tests.checkpoints.paper_models import ANNOTATED, HKPROJ, HYUNWOONGKO, JADORE, Layout, PaperModel
+from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.errors import CheckpointError
+
+TIED = replace(JADORE, is_tied=True)
+CASES: dict[str, tuple[Layout, tuple[int, int], int, float]] = {  # vocabularies, padding, tolerance
+    "annotated": (ANNOTATED, (61, 50), 2, 2e-5),
+    "hkproj": (HKPROJ, (61, 50), 1, 2e-5),
+    "hkproj's older": (replace(HKPROJ, attention_bias=True), (50, 50), 1, 2e-5),
+    "jadore": (JADORE, (61, 50), 1, 1e-5),
+    "jadore tied": (TIED, (50, 50), 1, 1e-5),
+    "hyunwoongko": (HYUNWOONGKO, (50, 61), 1, 1e-5),
+}
+
+
+def saved(name: str, path: Path, sizes: tuple[int, int] = (0, 0)) -> PaperModel:
+    """A small model of a layout, saved as its program does."""
+    layout, usual, pad, _ = CASES[name]
+    sizes = sizes if sizes[0] else usual
+    theirs = PaperModel(layout, d_model=24, d_ff=40, n_heads=3, n_layers=2, sizes=sizes, pad=pad).eval()
+    content: dict[str, Any] = theirs.state_dict()
+    if "hkproj" in name:
+        content = {"epoch": 3, "model_state_dict": content, "optimizer_state_dict": {"state": {}}, "global_step": 9}
+    if "jadore" in name:
+        options = {"n_head": 3, "d_k": 8, "d_v": 8, "dropout": 0.1, "scale_emb_or_prj": "prj", "trg_pad_idx": 1}
+        content = {"epoch": 3, "settings": argparse.Namespace(**options), "model": content}
+    torch.save(content, path)
+    return theirs
+
+
+def padded(n: int, size: int, pad: int) -> torch.Tensor:
+    """Two texts, the second of them shorter."""
+    tokens = torch.randint(4, size, (2, n))
+    tokens[1, n - n // 3 :] = pad
+    return tokens
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_logits_states_patterns_and_output_are_the_same(name: str, tmp_path: Path):
+    _, sizes, pad, atol = CASES[name]
+    torch.manual_seed(0)
+    theirs = saved(name, tmp_path / "model.pt")
+    ours, tokenizer = tc.load(tmp_path / "model.pt", options={} if "jadore" in name else {"n_heads": 3})
+    assert (tokenizer.vocab_size, tokenizer.target.vocab_size) == sizes
+    close: dict[str, Any] = {"rtol": 0, "atol": atol}
+    for n_src, n_tgt in ((9, 7), (80, 64)):
+        src, tgt = padded(n_src, sizes[0], pad), padded(n_tgt, sizes[1], pad)
+        with torch.inference_mode(), tc.capture(ours, "*.hook_pattern") as patterns:
+            logits, expected, real = ours(src, tgt), theirs(src, tgt), tgt != pad
+            assert expected.std() > 0.1
+            torch.testing.assert_close(logits[real], expected[real], **close)
+            memory, is_read = ours.encode(src), src != pad
+            torch.testing.assert_close(memory[is_read], theirs.states("encoder", src)[is_read], **close)
+        for (site, pattern), theirs_at in zip(patterns.items(), theirs.patterns, strict=True):
+            rows = is_read if site.startswith("encoder") else real
+            both = (one.transpose(1, 2)[rows] for one in (pattern, theirs.patterns[theirs_at]))
+            torch.testing.assert_close(*both, **close)
+    src, begin = padded(9, sizes[0], pad), ours.config.bos_id
+    written = tc.greedy_decode(ours, src, max_new_tokens=8).tokens
+    for ours_row, row in zip(written.tolist(), theirs.written(src, begin, 8).tolist(), strict=True):
+        assert ours.config.suppressed_token_id not in ours_row[1:]
+        assert ours_row == row or ours.config.eos_id in row or pad in row
+
+
+def write_tokenizer(path: Path, words: str, *, pad: str = "[PAD]") -> None:
+    """A file of words as hkproj's program trains it, without a template."""
+    written = ["[UNK]", pad, "[SOS]", "[EOS]", *words.split()]
+    backend = Backend(models.WordLevel({word: i for i, word in enumerate(written)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.save(str(path))
+
+
+def test_the_tokenizers_of_hkproj_are_read_on_the_sides_that_they_fit(tmp_path: Path):
+    saved("hkproj", tmp_path / "model.pt", (7, 6))
+    write_tokenizer(tmp_path / "tokenizer_it.json", "il gatto")
+    assert tc.load(tmp_path / "model.pt", options={"n_heads": 3})[1].kind == "ids"
+    write_tokenizer(tmp_path / "tokenizer_en.json", "the cat sleeps")
+    _, tokenizer = tc.load(tmp_path / "model.pt", options={"n_heads": 3})
+    assert tokenizer.encode_for("the cat", "encoder_decoder") == [2, 4, 5, 3]
+    assert tokenizer.target.encode_for("il cane", "encoder_decoder") == [4, 0, 3]
+    assert (tokenizer.labels([6]), tokenizer.target.decode([2, 4, 5, 3])) == (["sleeps"], "il gatto")
+    write_tokenizer(tmp_path / "tokenizer_en.json", "the cat sleeps", pad="[NO]")
+    with pytest.raises(CheckpointError, match="not a tokenizer of this program"):
+        tc.load(tmp_path / "model.pt", options={"n_heads": 3})
+
+
+def test_what_the_files_leave_open_is_a_question_or_a_convention(tmp_path: Path):
+    saved("annotated", tmp_path / "model.pt")
+    with pytest.raises(UndecidedError) as caught:
+        tc.load(tmp_path / "model.pt")
+    assert [question.option for question in caught.value.questions] == ["n_heads"]
+    assert 3 in caught.value.questions[0].candidates
+    notes: list[str] = []
+    saved("hyunwoongko", tmp_path / "model.pt")
+    ours, _ = tc.load(tmp_path / "model.pt", options={"n_heads": 3}, on_note=lambda note: notes.append(str(note)))
+    assert ours.config.max_seq_len == 256 and "since 2022-12-08" in notes[0] and "256 positions" in notes[1]
+    assert tc.load(tmp_path / "model.pt", options={"n_heads": 3, "max_seq_len": 90})[0].config.max_seq_len == 90

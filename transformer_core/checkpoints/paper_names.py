@@ -1,0 +1,135 @@
+"""The paper's encoder-decoder under the names that other programs give its modules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Cut, Entry, as_it_is, module
+from transformer_core.checkpoints.layout import Description, heads_question, n_layers, usual_heads
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+_STACKS = ("encoder", "decoder")
+_USUAL_WIDTH, _USUAL_HEADS = 512, 8  # the paper's base model, which these programs have as defaults
+
+SAMPLE_DEVIATION = Message(
+    "Its normalization divides by the standard deviation with n - 1; its gains were multiplied by √((n - 1) / n), "
+    "which gives the same result up to a relative 1e-6 / deviation."
+)
+
+
+def without_sample(gain: Tensor) -> tuple[Tensor]:
+    """Return the gain for a normalization that divides by the deviation with n instead of n - 1."""
+    n = gain.shape[0]
+    return (gain * ((n - 1) / n) ** 0.5,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperNames:
+    """Names of the modules; those of a layer are relative to it, and pairs are of encoder and decoder."""
+
+    layer: str = "{stack}.layers.{i}"
+    self_attn: tuple[str, str]
+    cross_attn: str
+    projections: tuple[str, str, str, str]  # q, k, v, out
+    feed_forward: tuple[str, str]  # its two linear layers
+    norms: tuple[tuple[str, str], tuple[str, str, str]]  # of the sub-layers, in their order
+    norm_parts: tuple[str, str] = ("weight", "bias")
+    embedding_norm: str = ""  # "": none
+    final_norm: str = ""
+    embeddings: tuple[str, str]
+    output: str
+    norm: Cut = as_it_is  # converts the gain of a normalization
+
+    @property
+    def landmarks(self) -> tuple[str, str, str, str]:
+        """Keys by which the layout is recognized: of the embeddings, the output, and the first cross-attention."""
+        query = f"{self.layer.format(stack='decoder', i=0)}.{self.cross_attn}.{self.projections[0]}"
+        src, tgt = self.embeddings
+        return f"{src}.weight", f"{tgt}.weight", f"{self.output}.weight", f"{query}.weight"
+
+    def describe(
+        self, weights: Mapping[str, Tensor], given: Mapping[str, Any], program: str, **fields: Any
+    ) -> Description:
+        """Return the description of a model; equal matrices are tied.
+
+        Args:
+            weights: by the keys of the table.
+            given: fields of ModelConfig that are known.
+            program: its name, for notes.
+            fields: of ModelConfig, for all models of the layout.
+        """
+        src, tgt, output, query = (weights[key] for key in self.landmarks)
+        up = weights[f"{self.layer.format(stack='encoder', i=0)}.{self.feed_forward[0]}.weight"]
+        d_model, width = tgt.shape[1], query.shape[0]
+        tying = "none" if not _is_same(tgt, output) else "three_way" if _is_same(src, tgt) else "target"
+        usual = d_model == _USUAL_WIDTH
+        n_heads = given.get("n_heads", _USUAL_HEADS if usual else 0)
+        return Description(
+            fields={
+                "architecture": "encoder_decoder",
+                "vocab_size": tgt.shape[0],
+                "src_vocab_size": 0 if src.shape[0] == tgt.shape[0] else src.shape[0],
+                "d_model": d_model,
+                "d_ff": up.shape[0],
+                "d_head": width // n_heads if n_heads and width != d_model else 0,
+                "n_encoder_layers": self._n_layers(weights, 0),
+                "n_decoder_layers": self._n_layers(weights, 1),
+                "embedding_norm": bool(self.embedding_norm),
+                "attention_bias": "all" if self.landmarks[3].removesuffix("weight") + "bias" in weights else "none",
+                "tie_embeddings": tying,
+                "unembed_bias": f"{self.output}.bias" in weights,
+                **fields,
+            },
+            conventions=[usual_heads(d_model, _USUAL_HEADS, program)] if usual else [],
+            questions=[] if usual else [heads_question(width)],
+            notes=[SAMPLE_DEVIATION] if self.norm is without_sample else [],
+        )
+
+    def _n_layers(self, weights: Mapping[str, Tensor], side: int) -> int:
+        before, after = self.layer.format(stack=_STACKS[side], i="|").split("|")
+        return n_layers(weights, before, f"{after}.{self.self_attn[side]}.{self.projections[0]}.weight")
+
+    def keys(self, config: ModelConfig) -> tuple[Entry, ...]:
+        """Return the entries of all tensors."""
+        src, tgt, head, _ = self.landmarks
+        is_tied, is_shared = config.tie_embeddings != "none", config.tie_embeddings == "three_way"
+        copies = (*((head,) if is_tied else ()), *((src,) if is_shared else ()))
+        entries = [Entry(tgt, ("decoder.embed.weight",), copies=copies)]
+        entries += [] if is_shared else [Entry(src, ("encoder.embed.weight",))]
+        entries += [] if is_tied else [Entry(head, ("unembed.weight",))]
+        entries += [Entry(f"{self.output}.bias", ("unembed.bias",))] if config.unembed_bias else []
+        for side, stack in enumerate(_STACKS):
+            for theirs, ours in ((self.embedding_norm, "embedding_norm"), (self.final_norm, "ln_final")):
+                entries += self._norm(theirs.format(stack=stack), f"{stack}.{ours}") if theirs else []
+            for i in range(config.n_decoder_layers if side else config.n_encoder_layers):
+                entries += self._layer(config, side, i)
+        return tuple(entries)
+
+    def _layer(self, config: ModelConfig, side: int, i: int) -> list[Entry]:
+        layer, block = self.layer.format(stack=_STACKS[side], i=i), f"{_STACKS[side]}.blocks.{i}"
+        parts = ("weight", "bias") if config.attention_bias == "all" else ("weight",)
+        attentions = {self.self_attn[side]: "self_attn"} | ({self.cross_attn: "cross_attn"} if side else {})
+        entries: list[Entry] = []
+        for their_name, our_name in attentions.items():
+            for projection, name in zip(self.projections, ("q", "k", "v", "out"), strict=True):
+                entries += module(f"{layer}.{their_name}.{projection}", f"{block}.{our_name}.{name}", parts)
+        for theirs, ours in zip(self.feed_forward, ("up", "down"), strict=True):
+            entries += module(f"{layer}.{theirs}", f"{block}.mlp.{ours}")
+        for theirs, ours in zip(self.norms[side], ("ln1", "ln_cross", "ln2") if side else ("ln1", "ln2"), strict=True):
+            entries += self._norm(f"{layer}.{theirs}", f"{block}.{ours}")
+        return entries
+
+    def _norm(self, theirs: str, ours: str) -> list[Entry]:
+        gain, shift = self.norm_parts
+        return [
+            Entry(f"{theirs}.{gain}", (f"{ours}.weight",), self.norm),
+            Entry(f"{theirs}.{shift}", (f"{ours}.bias",)),
+        ]
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.equal(one, other)
