@@ -16,7 +16,9 @@ from tests.checkpoints.test_load import add_tokenizer
 from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints import archive
 from transformer_core.checkpoints.bring_in import bring_in
+from transformer_core.checkpoints.candidates import candidate_losses
 from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.checkpoints.nearest import UnknownLayoutError
 from transformer_core.errors import CheckpointError, TextError
 
 ARGS: dict[str, Any] = {"n_layer": 2, "n_head": 3, "n_embd": 36, "block_size": 20, "vocab_size": 61, "dropout": 0.0}
@@ -154,6 +156,37 @@ def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path)
         ):
             (tmp_path / "config.json").write_text(json.dumps(config))
             torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_loss_on_a_text_of_the_model_tells_its_heads(tmp_path: Path):
+    weights, ids = weights_of(bias=True), torch.tensor([[7]])
+    weights["lm_head.weight"] = 3 * torch.randn(61, 36, generator=torch.Generator().manual_seed(4))
+    for i in range(2):
+        weights[f"transformer.h.{i}.attn.c_attn.weight"] *= 3  # so that the pattern of each head matters
+    torch.save(weights, tmp_path / "model.pt")
+    for _ in range(19):
+        ids = torch.cat([ids, nanogpt(ids, weights, gelu="tanh")[:, -1:].argmax(-1)], dim=1)
+    losses = candidate_losses(tmp_path / "model.pt", " ".join(map(str, ids[0].tolist())))
+    assert losses[0].options == {"n_heads": 3} and len(losses) == 6
+    expected = F.cross_entropy(nanogpt(ids, weights, gelu="tanh")[0, :-1], ids[0, 1:])
+    assert losses[0].loss == pytest.approx(expected.item(), rel=1e-4) and losses[1].loss > losses[0].loss + 0.1
+    assert candidate_losses(tmp_path / "model.pt", "1 2", options={"n_heads": 3}) == []
+    assert len(candidate_losses(tmp_path / "model.pt", "1 2", max_seconds=0)) == 1
+    with pytest.raises(TextError, match="at least two tokens"):
+        candidate_losses(tmp_path / "model.pt", "1")
+
+
+def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
+    weights = {f"net.{key.replace('c_attn', 'all')}": weight for key, weight in weights_of(bias=True).items()}
+    torch.save(weights | {"net.h.0.x": torch.ones(1)}, tmp_path / "a.pt")
+    with pytest.raises(UnknownLayoutError, match="nearest is nanoGPT or minGPT, with 14 of 16 names") as caught:
+        tc.load(tmp_path)
+    assert caught.value.nearest is not None
+    assert caught.value.nearest.missing == ("transformer.h.*.attn.c_attn.bias", "transformer.h.*.attn.c_attn.weight")
+    assert "net.h.*.x" in caught.value.nearest.unknown and len(caught.value.nearest.unknown) == 3
+    torch.save({"layers.0.weight": torch.ones(2, 2)}, tmp_path / "a.pt")
+    with pytest.raises(UnknownLayoutError, match="of no known layout, so its architecture is unknown"):
+        tc.load(tmp_path)
 
 
 @pytest.mark.parametrize(("n_decayed", "gelu"), [(8, "tanh"), (10, "none")])
