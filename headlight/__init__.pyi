@@ -18,5 +18,8 @@ from .analysis.interventions.sweeping import sweep as sweep
 from .analysis.trace.model_run import run_text as run_text
 from .figures.heatmaps.attention import attention_heatmap as attention_heatmap
 from .figures.token_grid import TokenGrid as TokenGrid
+from .notebook.show import head_view as head_view
+from .notebook.show import model_view as model_view
+from .notebook.show import show as show
 from .viewing.generated import read_generated as read_generated
 from .viewing.reading import read_transformers as read_transformers

@@ -13,6 +13,7 @@ from headlight.analysis.trace import traced_forward
 from headlight.analysis.trace.attention_maps import AttentionMaps
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.analysis.trace.traced_forward import NOT_FINITE, EncodedInput, FixedText, TracedForward
+from headlight.analysis.trace.viewed_model import ViewedModel
 from transformer_core.decoding.inputs import tensor_of
 from transformer_core.errors import Message, NotFiniteError, TextError
 from transformer_core.model.transformer import Transformer
@@ -116,7 +117,7 @@ class ModelRun(FixedText):
 
 @torch.inference_mode()
 def run_text(
-    model: Transformer,
+    model: Transformer | ViewedModel,
     tokenizer: Tokenizer,
     text: Given,
     *,
@@ -131,7 +132,7 @@ def run_text(
     as a compiled program does; one without an output layer predicts nothing.
 
     Args:
-        model: in evaluation mode, on any device and in any precision.
+        model: in evaluation mode, on any device and in any precision; or one that another library computes.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____". For an encoder whose
             tokenizer `takes_pairs`, two texts may be given: ("The cat sleeps.", "It is ____.").
@@ -165,7 +166,12 @@ def run_text(
 
 
 def _read_source(
-    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, max_new_tokens: int
+    model: Transformer | ViewedModel,
+    tokenizer: Tokenizer,
+    text: str,
+    target: str | None,
+    max_tokens: int,
+    max_new_tokens: int,
 ) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
@@ -211,7 +217,9 @@ def _read_source(
     )
 
 
-def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> ModelRun:
+def _read_prompt(
+    model: Transformer | ViewedModel, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int
+) -> ModelRun:
     """Read a prompt with a decoder and continue it; the output is read too, except for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
@@ -256,7 +264,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     )
 
 
-def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
+def _read_blanks(model: Transformer | ViewedModel, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
     """Read one or two texts with an encoder, and return its predictions, if it has an output layer."""
     encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, *(tensor_of(ids, model) for ids in encoded.inputs))
