@@ -85,20 +85,20 @@ def labels_of(tokens: Sequence[Any], *, prettify: bool = True, border: int | Non
     return with_border(shown, border) if border else tuple(shown)
 
 
-def of_steps(attention: Any, beam_indices: Any = None, sequence: int = 0) -> Any:
-    """Return the patterns of generated tokens, step by step and layer by layer, as those of one forward pass.
+def of_steps(steps: Any, beam_indices: Any = None, *, n_keys: int | None = None) -> Any:
+    """Return the patterns of generated tokens, given step by step, as [layer, head, query, key].
 
     Args:
-        attention: as `generate` of the transformers library returns it.
-        beam_indices: of the same output, [sequence, step]; None: without beams.
-        sequence: number of the generated sequence.
+        steps: for each step, for each layer [beam, head, query, key], as `generate` of transformers returns them.
+        beam_indices: of the same output, [sequence, step], for its first sequence; None: without beams.
+        n_keys: of cross-attention; None: self-attention.
     """
-    from headlight.viewing.generated import joined_steps
+    from headlight.viewing.generated import join_steps
 
-    rows = [sequence] * len(attention)
-    if beam_indices is not None:
-        rows = [int(row) for row in beam_indices[sequence] if row >= 0]
-    return joined_steps(attention, rows)
+    rows = [0] * len(steps) if beam_indices is None else [int(row) for row in beam_indices[0] if row >= 0]
+    steps = steps[: len(rows)]
+    n_queries = sum(step[0].shape[2] for step in steps)
+    return join_steps(steps, rows, n_keys or n_queries, n_queries if n_keys else 0)
 
 
 def is_by_step(attention: Any) -> bool:

@@ -250,7 +250,7 @@ def _of_arrays(
         if arrays is None:
             continue
         if is_by_step(arrays):
-            arrays = of_steps(arrays, beam_indices)
+            arrays = of_steps(arrays, beam_indices, n_keys=arrays[0][0].shape[3] if name == "cross" else None)
         labels = [None if side is None else labels_of(side) for side in sides[name]]
         if labels[0] is None or labels[1] is None:
             missing = "encoder_tokens" if encoder_tokens is None and name != "decoder" else "tokens"

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -39,6 +40,7 @@ from transformer_core.text.load import has_tokenizer, load_foreign, tokenizer_fi
 
 _FILE = ("file://localhost/", "file:///")
 _QUOTES = "\"'“”‘’„"
+_tokenizers: WeakKeyDictionary[Transformer, Tokenizer] = WeakKeyDictionary()
 _MOST_QUOTED = 60  # most characters of a text quoted in an error
 
 
@@ -118,7 +120,13 @@ def _noted(loaded: tuple[Transformer, Tokenizer], on_note: OnNote) -> tuple[Tran
     """Return the loaded model, after passing on a note about non-finite weights, if any."""
     if note := note_on_weights(not_finite_weights(loaded[0])):
         on_note(note)
+    _tokenizers[loaded[0]] = loaded[1]
     return loaded
+
+
+def tokenizer_of(model: Transformer) -> Tokenizer | None:
+    """Return the tokenizer that `load` returned with a model; None for other models."""
+    return _tokenizers.get(model)
 
 
 def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> ModelLocation:
@@ -231,16 +239,20 @@ def _base_of(adapter: Adapter, folder: Path, on_progress: OnProgress | None) -> 
             return place
     revision = "" if adapter.revision is None else f"@{adapter.revision}"
     try:
-        return find(f"{adapter.base}{revision}", on_progress).folder
+        location = find(f"{adapter.base}{revision}", on_progress)
+        if location.commit is not None:
+            return location.folder
+        why: str | Message = Message("nor is it an id of the Hub")
     except CheckpointError as error:
-        raise CheckpointError(
-            "{where} is an adapter for {base}, which is not in {places} ({error}); copy the folder of that model next "
-            "to the adapter",
-            where=adapter.where,
-            base=adapter.base,
-            places=Message.joined(Message(" or "), map(str, places)),
-            error=error,
-        ) from error
+        why = error.message
+    raise CheckpointError(
+        "{where} is an adapter for {base}, which is not in {places} ({why}); copy the folder of that model next to the "
+        "adapter",
+        where=adapter.where,
+        base=adapter.base,
+        places=Message.joined(Message(" or "), map(str, places)),
+        why=why,
+    )
 
 
 @torch.inference_mode(mode=False)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.quantities import QUANTITIES
@@ -10,7 +11,6 @@ from headlight.language import say
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.heads import axis_names, head_in_words
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source

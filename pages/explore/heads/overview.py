@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from headlight.analysis.heads.measure_texts import MEASURE_TEXTS
 from headlight.analysis.heads.text_measures import MEASURES, range_of
 from headlight.analysis.trace.attentions import ATTENTIONS
 from headlight.figures.heatmaps.all_heads import all_heads, fit_side
@@ -18,7 +19,6 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.shared import cache, prose
 from pages.shared.drawing import draw
-from pages.shared.measures import MEASURE_TEXTS
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from pages.shared.view import state
 from transformer_core.errors import mark

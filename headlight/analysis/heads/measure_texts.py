@@ -1,4 +1,4 @@
-"""The names of the head measures on the pages, with links to their definitions."""
+"""The names of the head measures, with the glossary entries that define them."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
