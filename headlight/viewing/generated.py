@@ -101,9 +101,13 @@ def _n_texts(generated: Any, inputs: Mapping[str, Any] | None, steps: Sequence[S
 
 
 def join_steps(steps: Sequence[Sequence[Tensor]], rows: Sequence[int], n_keys: int, n_queries: int = 0) -> np.ndarray:
-    """Return the patterns of all steps as one, [layer, head, query, key].
+    """Return the patterns of all steps as one; a layer with a window has fewer keys in later steps: the last ones.
 
-    A layer with a window has fewer keys in later steps: the last ones.
+    Args:
+        steps: for each step, for each layer [row, head, query, key].
+        rows: for each step, the row of the sequence.
+        n_keys: of the whole sequence, or of the source.
+        n_queries: for cross-attention; 0: as many as keys, which are the tokens so far in each step.
     """
     n_layers, n_heads = len(steps[0]), steps[0][0].shape[1]
     joined = np.zeros((n_layers, n_heads, n_queries or n_keys, n_keys), dtype=np.float32)

@@ -38,7 +38,7 @@ class _Group:
 def attentions_in(
     model: Any, output: Any, watched: Watched, *, labels: Labels, inputs: Mapping[str, Any], notes: list[Message]
 ) -> dict[str, AttentionPatterns]:
-    """Return the attentions in a model's output by name, in the order in which the model computes them.
+    """Return the attentions in a model's output by name: encoder, decoder and cross-attention, then those of parts.
 
     Args:
         model: that was run.
@@ -58,7 +58,8 @@ def attentions_in(
             continue
         for attention in _attentions(model, group, watched, labels, inputs, notes):
             attentions[attention.name] = attention
-    return attentions
+    order = [*(name for name in ("encoder", "decoder", "cross") if name in attentions), *attentions]
+    return {name: attentions[name] for name in order}
 
 
 def _groups(output: Any, watched: Watched) -> Iterator[_Group]:

@@ -50,7 +50,7 @@ class AttentionPatterns:
 class PatternRecord:
     """The patterns of all attentions of a model on one input, and the library that computed them."""
 
-    attentions: Mapping[str, AttentionPatterns]  # by name, in the order in which the model computes them
+    attentions: Mapping[str, AttentionPatterns]  # by name
     model: str  # the name of the model's class
     computed_by: Message  # a sentence
     notes: Sequence[Message] = ()  # sentences on what is not shown, such as layers without attention
