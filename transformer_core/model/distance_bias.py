@@ -91,12 +91,12 @@ def relative_bucket(
 class AlibiBias(nn.Module):
     """A bias that decreases linearly with the distance, with a fixed slope per head.
 
-    Source: Press et al. 2022, sec. 3. Differs: without a causal mask it is symmetric.
+    Source: Press et al. 2022, sec. 3. Differs: without a causal mask it is symmetric; slopes are scaled if configured.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.slopes = alibi_slopes(config.n_heads)
+        self.slopes = alibi_slopes(config.n_heads) * config.alibi_scale
 
     def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
         """Return minus slope times distance."""

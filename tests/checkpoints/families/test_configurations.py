@@ -174,7 +174,7 @@ def test_the_original_length_of_rotation_defaults_to_that_of_the_model():
         assert config(SMOL, rope_scaling={**rope, **inside}, **beside).rotary_original_len == expected
 
 
-def test_a_window_in_every_layer_is_read_and_in_some_refused():
+def test_a_window_in_every_layer_or_in_some_is_read():
     mistral = {**SMOL, "model_type": "mistral"}
     for options, window in (({}, 4096), ({"sliding_window": None}, None), ({"sliding_window": 7}, 7)):
         assert config(mistral, **options).sliding_window == window
@@ -184,21 +184,26 @@ def test_a_window_in_every_layer_is_read_and_in_some_refused():
     assert config(qwen, max_window_layers=24).sliding_window is None
     usual = {name: value for name, value in qwen.items() if name != "max_window_layers"}  # 28
     assert config(usual, num_hidden_layers=28).sliding_window is None
-    for changes, message in (
-        ({**qwen, "max_window_layers": 12}, r"max_window_layers = 12 is not supported; .* in all layers or in none"),
-        ({**usual, "num_hidden_layers": 29}, "in all layers or in none"),
-        ({**qwen, "layer_types": ["full_attention", "sliding_attention"] * 12}, r"layer_types = \['full_attention', "),
+    some = config(qwen, max_window_layers=22)
+    assert (some.sliding_window, some.layers_without_window, some.rotary_base_in_window) == (100, (*range(22),), 1e6)
+    assert config(usual, num_hidden_layers=29).layers_without_window == (*range(28),)
+    kinds = ["full_attention", "sliding_attention"] * 12
+    assert config(qwen, layer_types=kinds).layers_without_window == (*range(0, 24, 2),)
+    for changes in (
+        *({"layer_types": value} for value in (kinds[:3], ["chunked_attention"] * 24, "full_attention")),
+        {"layer_types": kinds, "use_sliding_window": False},
+        {"layer_types": kinds, "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
     ):
-        with pytest.raises(CheckpointError, match=message):
-            config(changes)
+        with pytest.raises(CheckpointError, match=r"layer_types = .* each layer|rope_parameters = .* in some layers"):
+            config(qwen, **changes)
 
 
 REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is named
-    (GPT2, [{"scale_attn_by_inverse_layer_idx": True}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
+    (GPT2, [{"scale_attn_by_inverse_layer_idx": 1}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
     (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}]),
     (BERT, [{"position_embedding_type": "relative_key"}, {"is_decoder": True}]),
     (BERT, [{"hidden_act": "tanh"}, {"embedding_size": 128}]),
-    (MODERNBERT, [{"layer_types": ["sliding_attention", "full_attention"] * 11}, {"classifier_activation": "relu"}]),
+    (MODERNBERT, [{"layer_types": ["sliding_attention"] * 21}, {"classifier_activation": "relu"}]),
     (MODERNBERT, [{"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, {"classifier_bias": True}]),
     (MARIAN, [{"share_encoder_decoder_embeddings": False}, {"tie_word_embeddings": False}]),
     (MARIAN, [{"static_position_embeddings": False}, {"normalize_embedding": True}, {"normalize_before": True}]),

@@ -1,14 +1,23 @@
-"""Llama, Mistral, Qwen2 and Qwen3 (SmolLM is a Llama): decoder-only, pre-norm, RMS norm, rotary, gated."""
+"""Llama, Mistral, Qwen2, Qwen3 and SmolLM3: decoder-only, pre-norm, RMS norm, rotary, gated."""
 
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, Family, decoder_only, embeddings, module, scaled, windows
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
 from transformer_core.errors import Message
 
 HEAD = "lm_head.weight"
-SCALINGS: dict[str, RotaryScaling] = {"default": "none", "linear": "linear", "llama3": "llama3"}
+SCALINGS: dict[str, RotaryScaling] = {
+    **{"default": "none", "linear": "linear", "llama3": "llama3", "yarn": "yarn"},
+    "dynamic": "none",  # it only changes the frequencies beyond max_position_embeddings
+}
 
 
 def read_llama(options: Options) -> ModelConfig:
@@ -25,7 +34,7 @@ def read_llama(options: Options) -> ModelConfig:
 
 def read_mistral(options: Options) -> ModelConfig:
     """Return our configuration of a Mistral (Jiang et al. 2023, sec. 2)."""
-    return read(options, usual_kv_heads=8, sliding_window=options.whole_or_null("sliding_window", 4096))
+    return read(options, usual_kv_heads=8, window={"sliding_window": options.whole_or_null("sliding_window", 4096)})
 
 
 def read_qwen2(options: Options) -> ModelConfig:
@@ -34,8 +43,8 @@ def read_qwen2(options: Options) -> ModelConfig:
         options,
         usual_kv_heads=32,
         attention_bias="qkv",
-        sliding_window=window_of_all_layers(options),
-        bos_and_eos=(None, None),
+        window=window_of_qwen(options),
+        tokens=(None, None, None),
     )
 
 
@@ -47,8 +56,31 @@ def read_qwen3(options: Options) -> ModelConfig:
         usual_kv_heads=32,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
         qk_norm=True,
-        sliding_window=window_of_all_layers(options),
-        bos_and_eos=(None, None),
+        window=window_of_qwen(options),
+        tokens=(None, None, None),
+    )
+
+
+def read_smollm3(options: Options) -> ModelConfig:
+    """Return our configuration of a SmolLM3, some layers of which have no positions (Bakouche et al. 2025)."""
+    n_layers = options.n_layers("num_hidden_layers")
+    interval, width = options.whole("no_rope_layer_interval", 4), options.whole_or_null("sliding_window")
+    usual = [int(interval < 1 or (i + 1) % interval != 0) for i in range(n_layers)]
+    is_rotated = options.value("no_rope_layers", usual)
+    if type(is_rotated) is not list or len(is_rotated) < n_layers or any(value not in (0, 1) for value in is_rotated):
+        raise options.error("no_rope_layers", Message("expected 0 or 1 for each layer"))
+    rotated = [i for i in range(n_layers) if is_rotated[i]]
+    width = width if options.switch("use_sliding_window", False) else None
+    return read(
+        options,
+        usual_kv_heads=4,
+        attention_bias="all" if options.switch("attention_bias", False) else "none",
+        feed_forward_bias=options.switch("mlp_bias", False),
+        window=windows(options, n_layers, width, usual=rotated),
+        rotary={"layers_without_rotation": tuple(i for i in range(n_layers) if not is_rotated[i])},
+        usual_base=2_000_000.0,
+        is_tied=True,
+        tokens=(128_000, 128_001, 128_004),
     )
 
 
@@ -60,11 +92,19 @@ def read(
     attention_bias: AttentionBias = "none",
     feed_forward_bias: bool = False,
     qk_norm: bool = False,
-    sliding_window: int | None = None,
-    bos_and_eos: tuple[int | None, int | None] = (1, 2),
+    window: Mapping[str, Any] = MappingProxyType({}),
+    rotary: Mapping[str, Any] = MappingProxyType({}),
+    usual_base: float = 10_000.0,
+    is_tied: bool = False,
+    tokens: tuple[int | None, int | None, int | None] = (1, 2, None),
 ) -> ModelConfig:
     """Return the configuration of one of these models, given what distinguishes it from the others."""
     options.idle("pretraining_tp")
+    rotary = {**read_rotary(options, usual_base=usual_base), **rotary}
+    if window.get("layers_without_window"):
+        if rotary.get("rotary_scaling", "none") != "none":
+            raise options.error("rope_parameters", Message("scaling is not supported beside a window in some layers"))
+        rotary["rotary_base_in_window"] = rotary["rotary_base"]
     return decoder_only(
         vocab_size=options.whole("vocab_size"),
         d_model=options.whole("hidden_size"),
@@ -74,7 +114,7 @@ def read(
         n_kv_heads=options.whole_or_null("num_key_value_heads", usual_kv_heads) or 0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),
-        **read_rotary(options),
+        **rotary,
         norm="rms",
         layer_norm_eps=options.number("rms_norm_eps", 1e-6),
         activation=options.choice("hidden_act", ACTIVATIONS, "silu"),
@@ -82,24 +122,27 @@ def read(
         feed_forward_bias=feed_forward_bias,
         attention_bias=attention_bias,
         qk_norm=qk_norm,
-        sliding_window=sliding_window,
-        tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
+        **window,
+        tie_embeddings="target" if options.switch("tie_word_embeddings", is_tied) else "none",
         dropout=0.0,
         dropout_pattern=options.number("attention_dropout", 0.0),
-        **options.tokens_of_decoder(*bos_and_eos),
+        **options.tokens_of_decoder(*tokens),
     )
 
 
-def read_rotary(options: Options, *, fraction: float | None = None, base: str = "rope_theta") -> dict[str, Any]:
+def read_rotary(
+    options: Options, *, fraction: float | None = None, base: str = "rope_theta", usual_base: float = 10_000.0
+) -> dict[str, Any]:
     """Return the rotary fields of a configuration: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
 
     Args:
         options: the options of the whole model.
         fraction: rotated fraction of each head, unless `rope_parameters` gives it; None: always the whole head.
         base: the name of `rope_theta` in older files.
+        usual_base: `rope_theta`, if it is missing.
     """
     options.idle("rope_scaling", "rope_parameters")
-    inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+    inner = _rotary_options(options)
     for fields in (options, inner):
         if fraction is None:
             fields.must_be(
@@ -109,41 +152,73 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
     part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
     rotary: dict[str, Any] = {
         "positions": "rotary_halves",
-        "rotary_base": inner.number("rope_theta", options.number(base, 10000.0)),
+        "rotary_base": inner.number("rope_theta", options.number(base, usual_base)),
         "rotary_fraction": part,
     }
-    scaling = inner.choice("type" if "type" in inner and "rope_type" not in inner else "rope_type", SCALINGS, "default")
+    scaling = inner.choice(_kind_of_scaling(inner), SCALINGS, "default")
+    inner.idle("factor")
     if scaling != "none":
-        rotary |= {"rotary_scaling": scaling, "rotary_scaling_factor": inner.number("factor")}
-    if scaling == "llama3":
-        outermost = options if "original_max_position_embeddings" in options else inner
-        longest = outermost.whole("original_max_position_embeddings", options.whole("max_position_embeddings"))
+        rotary |= {"rotary_scaling": scaling, "rotary_scaling_factor": _scaling_factor(options, inner)}
+    if scaling in ("llama3", "yarn"):
+        low, high = ("beta_slow", "beta_fast") if scaling == "yarn" else ("low_freq_factor", "high_freq_factor")
         rotary |= {
-            "rotary_low_freq_factor": inner.number("low_freq_factor"),
-            "rotary_high_freq_factor": inner.number("high_freq_factor"),
-            "rotary_original_len": longest,
+            "rotary_low_freq_factor": inner.number(low, 1.0 if scaling == "yarn" else None),
+            "rotary_high_freq_factor": inner.number(high, 32.0 if scaling == "yarn" else None),
+            "rotary_original_len": _original_len(options, inner),
         }
+    if scaling == "yarn":
+        inner.must_be("truncate", True, Message("the pairs between which frequencies change are whole numbers"))
+        inner.idle("attention_factor", "mscale", "mscale_all_dim")  # in the weights
     inner.finish()
     return rotary
 
 
-def window_of_all_layers(options: Options) -> int | None:
-    """Return the sliding window of a Qwen, which must be in every layer or in none."""
+def attention_factor(options: Options) -> dict[str, float]:
+    """Return YaRN's factor of rotated queries and keys, by the keyword of `keys` (Peng et al. 2023, sec. 3.4)."""
+    inner = _rotary_options(options)
+    if inner.value(_kind_of_scaling(inner)) != "yarn":
+        return {}
+    factor = _scaling_factor(options, inner)
+
+    def scale(weight: float) -> float:
+        return 0.1 * weight * math.log(factor) + 1 if factor > 1 else 1.0
+
+    weights = inner.number("mscale", 0.0), inner.number("mscale_all_dim", 0.0)
+    usual = scale(weights[0]) / (scale(weights[1]) or 1.0) if all(weights) else scale(1.0)
+    return {"attention_factor": inner.number("attention_factor", usual)}
+
+
+def _rotary_options(options: Options) -> Options:
+    return options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+
+
+def _kind_of_scaling(inner: Options) -> str:
+    """Return the name of the option for the kind of scaling."""
+    return "type" if "type" in inner and "rope_type" not in inner else "rope_type"
+
+
+def _original_len(options: Options, inner: Options) -> int:
+    """Return the context length in training."""
+    outermost = options if "original_max_position_embeddings" in options else inner
+    return outermost.whole("original_max_position_embeddings", options.whole("max_position_embeddings"))
+
+
+def _scaling_factor(options: Options, inner: Options) -> float:
+    """Return the scaling factor; YaRN's follows from the two context lengths if it is null."""
+    is_yarn = inner.value(_kind_of_scaling(inner)) == "yarn"
+    lengths = options.whole("max_position_embeddings"), max(_original_len(options, inner), 1)
+    return inner.number("factor", lengths[0] / lengths[1] if is_yarn else None)
+
+
+def window_of_qwen(options: Options) -> dict[str, Any]:
+    """Return the fields of the sliding window of a Qwen, in its last layers."""
     width, first = options.whole_or_null("sliding_window", 4096), options.whole("max_window_layers", 28)
-    if not options.switch("use_sliding_window", False):
-        width = None
-    slides = [width is not None and i >= first for i in range(options.n_layers("num_hidden_layers"))]
-    kinds = options.value("layer_types", ["sliding_attention" if does else "full_attention" for does in slides])
-    if kinds == ["full_attention"] * len(slides):
-        return None
-    if width is None or kinds != ["sliding_attention"] * len(slides):
-        name = "layer_types" if "layer_types" in options else "max_window_layers"
-        raise options.error(name, Message("a sliding window is only supported in all layers or in none"))
-    return width
+    width = width if options.switch("use_sliding_window", False) else None
+    return windows(options, options.n_layers("num_hidden_layers"), width, usual=range(first))
 
 
-def keys(config: ModelConfig) -> tuple[Entry, ...]:
-    """Return the entries of these models."""
+def keys(config: ModelConfig, *, attention_factor: float = 1.0) -> tuple[Entry, ...]:
+    """Return the entries of these models, with queries scaled by the square of `attention_factor`."""
     weight, both = ("weight",), ("weight", "bias")
     qkv = weight if config.attention_bias == "none" else both
     out = both if config.attention_bias == "all" else weight
@@ -168,11 +243,34 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     for i in range(config.n_decoder_layers):
         for their_name, our_name, parts in of_a_layer:
             entries += module(f"model.layers.{i}.{their_name}", f"decoder.blocks.{i}.{our_name}", parts)
-    return tuple(entries)
+    return scaled(entries, query_factors(config, attention_factor**2))
 
 
-READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
+def query_factors(config: ModelConfig, factor: float) -> dict[str, Tensor]:
+    """Return factors of the parameters of queries that scale the products of rotated queries and keys.
+
+    Args:
+        config: with rotary positions.
+        factor: of the products; only the rotated part of each head is scaled.
+    """
+    if factor == 1:
+        return {}
+    of_head = torch.ones(config.d_head, dtype=torch.float64)
+    of_head[: config.n_rotated] = factor
+    name, factors = ("q_norm", of_head) if config.qk_norm else ("q", of_head.repeat(config.n_heads))
+    layers = [i for i in range(config.n_decoder_layers) if config.at_layer(i).has_rotary_positions]
+    parts = ("weight", "bias")
+    return {f"decoder.blocks.{i}.self_attn.{name}.{part}": factors for i in layers for part in parts}
+
+
+READERS = {
+    "llama": read_llama,
+    "mistral": read_mistral,
+    "qwen2": read_qwen2,
+    "qwen3": read_qwen3,
+    "smollm3": read_smollm3,
+}
 FAMILIES = tuple(
-    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.")
+    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", beyond_config=attention_factor)
     for model_type, reader in READERS.items()
 )
