@@ -102,7 +102,7 @@ class ModelConfig:
     feed_forward_bias: bool = True  # sec. 3.3, eq. (2): b_1 and b_2
     attention_bias: AttentionBias = "all"  # in q, k, v and out; common practice, not in the formula of sec. 3.2.2
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
-    qk_norm_scope: QKNormScope = "shared"  # one gain, one "per_head", or "joint": heads as one vector (OLMo et al. 2025)
+    qk_norm_scope: QKNormScope = "shared"  # one gain, one "per_head", or "joint": all as one vector (OLMo et al. 2025)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
     score_cap: AboveZero | None = None  # cap * tanh(scores / cap) (Gemma Team 2024, sec. 2); None: no cap
     sliding_window: Count | None = None  # window size, query included (Beltagy et al. 2020); None: no window

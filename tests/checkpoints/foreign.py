@@ -15,23 +15,39 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.checkpoints import small_decoders, small_encoders, small_residuals
-from tests.checkpoints.small import BOS, EOS, PAD, TOKENS, VOCAB_SIZE, Small, decoder, encoder, two_stacks
+from tests.checkpoints.small import (
+    BOS,
+    EOS,
+    MAX_POSITIONS,
+    PAD,
+    TOKENS,
+    VOCAB_SIZE,
+    Small,
+    decoder,
+    encoder,
+    two_stacks,
+)
 from tests.model.building import random_tokens
 from transformer_core.checkpoints.convert import convert
 from transformer_core.checkpoints.families import FAMILIES
 
-LENGTHS, TGT_LENGTHS = (11, 6, 1), (4, 9, 2)  # of the texts in a batch; the longest but one is always padded
+LENGTHS, TGT_LENGTHS = (80, 9, 1), (9, 80, 2)  # of the texts in a batch; the longest but one is always padded
 N_NEW = 8  # tokens that are written
 
-GPT2 = {**TOKENS, "n_positions": 24, "n_embd": 36, "n_layer": 3, "n_head": 3, "n_inner": 50}
+GPT2 = {**TOKENS, "n_positions": MAX_POSITIONS, "n_embd": 36, "n_layer": 3, "n_head": 3, "n_inner": 50}
 BERT = {
     **{"vocab_size": VOCAB_SIZE, "hidden_size": 36, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"intermediate_size": 50, "max_position_embeddings": 24, "type_vocab_size": 3, "pad_token_id": PAD},
+    **{"intermediate_size": 50, "max_position_embeddings": MAX_POSITIONS, "type_vocab_size": 3, "pad_token_id": PAD},
 }
 MARIAN = {
     **{"vocab_size": VOCAB_SIZE, "d_model": 36, "encoder_layers": 3, "decoder_layers": 2, "encoder_ffn_dim": 50},
     **{"decoder_ffn_dim": 50, "encoder_attention_heads": 3, "decoder_attention_heads": 3, "pad_token_id": PAD},
-    **{"max_position_embeddings": 24, "eos_token_id": EOS, "decoder_start_token_id": PAD, "scale_embedding": True},
+    **{
+        "max_position_embeddings": MAX_POSITIONS,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": PAD,
+        "scale_embedding": True,
+    },
     **{"activation_function": "swish", "forced_eos_token_id": None},
 }
 T5 = {
@@ -42,22 +58,25 @@ T5 = {
 LLAMA = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"num_key_value_heads": 1, "max_position_embeddings": 24},
+    **{"num_key_value_heads": 1, "max_position_embeddings": MAX_POSITIONS},
 }
-ROBERTA = {**BERT, "max_position_embeddings": 24 + 4, "pad_token_id": PAD}
+ROBERTA = {**BERT, "max_position_embeddings": MAX_POSITIONS + 4, "pad_token_id": PAD}
 DISTILBERT = {
     **{"vocab_size": VOCAB_SIZE, "dim": 36, "n_layers": 3, "n_heads": 3, "hidden_dim": 50, "pad_token_id": PAD},
-    **{"max_position_embeddings": 24},
+    **{"max_position_embeddings": MAX_POSITIONS},
 }
 NEOX = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
-    **{"max_position_embeddings": 24, "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0}},
+    **{
+        "max_position_embeddings": MAX_POSITIONS,
+        "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0},
+    },
 }
 MODERNBERT = {
     **TOKENS,
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 4, "num_attention_heads": 3},
-    **{"max_position_embeddings": 24, "local_attention": 6, "cls_token_id": BOS, "sep_token_id": EOS},
+    **{"max_position_embeddings": MAX_POSITIONS, "local_attention": 6, "cls_token_id": BOS, "sep_token_id": EOS},
 }
 LLAMA3 = {
     **{"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},

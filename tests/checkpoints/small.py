@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 VOCAB_SIZE, PAD, BOS, EOS = 61, 0, 1, 2
+MAX_POSITIONS = 96  # the texts that are compared have at most 80 tokens, and a few are generated
 
 TOKENS = {"vocab_size": VOCAB_SIZE, "pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS}
 

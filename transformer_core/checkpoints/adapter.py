@@ -163,7 +163,7 @@ def read_adapter(folder: Path, *, where: str | Message) -> Adapter:
         raise CheckpointError(
             "{where} has no weights ({file}); copy the whole folder of the adapter", where=where, file=WEIGHTS[0]
         )
-    tensors: Mapping[str, Tensor] = TensorFiles(paths[:1]) if paths[0].name == WEIGHTS[0] else StateDict(paths[:1])
+    tensors: Mapping[str, Tensor] = TensorFiles(paths[:1]) if paths[0].name == WEIGHTS[0] else StateDict.read(paths[:1])
     changes, whole = _sorted(tensors, about, where)
     revision = about.get("revision")
     return Adapter(

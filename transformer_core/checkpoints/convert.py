@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
+from transformer_core.checkpoints.layout import LAYOUT, Layout
 from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
@@ -85,6 +86,8 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     Raises:
         CheckpointError: it has no model_type, or an unsupported one.
     """
+    if isinstance(described := values.get(LAYOUT), Layout):
+        return described.family
     model_type = values.get("model_type")
     for layout in LAYOUTS:
         if layout.model_type == model_type:

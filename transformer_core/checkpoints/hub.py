@@ -155,7 +155,7 @@ class _Transfer:
     def run(self, on_progress: OnProgress | None) -> tuple[Path, str]:
         """Download the missing files: first config.json, and the others only if the model is supported.
 
-        An adapter has a file of its own in place of config.json.
+        An adapter has adapter_config.json instead.
         """
         about = ADAPTER if self._is_adapter else CONFIG
         if about not in self._files:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -174,7 +174,7 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             return [folder / weights]
         if (folder / index).is_file():
             return [folder / name for name in _parts(folder / index)]
-    by_kind: dict[FileKind, list[Path]] = {"safetensors": [], "torch": []}
+    by_kind: dict[FileKind, list[Path]] = {kind: [] for kind in get_args(FileKind)}
     for path in weight_files(folder):
         by_kind[kind_of(path) or kind_by_ending(path) or "torch"].append(path)
     for paths in by_kind.values():

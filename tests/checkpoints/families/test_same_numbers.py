@@ -167,7 +167,7 @@ def test_greedy_decoding_writes_the_same_tokens(name: str, pair_of: Callable[[st
         max_new_tokens=foreign.N_NEW,
         do_sample=False,
         num_beams=1,
-        decoder_start_token_id=None if is_prompt else foreign.PAD,
+        decoder_start_token_id=None if is_prompt else pair.ours.config.bos_id,
         pad_token_id=foreign.PAD,
         eos_token_id=foreign.EOS,
         bad_words_ids=[[foreign.PAD]],

@@ -41,6 +41,6 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 FAMILIES = tuple(
-    Family(model_type=model_type, read=read, keys=keys, head=HEAD, needs_head=False, prefix="roberta.")
+    Family(model_type=model_type, read=read, keys=keys, head=HEAD, prefix="roberta.")
     for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model with other vocabularies
 )
