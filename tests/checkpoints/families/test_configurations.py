@@ -211,7 +211,7 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is 
     (T5, [{"feed_forward_proj": "gated-mish"}, {"dense_act_fn": "tanh"}, {"is_decoder": True}]),
     (T5, [{"is_encoder_decoder": False}, {"scalable_attention": True}]),
     (SMOL, [{"rope_parameters": {"full_attention": {"rope_theta": 1e4}}}, {"rope_scaling": 2.0}]),
-    (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "relu2"}]),
+    (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "mish"}]),
     (SMOL, [{"rms_norm_eps": "x"}, {"tie_word_embeddings": "yes"}, {"eos_token_id": "x"}]),
     (SMOL, [{"residual_multiplier": 0.2}, {"quantization_config": {"bits": 4}}]),
 ]
@@ -227,8 +227,9 @@ def test_what_is_not_computed_here_is_refused(published: dict[str, Any], changes
 
 def test_kinds_of_rotation_that_are_not_known():
     for rope, message in (
-        ({"type": "dynamic", "factor": 2.0}, "type = 'dynamic' is not supported"),
-        ({"rope_type": "yarn", "factor": 2.0}, "supported are default, linear, llama3"),
+        ({"type": "longrope", "factor": 2.0}, "type = 'longrope' is not supported"),
+        ({"rope_type": "axial", "factor": 2.0}, "supported are default, linear, llama3, yarn, dynamic"),
+        ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate = False is not supported"),
         ({"type": "linear"}, "rope_scaling lacks factor"),
     ):
         with pytest.raises(CheckpointError, match=message):
