@@ -173,13 +173,20 @@ REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # wit
         "pads sources too",
         ({"pad_id": 8}, {"pad_id": None}),
     ),
-    # What belongs to encoders alone, and an output layer, which only they can lack.
+    # What belongs to encoders alone.
     ({"n_segments": 2}, "n_segments must be 0 in an encoder-decoder", ({"n_segments": 0}, ENCODER)),
-    (DECODER | {"unembed_transform": True}, "only encoder-only models have unembed_transform", (ENCODER_OF_6,)),
     *(
         (ENCODER | WITHOUT_OUTPUT | {name: value}, f"{name} = {value!r} has no effect without unembed", ())
         for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True))
     ),
+    # Embeddings of another width are normalized, then projected, and final states return to it.
+    (ENCODER | {"d_embed": 10}, "set embedding_norm", ({"embedding_norm": True, "unembed_transform": True},)),
+    (
+        ENCODER | {"d_embed": 10, "embedding_norm": True},
+        "need unembed_transform",
+        ({"unembed_transform": True}, WITHOUT_OUTPUT),
+    ),
+    (ROTARY | {"relative_bias": True}, "besides learned or sinusoidal", ({"positions": "learned"},)),
     # Parallel blocks are of self-attention and a feed-forward network.
     (DECODER | PRE | {"parallel_residual": True, "d_ff": 0}, "parallel_residual needs blocks", ({"d_ff": 8},)),
     (PRE | {"parallel_residual": True}, "parallel_residual needs blocks", ({"parallel_residual": False},)),
@@ -213,7 +220,7 @@ def test_what_does_not_fit_together_is_refused_and_ways_out_are_ones(
 ONLY_ROTARY = "positions rotary_halves or rotary_interleaved"
 ONLY_SCALED = "rotary_scaling linear, llama3 or yarn"
 ONLY_BY_TURNS = "rotary_scaling llama3 or yarn"
-ONLY_BUCKETS = "positions relative_buckets"
+ONLY_BUCKETS = "positions relative_buckets or relative_bias"
 ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
 
 

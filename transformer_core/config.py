@@ -64,6 +64,7 @@ class ModelConfig:
     architecture: Architecture = "encoder_decoder"  # encoder, decoder, or both
     src_vocab_size: _LengthOrZero = 0  # tokens of the source's own vocabulary; 0: one for source and target
     d_model: _Width = 512  # width of the residual stream
+    d_embed: _WidthOrZero = 0  # width of the embeddings before a projection (Lan et al. 2020, sec. 3.1); 0: d_model
     d_ff: _Hidden = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
     n_heads: _Width = 8  # attention heads per layer; the paper's h
     d_head: _WidthOrZero = 0  # width of one head; 0: d_model / n_heads, as in the paper
@@ -86,6 +87,7 @@ class ModelConfig:
     alibi_scale: AboveZero = 1.0  # ALiBi: factor of the slopes; 1 / sqrt(d_head) in Falcon (Almazrouei et al. 2023)
     n_relative_buckets: _Buckets = 32  # relative position buckets (Raffel et al. 2020, sec. 2.1)
     relative_max_distance: Count = 128  # in tokens; larger distances share the last bucket
+    relative_bias: bool = False  # relative position buckets besides these positions (Song et al. 2020, code)
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019; "none": as in Elhage et al. 2021
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
@@ -188,6 +190,21 @@ class ModelConfig:
     def normalizes(self, layer: int, norm: str) -> bool:
         """Return whether a norm of a block, such as "ln1", changes its input."""
         return self.norm != "none" and self.input_norm and (self.first_norm or (layer, norm) != (0, "ln1"))
+
+    @property
+    def embedding_width(self) -> int:
+        """The width of the embeddings, which are projected to `d_model` if `d_embed` is not 0."""
+        return self.d_embed or self.d_model
+
+    @property
+    def has_relative_buckets(self) -> bool:
+        """Whether scores have a trained bias for the distance between query and key."""
+        return self.positions == "relative_buckets" or self.relative_bias
+
+    @property
+    def has_position_bias(self) -> bool:
+        """Whether scores have a bias for the distance between query and key, trained or fixed."""
+        return self.positions == "alibi" or self.has_relative_buckets
 
     @property
     def has_rotary_positions(self) -> bool:

@@ -122,10 +122,6 @@ RULES: tuple[Refusal, ...] = (
         lambda c: c.architecture != "encoder_only" and c.n_segments,
         Message("only encoder-only models have segments; n_segments must be 0 in {kind}"),
     ),
-    Refusal(
-        lambda c: c.architecture != "encoder_only" and c.unembed_transform,
-        Message("only encoder-only models have unembed_transform; it must be false in {kind}"),
-    ),
     needs("tie_embeddings", lambda c: c.unembed, "unembed", idle="none"),
     *(needs(name, lambda c: c.unembed, "unembed") for name in OF_OUTPUT_LAYER),
     Refusal(
@@ -137,7 +133,7 @@ RULES: tuple[Refusal, ...] = (
         {"fitting": lambda c: _nearest_divisor(c.n_heads, c.n_kv_heads)},
     ),
     Refusal(
-        lambda c: c.positions.startswith("sinusoidal") and c.d_model % 2,
+        lambda c: c.positions.startswith("sinusoidal") and c.embedding_width % 2,
         Message("sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even"),
     ),
     Refusal(
@@ -187,8 +183,12 @@ RULES: tuple[Refusal, ...] = (
         ),
     ),
     *(
-        needs(name, lambda c: c.positions == "relative_buckets", "positions relative_buckets")
+        needs(name, lambda c: c.has_relative_buckets, "positions relative_buckets or relative_bias")
         for name in ("n_relative_buckets", "relative_max_distance")
+    ),
+    Refusal(
+        lambda c: c.relative_bias and c.positions not in ("learned", "sinusoidal_interleaved", "sinusoidal_halves"),
+        Message("relative_bias comes besides learned or sinusoidal positions; set it to false, or change positions"),
     ),
     Refusal(
         lambda c: c.relative_max_distance <= c.n_relative_buckets // 2,
@@ -196,6 +196,14 @@ RULES: tuple[Refusal, ...] = (
             "relative_max_distance ({relative_max_distance}) must be above half of "
             "n_relative_buckets ({n_relative_buckets}): small distances have one bucket each"
         ),
+    ),
+    Refusal(
+        lambda c: c.d_embed and not c.embedding_norm,
+        Message("embeddings of their own width (d_embed) are normalized before their projection; set embedding_norm"),
+    ),
+    Refusal(
+        lambda c: c.d_embed and c.unembed and not c.unembed_transform,
+        Message("with d_embed, final states need unembed_transform, which returns them to the width of the embeddings"),
     ),
     *map(_list_of_layers, ("layers_without_window", "layers_without_rotation")),
     needs("layers_without_window", lambda c: c.sliding_window is not None, "sliding_window"),

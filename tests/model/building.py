@@ -22,7 +22,7 @@ _BUCKETS = {"positions": "relative_buckets", "n_relative_buckets": 7, "relative_
 _LLAMA3 = {"rotary_scaling": "llama3", "rotary_scaling_factor": 8.0, "rotary_original_len": 12, "rotary_base": 500.0}
 VARIATIONS: dict[str, dict[str, Any]] = {
     "the paper's": {},
-    "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias", "last_norm": False},
+    "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias"},
     "buckets": _BUCKETS
     | _ROOT_MEAN_SQUARE
     | {"scale_scores": False, "scale_logits": True, "d_head": 10, "output_norm": True},
@@ -39,7 +39,8 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     | _LLAMA3
     | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"}
     | {"qk_norm_scope": "per_head"},
-    "decoder, alibi, window": DECODER | {"positions": "alibi", "sliding_window": 3, "n_kv_heads": 1},
+    "decoder, alibi, window": DECODER
+    | {"positions": "alibi", "alibi_scale": 0.5, "sliding_window": 3, "n_kv_heads": 1},
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
     "final norm, two vocabularies": {"final_norm": True, "src_vocab_size": 41, "tie_embeddings": "target"},
@@ -55,10 +56,14 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     | {"positions": "learned", "embedding_norm": True, "last_norm": False, "activation": "squared_relu"}
     | {"logit_cap": 2.0},
     "decoder, parallel": DECODER
-    | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5},
+    | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5}
+    | {"layers_without_rotation": (1,)},
     "encoder": ENCODER
     | {"positions": "learned", "activation": "gelu", "n_segments": 3, "embedding_norm": True}
     | {"unembed_transform": True, "unembed_bias": True, "scale_embeddings": False},
+    "encoder, narrow embeddings, buckets too": ENCODER
+    | {"positions": "learned", "relative_bias": True, "n_relative_buckets": 7, "relative_max_distance": 9}
+    | {"d_embed": 10, "embedding_norm": True, "unembed_transform": True, "scale_embeddings": False},
     "encoder, buckets, groups": ENCODER | _BUCKETS | _ROOT_MEAN_SQUARE | {"n_kv_heads": 1, "qk_norm": True},
     "encoder, rotary, window": ENCODER | {"positions": "rotary_halves", "sliding_window": 4, "tie_embeddings": "none"},
     "encoder, windows and none": ENCODER

@@ -39,7 +39,7 @@ class SourceName:
 class ScoreSources:
     """The scores of one head on one text, by their sources; all in float64.
 
-    Summed over both sources, a cell gives scale * q · k; adding the bias gives the model's score before the mask.
+    Summed over both sources, a cell gives scale * q · k; adding the bias gives the model's score before cap and mask.
     """
 
     sources_of_query: tuple[SourceName, ...]
@@ -48,6 +48,7 @@ class ScoreSources:
     parts_k: Float[np.ndarray, "_ key d_head"]  # they sum to k
     bias: Float[np.ndarray, "query key"] | None  # the relative position bias; None: there is none
     scale: float  # 1 / sqrt(d_head), or 1
+    cap: float | None  # soft cap of the scores; None: there is none
     scores: Float[np.ndarray, "query key"]  # the model's, -inf where nothing may be attended to
     has_frozen_norms: bool  # the model normalizes: each is split as a division by this text's values
 
@@ -61,6 +62,8 @@ class ScoreSources:
     def largest_error(self) -> float:
         """The largest difference between the sums and the model's scores, where it may attend: rounding."""
         summed = self.by_kind(None, None) + (0 if self.bias is None else self.bias)
+        if self.cap is not None:
+            summed = self.cap * np.tanh(summed / self.cap)
         allowed = np.isfinite(self.scores)
         return float(np.abs(summed[allowed] - self.scores[allowed]).max(initial=0.0))
 
@@ -114,10 +117,12 @@ def score_sources(
     steps_k = stream_to(config, "encoder", layer=layer, until="end") if outline.is_cross else steps_q
     steps = (*steps_q, *steps_k)
     scores_site = outline.attention.site(layer, "hook_attn_scores")
-    sites = {site for step in steps for site in (step.sites if isinstance(step, Normed) else (step.site,)) if site}
+    sites = {site for step in steps for site in _sites(step) if site}
     activations = captured(model, inputs, scores_site, *sorted(sites))
     arrays = {site: value[0].double().cpu().numpy() for site, value in activations.items()}
     modules = {step.module for step in steps if step.module is not None}
+    if config.output_norm:
+        modules |= {_out_norm(step) for step in steps if isinstance(step, Written) and step.module is not None}
     weights = Weights.of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
     scores = arrays.pop(scores_site)[head]
     heads = {"q": head, "k": outline.key_value_head}
@@ -133,6 +138,7 @@ def score_sources(
         parts_k=parts_k,
         bias=None if bias is None else bias[head].double().numpy(),
         scale=float(1 / np.sqrt(config.d_head)) if config.scale_scores else 1.0,
+        cap=config.score_cap,
         scores=scores,
         has_frozen_norms=config.qk_norm or any(isinstance(step, Normed) for step in steps),
     )
@@ -155,7 +161,17 @@ class Normed:
     sites: tuple[str, ...]  # the input of the normalization is the sum of these
 
 
-def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> tuple[Written | Normed, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Projected:
+    """A step that projects the normalized embeddings to the width of the stream."""
+
+    module: str
+
+
+Step = Written | Normed | Projected
+
+
+def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> tuple[Step, ...]:
     """Return the steps of the residual stream of a stack before it is read, in order.
 
     Args:
@@ -165,11 +181,13 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         until: the reader.
     """
     embedded = embedding_sites(config, stack)
-    steps: list[Written | Normed] = [
+    steps: list[Step] = [
         Written(source=SourceName(kind=kind), site=site) for kind, site in embedded.items()
     ]
     if config.embedding_norm:
         steps.append(Normed(module=f"{stack}.embedding_norm", sites=tuple(embedded.values())))
+    if config.d_embed:
+        steps.append(Projected(module=f"{stack}.embedding_projection"))
     is_pre_norm, has_norm = config.norm_position == "pre", config.norm != "none"
     read = ""
     for i in range(ATTENTIONS[stack].n_layers(config)):
@@ -178,7 +196,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         for part in sublayers(config, stack):
             norm = f"{block}.{part.norm}"
             if (i, part.name) == (layer, until):
-                is_normalized = has_norm and is_pre_norm and (config.first_norm or (i, part.name) != (0, "self_attn"))
+                is_normalized = is_pre_norm and config.normalizes(i, part.norm)
                 return (*steps, *([Normed(module=norm, sites=(read,))] if is_normalized else []))
             steps += _written_by(config, stack, i, part.name)
             read = f"{block}.{part.sum}"
@@ -199,15 +217,27 @@ def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Itera
     for head in range(config.n_heads):
         source = SourceName(kind="head", layer=layer, head=head, attention=attention)
         yield Written(source=source, site=f"{module}.hook_z", module=f"{module}.out")
-    if config.attention_bias == "all":
+    if config.attention_bias == "all" or (config.output_norm and config.norm == "layer"):
         yield Written(source=SourceName(kind="bias"), site=None, module=f"{module}.out")
+
+
+def _out_norm(step: Written) -> str:
+    """Return the normalization of the sum of what the heads of an attention write, in models that have it."""
+    return f"{(step.module or '').removesuffix('.out')}.out_norm"
+
+
+def _sites(step: Step) -> tuple[str | None, ...]:
+    """Return the hook points whose activations a step needs."""
+    if isinstance(step, Projected):
+        return ()
+    return step.sites if isinstance(step, Normed) else (step.site,)
 
 
 class _Split:
     """The stream that queries or keys are read from, split into the vectors written into it."""
 
     def __init__(
-        self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Written | Normed, ...]
+        self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Step, ...]
     ) -> None:
         """Store the steps, and compute the divisor of each normalization."""
         self._outline, self._config = outline, outline.config
@@ -217,6 +247,16 @@ class _Split:
             for step in steps
             if isinstance(step, Normed)
         }
+        heads = [step for step in steps if isinstance(step, Written) and step.source.head == 0]
+        if self._config.output_norm:
+            self._deviations |= {_out_norm(step): self._deviation_of_output(step) for step in heads}
+
+    def _deviation_of_output(self, step: Written) -> Float[np.ndarray, "pos 1"]:
+        """Return the divisor of an attention's output, given the step of one of its heads."""
+        z, bias = self._captured[step.site or ""], self._weights.bias(step.module or "")
+        concat = z.transpose(1, 0, 2).reshape(z.shape[1], -1)  # [pos, head d_head]
+        output = concat @ self._weights[f"{step.module}.weight"].T + (0 if bias is None else bias)
+        return _deviation(output, self._config)
 
     def read_by(self, heads: Mapping[str, int]) -> Sides:
         """Return the sources, and the contribution of each to a head's queries ("q") or keys ("k").
@@ -228,25 +268,42 @@ class _Split:
         rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
         read = np.concatenate([self._weights[f"{module}.{name}.weight"][rows[name]] for name in heads]).T
         written = [(i, step) for i, step in enumerate(self._steps) if isinstance(step, Written) and step.source != BIAS]
-        parts = [self._passed_on(self._written(step), self._steps[i + 1 :]) @ read for i, step in written]
-        biases = self._passed_on(np.zeros((len(parts[0]), len(read))), self._steps, with_biases=True)
+        n_positions = len(self._captured[written[0][1].site or ""])
+        total = biases = self._passed_on(
+            np.zeros((n_positions, self._config.embedding_width)), self._steps, with_biases=True
+        )
+        parts = []
+        for i, step in written:
+            part = self._passed_on(self._written(step), self._steps[i + 1 :])
+            total = total + part
+            parts.append(part @ read)
         split = np.stack([*parts, biases @ read])  # [source, pos, d_head of each]
         sources = tuple(step.source for _, step in written)
-        sides = np.split(split, len(heads), axis=-1)
-        return {name: self._finished(name, rows[name], sources, side) for name, side in zip(heads, sides, strict=True)}
+        sides = zip(heads, np.split(split, len(heads), axis=-1), strict=True)
+        return {name: self._finished(name, heads[name], sources, side, total) for name, side in sides}
 
     def _finished(
-        self, name: str, rows: slice, sources: tuple[SourceName, ...], split: Float[np.ndarray, "source pos d_head"]
+        self,
+        name: str,
+        head: int,
+        sources: tuple[SourceName, ...],
+        split: Float[np.ndarray, "source pos d_head"],
+        total: Float[np.ndarray, "pos d_model"],
     ) -> tuple[tuple[SourceName, ...], Float[np.ndarray, "_ pos d_head"]]:
         """Return queries or keys by source, after bias, normalization and rotation."""
-        module = f"{self._outline.module}.{name}"
+        module, d_head = f"{self._outline.module}.{name}", self._config.d_head
         bias = self._weights.bias(module)
         if bias is not None:
-            split[-1] += bias[rows]
+            split[-1] += bias[head * d_head : (head + 1) * d_head]
         if self._config.qk_norm:
-            split = self._through(split, f"{module}_norm", _deviation(split.sum(axis=0), self._config))
-            bias = self._weights.bias(f"{module}_norm")
-            split[-1] += 0 if bias is None else bias
+            is_shared, is_joint = (self._config.qk_norm_scope == scope for scope in ("shared", "joint"))
+            all_heads = (
+                total @ self._weights[f"{module}.weight"].T + (0 if bias is None else bias) if is_joint else None
+            )
+            deviation = _deviation(split.sum(axis=0) if all_heads is None else all_heads, self._config)
+            gain, bias = self._weights[f"{module}_norm.weight"], self._weights.bias(f"{module}_norm")
+            split = _centred(split, self._config.norm) / deviation * (gain if is_shared else gain[head])
+            split[-1] += 0 if bias is None else bias if is_shared else bias[head]
         if self._outline.is_rotated:
             rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
             split = rotation.rotate(torch.from_numpy(split)[None])[0].numpy()
@@ -259,19 +316,33 @@ class _Split:
             return value
         assert step.source.head is not None, "what is written by a projection is a head's"
         d_head, head = self._config.d_head, step.source.head
-        return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
+        result = value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
+        norm = _out_norm(step)
+        return self._through(result, norm, self._deviations[norm]) if self._config.output_norm else result
 
     def _passed_on(
-        self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Written | Normed], *, with_biases: bool = False
+        self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Step], *, with_biases: bool = False
     ) -> Float[np.ndarray, "pos d_model"]:
         """Return a part of the stream after the normalizations in `steps`; `with_biases`: add the steps' biases too."""
         for step in steps:
             if isinstance(step, Normed):
                 part = self._through(part, step.module, self._deviations[step.module])
-            if with_biases and step.module is not None and (isinstance(step, Normed) or step.source == BIAS):
-                bias = self._weights.bias(step.module)
-                part = part if bias is None else part + bias
+            elif isinstance(step, Projected):
+                part = part @ self._weights[f"{step.module}.weight"].T
+            if with_biases and not isinstance(step, Written):
+                part = part + self._bias(step.module, len(part.T))
+            elif with_biases and isinstance(step, Written) and step.source == BIAS and step.module is not None:
+                width = self._config.d_model
+                bias, norm = self._bias(step.module, width), _out_norm(step)
+                if self._config.output_norm:
+                    bias = self._through(bias + np.zeros_like(part), norm, self._deviations[norm])
+                    bias = bias + self._bias(norm, width)
+                part = part + bias
         return part
+
+    def _bias(self, module: str, width: int) -> Float[np.ndarray, " width"]:
+        bias = self._weights.bias(module)
+        return np.zeros(width) if bias is None else bias
 
     def _through(
         self, part: Float[np.ndarray, "*source pos width"], module: str, deviation: Float[np.ndarray, "pos 1"]

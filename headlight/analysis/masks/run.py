@@ -220,7 +220,7 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
     kv_head = head // (source.q.shape[1] // source.k.shape[1])
     bias = None if source.bias is None else source.bias.write_out()[:, head : head + 1].to(source.q.dtype)
     q, k = source.q[:, head : head + 1], source.k[:, kv_head : kv_head + 1]
-    return attention_scores(q, k, bias=bias, scale=source.scale)[0, 0]
+    return attention_scores(q, k, bias=bias, scale=source.scale, cap=source.cap)[0, 0]
 
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:

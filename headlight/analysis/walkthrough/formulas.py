@@ -19,6 +19,9 @@ from transformer_core.config import ModelConfig
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU", "squared_relu": "ReLU²"}
 
 
+_CROSS = "cross_x cross_concat cross_projected cross_out resid_mid_cross normalized_cross"
+
+
 def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
     """Return the stages of a walk.
 
@@ -69,13 +72,20 @@ def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
         line = " , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""
         yield "bias", f"{score} + B{line}", f"{scores} bias biased"
         scores, score = "biased", f"{score} + B"
+    if config.score_cap is not None:
+        yield "cap", rf"Ŝ = c · \mathrm{{tanh}}(\frac{{{score}}}{{c}}) , c = {config.score_cap:g}", f"{scores} capped"
+        scores, score = "capped", "Ŝ"
     yield "mask", rf"S = {score} + \mathrm{{mask}}", f"{scores} mask attn_scores"
     yield "softmax", r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}", "attn_scores pattern"
     yield "weigh", "A_{i j} v_j", "pattern v"
     yield "z", "z_i = ∑_j A_{i j} v_j", "pattern v z"
     heads = rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})"
     yield "concat", heads, "z concat"
-    yield "output", f"O = {heads} W_O{' + b_O' if config.attention_bias == 'all' else ''}", "concat attn_out"
+    out = "O_0" if config.output_norm else "O"
+    bias = " + b_O" if config.attention_bias == "all" else ""
+    yield "output", f"{out} = {heads} W_O{bias}", f"concat {'attn_projected' if config.output_norm else 'attn_out'}"
+    if config.output_norm:
+        yield "output_norm", f"O = {_norm(outline, 'O_0')}", "attn_projected attn_out"
     yield from _after_attention(outline)
 
 
@@ -88,9 +98,11 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     else:
         yield "add_norm", r"R′ = \mathrm{Norm}(X + O)", "x attn_out resid_mid normalized"
     if outline.is_followed_by_cross:
-        attention = r"\mathrm{Attention}(\mathrm{Norm}(R) , M)" if is_pre else r"\mathrm{Attention}(R′ , M)"
+        queries = r"\mathrm{Norm}(R)" if is_pre and config.input_norm else "R" if is_pre else "R′"
+        attention = rf"\mathrm{{Attention}}({queries} , M)"
+        attention = rf"\mathrm{{Norm}}({attention})" if config.output_norm else attention
         added = f"R + C = R + {attention}" if is_pre else rf"(R + C)′ = \mathrm{{Norm}}(R′ + {attention})"
-        yield "cross", added, f"{stream} cross_x cross_concat cross_out resid_mid_cross normalized_cross"
+        yield "cross", added, f"{stream} {_CROSS}"
         stream, symbol = ("resid_mid_cross", "R + C") if is_pre else ("normalized_cross", "(R + C)′")
     if not config.d_ff:
         return
@@ -98,8 +110,11 @@ def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
     if is_pre:
         before, of = ("x", "X") if config.parallel_residual else (stream, symbol)
         read, read_symbol = "normalized", "R′"
-        yield "norm_2", f"R′ = {_norm(outline, of)}", f"{before} normalized"
-    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post mlp_out"
+        yield "norm_2", f"R′ = {_norm(outline, of) if config.input_norm else of}", f"{before} normalized"
+    fed = "mlp_projected" if config.output_norm else "mlp_out"
+    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post {fed}"
+    if config.output_norm:
+        yield "feed_forward_norm", f"F = {_norm(outline, 'F_0')}", "mlp_projected mlp_out"
     if is_pre:
         yield "add_2", f"R_2 = {symbol} + F", f"{stream} mlp_out resid_post"
     else:
@@ -121,6 +136,8 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
     if name in ("norm", "norm_2") and config.norm == "none":
         return "no norm"
+    if name in ("norm", "norm_2") and not config.input_norm:
+        return "no input norm"
     if name == "norm" and outline.is_unnormalized:
         return "norm of nothing"
     if name == "norm_2" and outline.config.parallel_residual:
@@ -138,7 +155,8 @@ def _input(outline: Outline) -> str:
     summed = r"\sqrt{d_{\mathrm{model}}} E" if config.scale_embeddings else "E"
     summed += " + P" if has_added_positions(config) else ""
     summed += r" + E_{\mathrm{segment}}" if config.n_segments else ""
-    return rf"X = \mathrm{{Norm}}({summed})" if config.embedding_norm else f"X = {summed}"
+    read = rf"\mathrm{{Norm}}({summed})" if config.embedding_norm else summed
+    return f"X = {read} W_E + b_E" if config.d_embed else f"X = {read}"
 
 
 def _handed_on(outline: Outline) -> str:
@@ -158,11 +176,11 @@ def _norm(outline: Outline, of: str) -> str:
 
 
 def _network(config: ModelConfig, read: str) -> str:
-    name = _ACTIVATIONS[config.activation]
+    name, out = _ACTIVATIONS[config.activation], "F_0" if config.output_norm else "F"
     first, second, gate = (f" + b_{index}" if config.feed_forward_bias else "" for index in ("1", "2", "g"))
     if config.gated:
-        return rf"F = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
-    return rf"F = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"
+        return rf"{out} = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
+    return rf"{out} = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"
 
 
 Tree: TypeAlias = tuple[str, Any]

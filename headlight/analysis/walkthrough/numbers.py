@@ -142,6 +142,8 @@ class Formulas:
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
         """Return the formula of the attention's input: a sum, normalized if the model does so."""
+        if origin.projection is not None:
+            return linear(self.weights, origin.projection, held[origin.sites[0]][row], column, "d_embed")
         parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
         return normalized(self.weights, origin.norm, parts, column, self.config)
 

@@ -129,10 +129,11 @@ def pair_factors(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """The origin of the vectors that an attention reads: a sum of captured activations, then a norm."""
+    """The origin of the vectors that an attention reads: a sum of captured activations, normalized or projected."""
 
     sites: tuple[str, ...]  # added up
     norm: str | None  # path of the normalization of the sum; None: there is none
+    projection: str | None = None  # path of the linear layer after that; None: there is none
     hook_point: str | None = None  # hook point that the sum passes through, if any
 
 
@@ -158,16 +159,16 @@ class Outline:
         self.key_value_head = head * config.n_kv_heads // config.n_heads  # serves this head
         self.is_cross = self.attention.queries_from != self.attention.keys_from  # keys and values of the other stack
         self.is_pre_norm = config.norm_position == "pre"  # sub-layers read normalized vectors; else sums are normalized
-        self.is_unnormalized = not (config.first_norm or layer or self.is_cross)  # it reads the embeddings themselves
         self.is_causal = attention == "decoder"  # a query may not attend to later keys
         self.is_rotated = config.has_rotary_positions and not self.is_cross
         self.is_projected_in_steps = config.qk_norm or self.is_rotated  # between the projection and the product
-        self.has_bias = config.positions in ("alibi", "relative_buckets") and not self.is_cross  # by the distance
+        self.has_bias = config.has_position_bias and not self.is_cross  # by the distance
         self.is_followed_by_cross = self.is_causal and config.has_encoder
         self.stack = self.attention.module.partition(".")[0]  # that the block belongs to
         self.block, self.module = f"{self.stack}.blocks.{layer}", self.attention.module.format(layer=layer)  # paths
         self._own = sublayers(config, self.stack)[self.is_cross]  # the sub-layer that the attention is
         self.norm, self.next_norm = f"{self.block}.{self._own.norm}", f"{self.block}.ln2"  # before or after a sub-layer
+        self.is_unnormalized = not config.normalizes(layer, self._own.norm)  # it reads the residual stream itself
         self.cross = f"{self.block}.cross_attn"  # the next sub-layer in the block
         self.quantities = self._quantities()
 
@@ -204,16 +205,19 @@ class Outline:
             ("scaled", "Q Kᵀ / √d_k", "key", None, config.scale_scores),
             ("bias", "B", "key", None, self.has_bias),
             ("biased", "Q Kᵀ / √d_k + B", "key", None, self.has_bias),
+            ("capped", "Ŝ", "key", None, config.score_cap is not None),
             ("mask", "mask", "key", f"{module}.hook_mask", True),
             ("attn_scores", "S", "key", f"{module}.hook_attn_scores", True),
             ("pattern", "A", "key", f"{module}.hook_pattern", True),
             ("z", "Z", "d_head", f"{module}.hook_z", True),
             ("concat", "Concat", "head d_head", f"{module}.hook_z", True),
+            ("attn_projected", "O₀", "d_model", None, config.output_norm),
             ("attn_out", "O", "d_model", f"{module}.hook_attn_out", True),
             ("resid_mid", "R", "d_model", f"{block}.{self._own.sum}", True),
             ("normalized", "R′", "d_model", f"{self.norm}.hook_normalized", not is_pre_norm),
             ("cross_x", "Rc", "d_model", ln_cross, crossed and is_pre_norm),
             ("cross_concat", "Concat_c", "head d_head", f"{self.cross}.hook_z", crossed),
+            ("cross_projected", "C₀", "d_model", None, crossed and config.output_norm),
             ("cross_out", "C", "d_model", f"{self.cross}.hook_attn_out", crossed),
             ("resid_mid_cross", "R + C", "d_model", f"{block}.{cross.sum}", crossed),
             ("normalized_cross", "(R + C)′", "d_model", ln_cross, crossed and not is_pre_norm),
@@ -221,6 +225,7 @@ class Outline:
             ("mlp_pre", "H₀", "d_ff", f"{block}.mlp.hook_pre", is_fed),
             ("mlp_linear", "H₁", "d_ff", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
             ("mlp_post", "H", "d_ff", f"{block}.mlp.hook_post", is_fed),
+            ("mlp_projected", "F₀", "d_model", None, is_fed and config.output_norm),
             ("mlp_out", "F", "d_model", f"{block}.hook_mlp_out", is_fed),
             ("resid_post", "R₂", "d_model", f"{block}.hook_resid_post", is_fed),
             ("out", "Y", "d_model", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
@@ -257,6 +262,9 @@ class Outline:
 
     def _embedding(self) -> Origin:
         norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None
+        if self.config.d_embed:
+            sites = (f"{norm}.hook_normalized",)
+            return Origin(sites=sites, norm=None, projection=f"{self.stack}.embedding_projection")
         return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:

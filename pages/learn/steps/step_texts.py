@@ -16,17 +16,20 @@ TITLES: Mapping[str, str] = {
     "product": mark("Dot products"),
     "scale": mark("Divide by √d_k"),
     "bias": mark("Add position bias"),
+    "cap": mark("Soft cap"),
     "mask": mark("Mask"),
     "softmax": mark("Softmax"),
     "weigh": mark("Weight the values"),
     "z": mark("Weighted sum"),
     "concat": mark("Concatenate heads"),
     "output": mark("Output projection W_O"),
+    "output_norm": mark("Normalize the output"),
     "add_norm": mark("Add & norm"),
     "add": mark("Add"),
     "cross": mark("Cross-attention"),
     "norm_2": mark("Normalize again"),
     "feed_forward": mark("Feed-forward"),
+    "feed_forward_norm": mark("Normalize the output"),
     "add_norm_2": mark("Second add & norm"),
     "add_2": mark("Add again"),
 }
@@ -58,6 +61,7 @@ NOTICES: Mapping[str, str] = {
         "becomes less peaked."
     ),
     "bias": mark("This bias depends only on the distance between query and key, not on their content."),
+    "cap": mark("Scores are bounded by ±c: small ones hardly change, and large ones approach c."),
     "mask": mark(
         "Scores of keys after the query become −∞ (causal mask): the model must not see what it has to predict."
     ),
@@ -69,10 +73,14 @@ NOTICES: Mapping[str, str] = {
     "z": mark("The weighted values are summed to one row per query: the head’s output z."),
     "concat": mark("All heads have computed the same in parallel, each with its own queries."),
     "output": mark("W_O combines the heads’ outputs and projects them back to d_model."),
+    "output_norm": mark("The output is normalized before it is added to the residual stream."),
     "add_norm": mark("The sub-layer’s output is added to its input (residual connection); then the sum is normalized."),
     "add": mark("The sub-layer’s output is added to its input (residual connection)."),
     "cross": mark("Cross-attention to the source, with its own heads, comes before the feed-forward network."),
     "norm of nothing": mark("The embeddings are already normalized, so the first attention uses them directly."),
+    "no input norm": mark(
+        "This model normalizes the outputs of its sub-layers, not their inputs: the row stays unchanged."
+    ),
     "no norm": mark("This model has no normalization: the row stays unchanged."),
     "norm_2": mark(
         "The sum is normalized as input to the feed-forward network; the residual stream itself is unchanged."
@@ -81,6 +89,7 @@ NOTICES: Mapping[str, str] = {
         "Attention and feed-forward network read the same row in parallel; it is normalized separately for the network."
     ),
     "feed_forward": mark("Each row passes through the same network separately: no information moves between tokens."),
+    "feed_forward_norm": mark("The output is normalized before it is added to the residual stream."),
     "add_norm_2": mark("The result is added and the sum normalized: the output of the layer."),
     "add_2": mark("The result is added: the output of the layer."),
 }
@@ -100,22 +109,26 @@ QUANTITIES: Mapping[str, str] = {
     "scaled": mark("Scaled dot products"),
     "bias": mark("Position bias"),
     "biased": mark("Scores with position bias"),
+    "capped": mark("Scores after the soft cap"),
     "mask": mark("Mask: 1 = may attend"),
     "attn_scores": mark("Masked scores (−∞ where masked)"),
     "pattern": mark("Attention pattern (weights)"),
     "z": mark("Head output z"),
     "concat": mark("All heads’ z, concatenated"),
+    "attn_projected": mark("Attention output before normalization"),
     "attn_out": mark("Attention output"),
     "resid_mid": mark("Residual sum"),
     "normalized": mark("Residual sum, normalized"),
     "cross_x": mark("Cross-attention input"),
     "cross_concat": mark("Cross-attention heads’ z, concatenated"),
+    "cross_projected": mark("Cross-attention output before normalization"),
     "cross_out": mark("Cross-attention output"),
     "resid_mid_cross": mark("Residual sum after cross-attention"),
     "normalized_cross": mark("Residual sum after cross-attention, normalized"),
     "mlp_pre": mark("Hidden units before the activation"),
     "mlp_linear": mark("Up-projection before gating"),
     "mlp_post": mark("Hidden units"),
+    "mlp_projected": mark("Feed-forward output before normalization"),
     "mlp_out": mark("Feed-forward output"),
     "resid_post": mark("Second residual sum"),
     "out": mark("Layer output"),
@@ -142,6 +155,7 @@ NOTES: Mapping[str, str] = {
 TORCH_REASONS: Mapping[str, str] = {
     "rotary": mark("torch.nn.MultiheadAttention does not apply rotary embeddings"),
     "norm": mark("torch.nn.MultiheadAttention does not normalize queries and keys"),
+    "cap": mark("torch.nn.MultiheadAttention does not cap scores"),
     "intervention": mark("torch.nn.MultiheadAttention is not compared, as an intervention acts inside this attention"),
     "width": mark(
         "torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have"

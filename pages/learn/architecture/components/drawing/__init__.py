@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from headlight.analysis.blueprint.plan import Blueprint, Box
-from headlight.analysis.trace.residual_stream import has_added_positions
 from headlight.figures.theme import KEY, PART_HUES, QUERY, VALUE
 from headlight.language import localized, say
 from pages.components.mounting import component
@@ -18,6 +17,7 @@ _LONGEST = 100  # maximum length of a name sent by a browser
 _TEXT = 34  # characters of the text shown under a stack
 _HUES = {  # of a box by its kind, as named in `PART_HUES`
     "embedding": "token embedding",
+    "projection": "token embedding",
     "positions": "positions",
     "segments": "segment embedding",
     "feed_forward": "feed-forward",
@@ -151,7 +151,7 @@ def _sent(plan: Blueprint, box: Box, label: BoxLabel) -> dict[str, Any]:
         "hue": hue.replace(" ", "-"),
         "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # besides the front one
         "mask": _mask(plan, box) if box.kind == "attention" else "",
-        "added": box.kind == "positions" and has_added_positions(plan.config),
+        "added": box.part == "pos_embed",
         "small": box.kind in ("positions", "segments"),
     }
 
@@ -173,9 +173,7 @@ def _mask(plan: Blueprint, box: Box) -> str:
 
 def _starred(box: Box) -> str:
     """Return the name of a box with "*" as the layer number."""
-    if box.layer is None:
-        return box.name
-    return ".".join([box.stack, "*", *([box.part] if box.part else [])])
+    return box.name if box.layer is None else box.name.replace(f".{box.layer}", ".*", 1)
 
 
 def _short(text: str) -> str:

@@ -17,17 +17,21 @@ const SOURCES = { // of each quantity; of several names in one place, the first 
   product: [[PRODUCT]],
   scaled: [["product"]],
   biased: [["scaled", "product"], ["bias"]],
-  attn_scores: [["biased", "scaled", "product"], ["mask"]],
+  capped: [["biased", "scaled", "product"]],
+  attn_scores: [["capped", "biased", "scaled", "product"], ["mask"]],
   pattern: [["attn_scores"]],
   [WEIGHTED]: [["pattern"], ["v"]],
   z: [[WEIGHTED]],
   concat: [["z"]],
-  attn_out: [["concat"]],
+  attn_projected: [["concat"]],
+  attn_out: [["attn_projected", "concat"]],
   resid_mid: [["attn_out"], ["x"]],
   cross_concat: [["cross_x", "normalized"]],
-  cross_out: [["cross_concat"]],
+  cross_projected: [["cross_concat"]],
+  cross_out: [["cross_projected", "cross_concat"]],
   mlp_post: [["mlp_pre"], ["mlp_linear"]],
-  mlp_out: [["mlp_post"]],
+  mlp_projected: [["mlp_post"]],
+  mlp_out: [["mlp_projected", "mlp_post"]],
   out: [["resid_post"]],
 };
 const POST_NORM = {
@@ -59,24 +63,28 @@ export const OPERATIONS = { // in front of what they make
   product: "Σ",
   scaled: "÷ √d",
   biased: "+ B",
+  capped: "tanh",
   attn_scores: "−∞",
   pattern: "softmax",
   [WEIGHTED]: "A · v",
+  attn_projected: "W_O",
   attn_out: "W_O",
   resid_mid: "+",
   normalized: "norm",
   cross_x: "norm",
+  cross_projected: "W_O",
   cross_out: "W_O",
   resid_mid_cross: "+",
   normalized_cross: "norm",
   mlp_pre: "W₁",
   mlp_post: "f",
+  mlp_projected: "W₂",
   mlp_out: "W₂",
   resid_post: "+",
   out: "norm",
 };
 
-export const OF_STAGES = { rotation: "R", qk_norm: "norm" }; // where the stage says more than what comes of it
+export const OF_STAGES = { rotation: "R", qk_norm: "norm", output_norm: "norm", feed_forward_norm: "norm" }; // where the stage says more than what comes of it
 
 export function linkStages({ header, quantities, home }) {
   // Gives each stage what it shows, what is new in it, and the links along which that comes about.
