@@ -19,9 +19,11 @@ from transformer_core.checkpoints.families.torch_transformer import LAST_NORM, L
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.layout import Layout, SavedModel, describe
 from transformer_core.checkpoints.layouts import LAYOUTS
+from transformer_core.checkpoints.mapping import MAPPING, layout_of, shapes_of
 from transformer_core.checkpoints.nearest import unknown_layout
 from transformer_core.checkpoints.options import generation_beside, with_generation
 from transformer_core.checkpoints.pickles import StateDict
+from transformer_core.checkpoints.plain_files import read_json_weights, read_llmc
 from transformer_core.checkpoints.tensor_files import (
     OnProgress,
     TensorFiles,
@@ -46,7 +48,6 @@ _OTHERS: tuple[tuple[str, str, Message], ...] = (
     ),
     (r"attn\.c_q\.weight$", "nanochat", Message("it uses constants that are not in the file")),
     (r"attn\.qkv\.weight$", "LitGPT", Message("convert it with litgpt convert_from_litgpt, and import the result")),
-    (r"^layer\d+\.attn_wq$", "microGPT", Message("it has no normalization before the last layer")),
 )
 
 
@@ -95,14 +96,18 @@ def open_saved(
     """Return the model in the content of its files, as from `read_saved`; arguments and errors of `open_foreign`."""
     weights, notes = unwrapped(saved.weights)
     saved = replace(saved, weights=weights)
-    model_type = saved.config.get("model_type")
-    if model_type == torch_transformer.MODEL_TYPE:
+    model_type, given = saved.config.get("model_type"), dict(options or {})
+    text = given.pop(MAPPING, None)
+    if text is None and model_type == torch_transformer.MODEL_TYPE:
         values, weights = torch_transformer.described(saved.config, weights, where=where)
-    elif isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
+    elif text is None and isinstance(model_type, str) and all(layout.model_type != model_type for layout in LAYOUTS):
         values = with_generation(saved.config, generation_beside(saved.folder))
     else:
-        layout, weights = _recognized(saved, model_type, where)
-        values, described = describe(layout, replace(saved, weights=weights), options or {}, where=where)
+        if text is None:
+            layout, weights = _recognized(saved, model_type, where)
+        else:
+            layout = layout_of(str(text), shapes_of(weights))
+        values, described = describe(layout, replace(saved, weights=weights), given, where=where)
         return ForeignModel(
             folder=saved.folder,
             values=values,
@@ -146,13 +151,17 @@ def read_saved(
         _refuse_adapter(place, where)
         paths = find_tensor_files(place, where=where)
     what = Message("reading {model}", model=where)
-    if weights_kind(paths[0]) == "torch":
-        files: TensorFiles | StateDict = StateDict(paths, on_progress=on_progress, what=what)
-    else:
+    kind = weights_kind(paths[0])
+    files: TensorFiles | StateDict
+    if kind == "safetensors":
         files = TensorFiles(paths, on_progress=on_progress, what=what)
+    elif kind == "torch":
+        files = StateDict.read(paths, on_progress=on_progress, what=what)
+    else:
+        files = read_llmc(paths[0]) if kind == "llm.c" else read_json_weights(paths[0])
     config = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
     other = files.other_content if isinstance(files, StateDict) else {}
-    return SavedModel(folder=folder, config=config, other=other, weights=files), files
+    return SavedModel(folder=folder, paths=tuple(paths), config=config, other=other, weights=files), files
 
 
 def _recognized(saved: SavedModel, model_type: object, where: str | Message) -> tuple[Layout, Mapping[str, Tensor]]:

@@ -12,6 +12,7 @@ The file is found automatically. Options have the names of `ModelConfig`; `load(
 config.json next to the weights answers a question, or replaces a convention.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +37,7 @@ DECODER_ONLY: Mapping[str, Any] = {
     "pad_id": None,
 }
 _FIELDS = "fields"  # key of the fields of ModelConfig in the values of a layout's family
+LAYOUT = "_layout"  # key of the layout itself there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,7 @@ class SavedModel:
     """The content of a model's files, as far as it can be read without running code."""
 
     folder: Path  # may contain a tokenizer and descriptions
+    paths: tuple[Path, ...]  # the files of weights
     config: Mapping[str, Any]  # the object in config.json; {} without one
     other: Mapping[str, Any]  # in the file of weights besides them, such as "model_args"
     weights: Mapping[str, Tensor]
@@ -173,7 +176,7 @@ def describe(
             error=error,
         ) from error
     notes = [*description.notes, *(convention.note for convention in by_convention)]
-    return {"model_type": layout.model_type, _FIELDS: fields}, replace(description, notes=notes)
+    return {"model_type": layout.model_type, LAYOUT: layout, _FIELDS: fields}, replace(description, notes=notes)
 
 
 def _in_our_names(layout: Layout, settings: Mapping[str, Any], where: str | Message) -> dict[str, Any]:
@@ -211,6 +214,16 @@ def _undecided(layout: Layout, questions: Sequence[Question], where: str | Messa
             ],
         ),
     )
+
+
+def with_tensors(weights: Mapping[str, Tensor], tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """Return the weights, and further tensors where the file has none of that name, such as biases of zero."""
+    return ChainMap(weights, tensors)  # type: ignore[arg-type]  # nothing is written to it
+
+
+def gains_of_one(key: str, norms: Sequence[str]) -> Entry:
+    """Return the entry of normalizations without a gain: one tensor of ones for all, as from `with_tensors`."""
+    return Entry(key, tuple(f"{norm}.weight" for norm in norms), lambda ones: [ones] * len(norms))
 
 
 def heads_question(d_model: int, *, usual: int = 64) -> Question:

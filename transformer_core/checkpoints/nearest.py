@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from torch import Tensor
+
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import Entry
 from transformer_core.checkpoints.layouts import LAYOUTS
+from transformer_core.checkpoints.mapping import Shapes, shapes_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 
@@ -44,26 +47,31 @@ class UnknownLayoutError(CheckpointError):
 
     Attributes:
         nearest: the nearest layout; None if none is similar.
+        shapes: of the tensors in the file, by their keys.
     """
 
-    def __init__(self, template: str | Message, /, *, nearest: Nearest | None = None, **values: Any) -> None:
+    def __init__(
+        self, template: str | Message, /, *, shapes: Shapes, nearest: Nearest | None = None, **values: Any
+    ) -> None:
         super().__init__(template, **values)
-        self.nearest = nearest
+        self.nearest, self.shapes = nearest, shapes
 
 
-def unknown_layout(where: str | Message, keys: Iterable[str]) -> UnknownLayoutError:
+def unknown_layout(where: str | Message, weights: Mapping[str, Tensor]) -> UnknownLayoutError:
     """Return the error for weights whose names are of no known layout."""
-    nearest = nearest_layout(keys)
+    nearest, shapes = nearest_layout(weights), shapes_of(weights)
     if nearest is None:
         return UnknownLayoutError(
             "{where} has no {config}, and the names of its weights are of no known layout, so its architecture is "
             "unknown",
+            shapes=shapes,
             where=where,
             config="config.json",
         )
     return UnknownLayoutError(
         "{where} has no {config}, and the names of its weights are of no known layout; the nearest is {layout}, "
         "with {n_fitting} of {n} names. It lacks {missing}; unknown are {unknown}",
+        shapes=shapes,
         nearest=nearest,
         where=where,
         config="config.json",
@@ -77,38 +85,52 @@ def unknown_layout(where: str | Message, keys: Iterable[str]) -> UnknownLayoutEr
 
 def nearest_layout(keys: Iterable[str]) -> Nearest | None:
     """Return the layout or family that shares the most names with the keys of a file; None if none is similar."""
-    names = sorted({_without_numbers(key) for key in keys})
+    names = sorted({without_numbers(key) for key in keys})
     best, best_share = None, _LEAST_SHARE
     for layout, table in _tables():
-        fitting = {name: known for name in names if (known := _suffix_in(name, table)) is not None}
+        fitting = {name: known for name in names if (known := end_in(name, table)) is not None}
         n_common = len({*fitting.values()})
         share = n_common / (len(table) + len(names) - len(fitting))
         if share > best_share:
-            missing = table - {*fitting.values()}
+            missing = table.keys() - {*fitting.values()}
             unknown = tuple(name for name in names if name not in fitting)
             best, best_share = Nearest(layout, tuple(fitting), tuple(sorted(missing)), unknown), share
     return best
 
 
 @cache
-def _tables() -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the names in each table, for each example of a configuration."""
+def _tables() -> tuple[tuple[str, Mapping[str, Entry]], ...]:
+    """Return the entries of each table by name, for each example of a configuration."""
     tables: Mapping[str, Callable[[ModelConfig], tuple[Entry, ...]]] = {
         **{layout.name: layout.keys for layout in LAYOUTS},
         **{family.model_type: family.keys for family in FAMILIES.values()},
     }
     return tuple(
-        (name, frozenset(_without_numbers(entry.key) for entry in keys(config)))
+        (name, {without_numbers(entry.key): entry for entry in _entries(keys, config)})
         for name, keys in tables.items()
         for config in _EXAMPLES
     )
 
 
-def _without_numbers(key: str) -> str:
+def _entries(keys: Callable[[ModelConfig], tuple[Entry, ...]], config: ModelConfig) -> tuple[Entry, ...]:
+    """Return the entries of a table; none if its models are never configured so."""
+    try:
+        return keys(config)
+    except KeyError:
+        return ()
+
+
+def entries_of(name: str) -> dict[str, Entry]:
+    """Return the entries of a layout or family by their keys, for all examples of a configuration."""
+    return {key: entry for its_name, table in _tables() if its_name == name for key, entry in table.items()}
+
+
+def without_numbers(key: str) -> str:
+    """Return a key with * in place of numbers."""
     return ".".join("*" if part.isdecimal() else part for part in key.split("."))
 
 
-def _suffix_in(name: str, table: Collection[str]) -> str | None:
+def end_in(name: str, table: Collection[str]) -> str | None:
     """Return the end of a name that a table contains: the file may add a prefix."""
     return next((end for end in _ends(name) if end in table), None)
 

@@ -7,7 +7,9 @@ run code, so the file is refused.
 import argparse
 import pathlib
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -81,9 +83,18 @@ def _loaded(path: Path) -> Any:
 
 
 class StateDict(dict[str, Tensor]):
-    """The tensors of one or several files of `torch.save` by their keys, on the CPU."""
+    """Tensors by their keys, on the CPU, such as those of a file of `torch.save`."""
 
-    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], other_content: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Take the tensors, and what their file contains besides, such as "model_args"."""
+        super().__init__(tensors)
+        self.other_content = other_content
+        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self.values()}
+
+    @classmethod
+    def read(
+        cls, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE
+    ) -> "StateDict":
         """Read all files of a model.
 
         Args:
@@ -94,23 +105,21 @@ class StateDict(dict[str, Tensor]):
         Raises:
             CheckpointError: one of them cannot be read safely, or contains something else.
         """
-        self.other_content: dict[str, Any] = {}  # besides the weights, such as "model_args"
-        super().__init__()
+        all_tensors: dict[str, Tensor] = {}
+        other_content: dict[str, Any] = {}
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
             content = read_pickle(path)
             inner = _inner(path, content)
             if inner is not None:
-                self.other_content = {name: value for name, value in content.items() if value is not inner}
+                other_content = {name: value for name, value in content.items() if value is not inner}
             tensors = content if inner is None else inner
-            self.update(
-                (key, _checked(path, key, value))
-                for key, value in tensors.items()
-                if not str(key).endswith(EXTRA_STATE)
-            )
+            all_tensors |= {
+                key: _checked(path, key, value) for key, value in tensors.items() if not str(key).endswith(EXTRA_STATE)
+            }
             if on_progress is not None:
                 on_progress(sum(sizes[: i + 1]), sum(sizes), what)
-        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self.values()}
+        return cls(all_tensors, other_content)
 
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor shares memory with one of these, or with their file."""

@@ -179,7 +179,7 @@ def test_the_loss_on_a_text_of_the_model_tells_its_heads(tmp_path: Path):
 def test_the_nearest_layout_of_unknown_weights_is_named(tmp_path: Path):
     weights = {f"net.{key.replace('c_attn', 'all')}": weight for key, weight in weights_of(bias=True).items()}
     torch.save(weights | {"net.h.0.x": torch.ones(1)}, tmp_path / "a.pt")
-    with pytest.raises(UnknownLayoutError, match="nearest is nanoGPT or minGPT, with 14 of 16 names") as caught:
+    with pytest.raises(UnknownLayoutError, match="nearest is nanoGPT or minGPT, with 15 of 17 names") as caught:
         tc.load(tmp_path)
     assert caught.value.nearest is not None
     assert caught.value.nearest.missing == ("transformer.h.*.attn.c_attn.bias", "transformer.h.*.attn.c_attn.weight")

@@ -3,7 +3,6 @@
 The book defines its configuration in code; as a config.json next to the weights, it takes precedence.
 """
 
-from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from transformer_core.checkpoints.layout import (
     having,
     heads_question,
     n_layers,
+    with_tensors,
 )
 from transformer_core.checkpoints.layouts.nanogpt import GPT2_END, GPT2_HEADS, usual_heads
 from transformer_core.config import ModelConfig
@@ -66,8 +66,9 @@ def describe(saved: SavedModel, given: Mapping[str, Any]) -> Description:
 def _with_biases(weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     """Return the weights, with biases of zero for queries, keys and values if they have none."""
     names = [key for key in weights if key.endswith((".W_query.weight", ".W_key.weight", ".W_value.weight"))]
-    biases = {f"{key.removesuffix('weight')}bias": torch.zeros(weights[key].shape[0]) for key in names}
-    return ChainMap(weights, biases)  # type: ignore[arg-type]  # nothing is written to it
+    return with_tensors(
+        weights, {f"{key.removesuffix('weight')}bias": torch.zeros(weights[key].shape[0]) for key in names}
+    )
 
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:

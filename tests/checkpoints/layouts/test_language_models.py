@@ -1,0 +1,169 @@
+"""Language models from scratch, each against its forward pass, written again here from its published description.
+
+Every case writes a checkpoint as its program does, and returns the path, the options that its files leave open, and a
+function from tokens to logits and to the pattern of each layer.
+"""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import transformer_core as tc
+from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.text.load import load_tokenizer
+
+Forward = Callable[[Tensor], tuple[Tensor, list[Tensor]]]
+VOCAB, WIDTH, LAYERS, HEADS, LENGTH = 61, 48, 2, 4, 90
+CASES: dict[str, Callable[[Path], tuple[Path, dict[str, Any], Forward]]] = {}
+
+
+def case(write: Callable[[Path], tuple[Path, dict[str, Any], Forward]]) -> Callable[[Path], Any]:
+    CASES[write.__name__] = write
+    return write
+
+
+def rand(*shape: int, scale: float = 0.3) -> Tensor:
+    return torch.randn(shape) * scale
+
+
+def split(x: Tensor, n_heads: int) -> Tensor:
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Causal attention of queries [batch, head, pos, width]; each key serves as many queries as there are more."""
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
+    ahead = torch.ones(q.shape[2], q.shape[2]).triu(1).bool()
+    pattern = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).masked_fill(ahead, -torch.inf).softmax(-1)
+    return (pattern @ v).transpose(1, 2).flatten(2), pattern
+
+
+def rms(x: Tensor, gain: Tensor | float = 1.0, eps: float = 1e-5) -> Tensor:
+    return x / (x.pow(2).mean(-1, keepdim=True) + eps).sqrt() * gain
+
+
+@pytest.fixture(autouse=True)
+def one_seed() -> None:
+    torch.manual_seed(0)
+
+
+def microgpt(tmp_path: Path, *, is_first: bool) -> tuple[Path, dict[str, Any], Forward]:
+    shapes = {"wte": (VOCAB, WIDTH), "wpe": (LENGTH, WIDTH), "lm_head": (VOCAB, WIDTH)}
+    for i in range(LAYERS):
+        shapes |= {f"layer{i}.attn_w{name}": (WIDTH, WIDTH) for name in "qkvo"}
+        shapes |= {f"layer{i}.mlp_fc1": (4 * WIDTH, WIDTH), f"layer{i}.mlp_fc2": (WIDTH, 4 * WIDTH)}
+    w = {name: rand(*shape) for name, shape in shapes.items()}
+    (tmp_path / "model.json").write_text(json.dumps({name: weight.tolist() for name, weight in w.items()}))
+
+    def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, patterns = rms(w["wte"][tokens] + w["wpe"][: tokens.shape[1]]), []
+        for i in range(LAYERS):
+            h = rms(x)
+            q, k, v = (split(h @ w[f"layer{i}.attn_w{name}"].T, HEADS) for name in "qkv")
+            z, pattern = attend(q, k, v)
+            patterns.append(pattern)
+            x = x + z @ w[f"layer{i}.attn_wo"].T
+            inner = F.relu(rms(x) @ w[f"layer{i}.mlp_fc1"].T)
+            x = x + (inner**2 if is_first else inner) @ w[f"layer{i}.mlp_fc2"].T
+        return x @ w["lm_head"].T, patterns
+
+    return tmp_path / "model.json", {"activation": "squared_relu" if is_first else "relu"}, forward
+
+
+@case
+def microgpt_json(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return microgpt(tmp_path, is_first=False)
+
+
+@case
+def microgpt_first_version(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return microgpt(tmp_path, is_first=True)
+
+
+def llmc(tmp_path: Path, dtype: torch.dtype) -> tuple[Path, dict[str, Any], Forward]:
+    """A header of 256 whole numbers, then each kind of tensor for all layers; the vocabulary is padded to 64."""
+    inner = {"ln1": (WIDTH,), "qkv": (3 * WIDTH, WIDTH), "proj": (WIDTH, WIDTH), "ln2": (WIDTH,)}
+    inner |= {"fc": (4 * WIDTH, WIDTH), "fcproj": (WIDTH, 4 * WIDTH)}
+    w = {"wte": rand(64, WIDTH), "wpe": rand(LENGTH, WIDTH)}
+    for name, shape in inner.items():
+        w |= {f"{name}w": rand(LAYERS, *shape), f"{name}b": rand(LAYERS, shape[0])}
+    w |= {"lnfw": rand(WIDTH), "lnfb": rand(WIDTH)}
+    header = [20240326, 5 if dtype == torch.bfloat16 else 3, LENGTH, VOCAB, LAYERS, HEADS, WIDTH, 64]
+    numbers = torch.cat([weight.flatten() for weight in w.values()]).to(dtype)
+    (tmp_path / "gpt2.bin").write_bytes(
+        struct.pack("<256i", *header, *[0] * 248) + numbers.view(torch.uint8).numpy().tobytes()
+    )
+    w = {name: weight.to(dtype).float() for name, weight in w.items()}
+
+    def norm(x: Tensor, name: str, i: int | tuple[()] = ()) -> Tensor:
+        return F.layer_norm(x, (WIDTH,), w[f"{name}w"][i], w[f"{name}b"][i])
+
+    def forward(tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x, patterns = w["wte"][tokens] + w["wpe"][: tokens.shape[1]], []
+        for i in range(LAYERS):
+            qkv = norm(x, "ln1", i) @ w["qkvw"][i].T + w["qkvb"][i]
+            z, pattern = attend(*(split(part, HEADS) for part in qkv.split(WIDTH, dim=-1)))
+            patterns.append(pattern)
+            x = x + z @ w["projw"][i].T + w["projb"][i]
+            inner = F.gelu(norm(x, "ln2", i) @ w["fcw"][i].T + w["fcb"][i], approximate="tanh")
+            x = x + inner @ w["fcprojw"][i].T + w["fcprojb"][i]
+        return norm(x, "lnf") @ w["wte"][:VOCAB].T, patterns
+
+    return tmp_path / "gpt2.bin", {}, forward
+
+
+@case
+def llmc_float32(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return llmc(tmp_path, torch.float32)
+
+
+@case
+def llmc_bfloat16(tmp_path: Path) -> tuple[Path, dict[str, Any], Forward]:
+    return llmc(tmp_path, torch.bfloat16)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_logits_and_patterns(name: str, tmp_path: Path):
+    path, options, forward = CASES[name](tmp_path)
+    if options:
+        with pytest.raises(UndecidedError) as caught:
+            tc.load(path)
+        assert {question.option for question in caught.value.questions} == options.keys()
+    model = tc.load(path, options=options)[0]
+    for source in (path, tmp_path):
+        model = tc.load(source, options=options)[0]
+    for n in (9, 80):
+        tokens = torch.randint(0, VOCAB, (2, n))
+        with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+            logits = model(tokens)
+        expected, patterns = forward(tokens)
+        assert expected.std() > 0.5
+        torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5 * expected.abs().max().item())
+        for i, pattern in enumerate(patterns):
+            torch.testing.assert_close(acts[f"decoder.blocks.{i}.self_attn.hook_pattern"], pattern, rtol=0, atol=1e-5)
+
+
+def test_the_characters_of_a_microgpt(tmp_path: Path):
+    path, options, _ = microgpt(tmp_path, is_first=False)
+    content = json.loads(path.read_text())
+    characters = [chr(65 + i) for i in range(VOCAB - 1)]
+    for vocabulary, bos in ((characters, VOCAB - 1), (["<bos>", *characters], 0)):
+        path.write_text(json.dumps({"_vocab": vocabulary, **content}))
+        notes: list[Any] = []
+        model, tokenizer = tc.load(path, options=options, on_note=notes.append)
+        assert (model.config.bos_id, model.config.eos_id, tokenizer.eos_id) == (bos, bos, bos)
+        ids = tokenizer.encode_for("BA", "decoder_only")
+        assert ids == [bos, 1 + (bos == 0), bos == 0] and tokenizer.decode([*ids, bos]) == "BA"
+        assert tokenizer.labels(ids) == ["<bos>", "B", "A"]
+        tokenizer.save(tmp_path / "saved")
+        assert load_tokenizer(tmp_path / "saved").decode([*ids, bos]) == "BA"
+        assert len(notes) == 1  # on the number of heads
+    path.write_text(json.dumps({"_vocab": characters[:7], **content}))
+    assert tc.load(path, options=options)[1].kind == "ids"
