@@ -18,7 +18,7 @@ from transformer_core.checkpoints.layouts import LAYOUTS
 from transformer_core.checkpoints.placement import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError, Message, UnsupportedModelError
 from transformer_core.model.transformer import Transformer, assemble
 
 PlaceParameter = Callable[[str, Tensor], Tensor]
@@ -84,7 +84,8 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     """Return the family of a config.json, or of a layout.
 
     Raises:
-        CheckpointError: it has no model_type, or an unsupported one.
+        UnsupportedModelError: its model_type is not supported.
+        CheckpointError: it has no model_type.
     """
     if isinstance(described := values.get(LAYOUT), Layout):
         return described.family
@@ -96,7 +97,7 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
         families = ", ".join(sorted({*FAMILIES, *(layout.model_type for layout in LAYOUTS)}))
         if model_type is None:
             raise CheckpointError("{where} has no model_type; supported are {families}", where=where, families=families)
-        raise CheckpointError(
+        raise UnsupportedModelError(
             "{where} has model_type {model_type!r}, which is not supported; supported are {families}",
             where=where,
             model_type=model_type,
