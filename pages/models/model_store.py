@@ -1,24 +1,30 @@
 """The folders of models: which are unusable, how models are imported, kept and deleted, and their cards."""
 
 import re
+import shutil
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from io import BufferedIOBase
+from dataclasses import dataclass, field
+from io import SEEK_END, BufferedIOBase
 from os.path import isfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headlight.language import say, say_message
-from pages.shared import models, owners
+from pages.shared import forwards, models, owners
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message
 from transformer_core.reasons import reason
 
 if TYPE_CHECKING:
+    from transformer_core.checkpoints.archive import Files
+    from transformer_core.checkpoints.candidates import CandidateLoss
     from transformer_core.checkpoints.tensor_files import OnProgress
     from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Given
     from transformer_core.text.tokenizer import OwnTokenizer
 
 _MAX_NAME = 60  # characters
@@ -79,24 +85,75 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
     ]
 
 
-def unpack(file: BufferedIOBase, wanted: str) -> str:
-    """Import a model's folder from a zip file, and return its name here, which resembles the wanted one.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImportRequest:
+    """A model to import, and answers to what its files leave open."""
+
+    source: str = ""  # an id of the Hugging Face Hub or a path; "": uploaded
+    files: Mapping[str, BufferedIOBase] = field(default_factory=dict)  # uploaded, by name
+    options: Mapping[str, Any] = field(default_factory=dict)  # as for `tc.load`
+
+    @property
+    def title(self) -> str:
+        """What the user gave: a source, or the names of files."""
+        names = [*self.files]
+        return self.source or ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+
+    @property
+    def stem(self) -> str:
+        """The name of the largest file without its ending, from which the model gets its name."""
+        largest = max(self.files, key=lambda name: self.files[name].seek(0, SEEK_END))
+        folder, _, name = largest.replace("\\", "/").rpartition("/")
+        return folder.rpartition("/")[2] or Path(name).stem
+
+    def run(self, on_progress: "OnProgress") -> str:
+        """Import the model, and return its name here.
+
+        Raises:
+            UndecidedError: its files leave questions open.
+            UnknownLayoutError: the names of its weights are of no known layout.
+            HeadlightError: it cannot be loaded or written.
+        """
+        if self.source:
+            return bring_in(self.source, options=self.options, on_progress=on_progress)
+        return unpack(self.files, self.stem, options=self.options, on_progress=on_progress)
+
+    def losses(self, text: "Given") -> "list[CandidateLoss]":
+        """Return the loss on a text for each combination of answers to the open questions.
+
+        Raises:
+            HeadlightError: the model makes no predictions, or the text is too short for it.
+        """
+        from transformer_core.checkpoints.archive import put
+        from transformer_core.checkpoints.candidates import candidate_losses
+
+        with forwards.one_of_few():
+            if self.source:
+                return candidate_losses(self.source, text, options=self.options)
+            with TemporaryDirectory() as folder:
+                return candidate_losses(put(self.files, Path(folder)), text, options=self.options)
+
+
+def unpack(
+    files: "Files", wanted: str, *, options: Mapping[str, Any] | None = None, on_progress: "OnProgress | None" = None
+) -> str:
+    """Import a model from uploaded files, and return its name here, which resembles the wanted one.
 
     Raises:
-        CheckpointError: it is not a zip file of a model, or is too large.
+        HeadlightError: as from `ImportRequest.run`; they are not the files of a model, or too large.
     """
     from transformer_core.checkpoints.archive import unpack as unpack_folder
 
     with _free_name(wanted) as name:
-        unpack_folder(file, models.folder() / name)
+        unpack_folder(files, models.folder() / name, options=options, on_progress=on_progress)
     return name
 
 
-def bring_in(source: str, *, on_progress: "OnProgress") -> str:
+def bring_in(source: str, *, options: Mapping[str, Any] | None = None, on_progress: "OnProgress") -> str:
     """Import a model from an id of the Hugging Face Hub, a folder or a file of weights, and return its name here.
 
     Raises:
-        HeadlightError: it cannot be loaded or written.
+        HeadlightError: as from `ImportRequest.run`.
     """
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
     from transformer_core.checkpoints.load import find
@@ -106,7 +163,7 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     location = find(source, on_progress)
     called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
     with _free_name(called.stem if isfile(location.folder) else called.name) as name:
-        bring_in_folder(location, models.folder() / name, on_progress=on_progress)
+        bring_in_folder(location, models.folder() / name, options=options, on_progress=on_progress)
     return name
 
 
@@ -184,13 +241,14 @@ def _free_name(wanted: str) -> Iterator[str]:
     try:
         yield name
         if name not in models.available():
-            delete(name)
             raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
+    except BaseException:  # including a run of the page that was cancelled
+        shutil.rmtree(models.folder() / name, ignore_errors=True)
+        owners.forget(models.folder() / name)
+        raise
     finally:
         with _lock:
             _taken.discard(name)
-        if not (models.folder() / name).exists():
-            owners.forget(models.folder() / name)
 
 
 def _is_foreign(place: Path) -> bool:

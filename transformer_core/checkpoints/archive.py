@@ -1,11 +1,12 @@
-"""Checkpoints as zip files: write them, and import them safely, since they may come from untrusted sources."""
+"""Checkpoints as zip files or uploads: write them, and import them safely, as they may come from untrusted sources."""
 
 import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from io import BufferedIOBase, BytesIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import SEEK_END, BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -24,9 +25,8 @@ from transformer_core.checkpoints.convert import family_of
 from transformer_core.checkpoints.file_kinds import N_BYTES, FileKind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.layout import UndecidedError
 from transformer_core.checkpoints.load import ModelLocation, load
-from transformer_core.checkpoints.tensor_files import TensorFiles
+from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
@@ -70,42 +70,61 @@ def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
     reading_folder(folder, read)
 
 
+Files = BufferedIOBase | Mapping[str, BufferedIOBase]
+"""A zip file, a file of weights, or the files of a model by their names; all seekable."""
+
+
 def unpack(
-    file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES, options: Mapping[str, Any] | None = None
+    files: Files,
+    folder: Path,
+    *,
+    max_bytes: int = MAX_BYTES,
+    options: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> None:
-    """Load the model of a zip file and save it as a new checkpoint folder; Hugging Face folders are converted.
+    """Load the model in some files and save it as a new checkpoint folder; Hugging Face folders are converted.
 
     The list of files is checked first: only kinds of files that models have, no links, no paths outside the folder, at
     most `max_bytes` in total. Other files are ignored, and torch.save files are used only if there are no safetensors.
     Declared sizes are not trusted while unpacking.
 
     Args:
-        file: a zip file, or a file of torch.save; seekable.
+        files: of the model.
         folder: the folder to create. Its name becomes the title of a model without a card.
         max_bytes: limit on the total unpacked size of all files.
         options: as for `load`.
+        on_progress: called with bytes done, total bytes, and a description.
 
     Raises:
         UndecidedError: as from `load`.
+        UnknownLayoutError: as from `load`.
         CheckpointError: not a zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
         raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
+    with _explained(), replacing(folder) as new:
+        unpacked = new / "unpacked"
+        unpacked.mkdir()
+        place = _put(files, unpacked, folder.name, max_bytes)
+        _take_in(unpacked, new, folder.name, place, options, on_progress)
+        shutil.rmtree(unpacked)
+
+
+def put(files: Files, folder: Path, *, max_bytes: int = MAX_BYTES) -> ModelLocation:
+    """Write the files of a model into an empty folder, without loading it, and return its location.
+
+    Raises:
+        CheckpointError: as from `unpack`.
+    """
+    with _explained():
+        return ModelLocation(_put(files, folder, "model", max_bytes), _THIS)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise the errors of zip files and of the disk as CheckpointError."""
     try:
-        head = file.read(N_BYTES)
-        file.seek(0)
-        is_other = not head.startswith(_ZIP) and bool(other_kind(head))  # a known kind of file, not of weights
-        is_single_file = bool(kind_in(BytesIO(head))) or is_other
-        with replacing(folder) as new:
-            unpacked = new / "unpacked"
-            unpacked.mkdir()
-            if is_single_file:
-                _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
-            else:
-                _extract(file, unpacked, max_bytes)
-            place = unpacked / folder.name if is_single_file else unpacked
-            _take_in(unpacked, new, folder.name, place, options)
-            shutil.rmtree(unpacked)
+        yield
     except HeadlightError:
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
@@ -118,27 +137,51 @@ def unpack(
         ) from error
 
 
-def _extract(file: BufferedIOBase, folder: Path, n_left: int) -> None:
-    """Unpack the files of a model into one folder."""
+def _put(files: Files, folder: Path, name: str, max_bytes: int) -> Path:
+    """Write the files of a model into one folder; return the folder, or the file if there is only one, of this name."""
+    if isinstance(files, Mapping) and len(files) != 1:
+        _extract(_Uploads(files), folder, max_bytes)
+        return folder
+    file = next(iter(files.values())) if isinstance(files, Mapping) else files
+    file.seek(0)
+    head = file.read(N_BYTES)
+    file.seek(0)
+    is_other = not head.startswith(_ZIP) and bool(other_kind(head))  # a known kind of file, not of weights
+    if kind_in(BytesIO(head)) or is_other:
+        _copy(file, folder / name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
+        return folder / name
     with zipfile.ZipFile(_Careful(file)) as archive:
-        for member in _chosen(archive, n_left):
-            name = PurePosixPath(member.filename).name
-            with archive.open(member) as packed:
-                n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
+        _extract(archive, folder, max_bytes)
+    return folder
 
 
-def _take_in(unpacked: Path, new: Path, name: str, place: Path, options: Mapping[str, Any] | None) -> None:
+def _extract(archive: "zipfile.ZipFile | _Uploads", folder: Path, n_left: int) -> None:
+    """Unpack the files of a model into one folder."""
+    for member in _chosen(archive, n_left):
+        name = PurePosixPath(member.filename).name
+        with archive.open(member) as packed:
+            n_left -= _copy(packed, folder / name, min(n_left, member.file_size), Message(_LARGER, name=name))
+
+
+def _take_in(
+    unpacked: Path,
+    new: Path,
+    name: str,
+    place: Path,
+    options: Mapping[str, Any] | None,
+    on_progress: OnProgress | None,
+) -> None:
     """Load the unpacked model, a folder or a file, and write it as a checkpoint of ours; no original file is kept."""
     try:
         _refuse_boundless(place, options)
         notes: list[Message] = []
-        model, tokenizer = load(ModelLocation(place, _THIS), options=options, on_note=notes.append)
+        model, tokenizer = load(
+            ModelLocation(place, _THIS), options=options, on_progress=on_progress, on_note=notes.append
+        )
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
     except HeadlightError as error:
-        message = error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)
-        if isinstance(error, UndecidedError):
-            raise UndecidedError(message, layout=error.layout, questions=error.questions) from error
-        raise CheckpointError(message) from error
+        renamed = error.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)
+        raise (renamed if isinstance(renamed, CheckpointError) else CheckpointError(renamed.message)) from error
     except (MemoryError, RuntimeError) as error:  # from torch, for absurd sizes
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",
@@ -170,7 +213,7 @@ def _refuse_boundless(folder: Path, options: Mapping[str, Any] | None) -> None:
         )
 
 
-def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
+def _chosen(archive: "zipfile.ZipFile | _Uploads", max_bytes: int) -> list[zipfile.ZipInfo]:
     """Return the files to unpack: those of the topmost folder with a configuration."""
     files = [info for info in archive.infolist() if not info.is_dir()]
     for info in files:
@@ -214,7 +257,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     return chosen
 
 
-def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> FileKind | None:
+def _kind_of(archive: "zipfile.ZipFile | _Uploads", info: zipfile.ZipInfo) -> FileKind | None:
     """Return the format of a weight file, determined from its content, or from its ending if that is unreadable."""
     is_readable = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if is_readable:
@@ -284,3 +327,23 @@ class _Careful:
         if len(part) > _MAX_READ:
             raise CheckpointError("this file contains far more files than a model has; zip only the model's folder")
         return part
+
+
+class _Uploads:
+    """Files by name, with the interface of a zip file."""
+
+    def __init__(self, files: Mapping[str, BufferedIOBase]) -> None:
+        self._files = files
+
+    def infolist(self) -> list[zipfile.ZipInfo]:
+        """Return the names and sizes of the files."""
+        members = [zipfile.ZipInfo(name) for name in self._files]
+        for member in members:
+            member.file_size = self._files[member.filename].seek(0, SEEK_END)
+        return members
+
+    def open(self, member: zipfile.ZipInfo) -> AbstractContextManager[BufferedIOBase]:
+        """Return a file at its beginning; it stays open."""
+        file = self._files[member.filename]
+        file.seek(0)
+        return nullcontext(file)

@@ -3,20 +3,24 @@
 import io
 import json
 import os
+import re
 import shutil
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.models import model_store
+from pages.models.model_store import ImportRequest
 from pages.models.models import details
 from pages.shared import downloads, models
+from tests.checkpoints.layouts.test_nanogpt import weights_of
 from tests.pages.conftest import EXAMPLES, OpenApp, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
@@ -131,9 +135,78 @@ def test_what_cannot_be_had_or_is_no_model(place: Path, open_models: OpenApp, mo
     assert names(place) == ["en-fr", "gaps", "tales"]
 
 
-def upload(app: AppTest, name: str, content: bytes) -> AppTest:
-    app.file_uploader[0].upload(name, content, "application/zip")
+def upload(app: AppTest, name: str, content: bytes, **more: bytes) -> AppTest:
+    for its_name, its_content in {name: content, **more}.items():
+        app.file_uploader[0].upload(its_name, its_content)
     return pressed(app, "import-upload")
+
+
+def test_the_files_of_a_model_are_chosen_together(small_gpt2: Path, place: Path, open_models: OpenApp):
+    files = {path.name: path.read_bytes() for path in small_gpt2.iterdir()} | {"README.md": b"#"}
+    app = upload(open_models(), "notes.txt", b"", **files)
+    assert "“model” was imported" in app.info[0].value
+    model, tokenizer = tc.load(place / "model")
+    theirs, its_tokenizer = tc.load(small_gpt2)
+    assert tokenizer.encode("the cat sees") == its_tokenizer.encode("the cat sees")
+    assert torch.equal(model.decoder.blocks[0].mlp.up.weight, theirs.decoder.blocks[0].mlp.up.weight)
+    del files["config.json"]
+    assert "The nearest known layout is" in words_of(upload(open_models(), "notes.txt", b"", **files))
+
+
+def test_an_import_that_is_cancelled_leaves_nothing(small_gpt2: Path, place: Path):
+    def cancel(*_: object) -> None:
+        raise KeyboardInterrupt  # as a run of the page that a press on Cancel replaces
+
+    before = sorted(place.rglob("*"))
+    files = {path.name: io.BytesIO(path.read_bytes()) for path in small_gpt2.iterdir()}
+    for request in (ImportRequest(files=files), ImportRequest(source=str(small_gpt2))):
+        with pytest.raises(KeyboardInterrupt):
+            request.run(cancel)
+        assert sorted(place.rglob("*")) == before
+    assert ImportRequest(files=files).run(lambda *_: None) == "model"
+
+
+def saved(weights: dict[str, torch.Tensor]) -> bytes:
+    """A file of `torch.save`."""
+    torch.save(weights, file := io.BytesIO())
+    return file.getvalue()
+
+
+def test_what_the_files_leave_open_is_chosen_by_the_loss(place: Path, open_models: OpenApp):
+    """The files are not uploaded again."""
+    app = upload(open_models(), "mine.pt", saved(weights_of(bias=True)))
+    assert "mine.pt has the layout of nanoGPT" in words_of(app)
+    boxes = {box.label: box for box in app.selectbox}
+    assert "3" in boxes["n_heads"].options and not app.file_uploader
+    box = next(box for box in app.text_area if box.label == "A text like those in training")
+    app = box.set_value("5 9 13 60 2 4").run()
+    app = click(app, "Compare the losses")
+    rows = re.findall(r"<tr class='(.*?)'><td>(.*?)</td>.*?(\d+\.\d+)", words_of(app))
+    assert [look for look, *_ in rows] == ["hl-lowest"] + [""] * (len(rows) - 1)
+    assert (losses := [float(loss) for *_, loss in rows]) == sorted(losses)
+    assert app.selectbox(key="import-answer-n_heads-box").value == int(rows[0][1])
+    app.selectbox(key="import-answer-n_heads-box").set_value(3).run()
+    app = pressed(app, "import-answers")
+    assert "“mine” was imported" in app.info[0].value and app.file_uploader
+    assert tc.load(place / "mine")[0].config.n_heads == 3
+
+
+def test_an_unknown_layout_is_mapped(place: Path, open_models: OpenApp):
+    weights = {name.replace("c_attn", "mix"): weight for name, weight in weights_of(bias=True).items()}
+    app = upload(open_models(), "mine.pt", saved(weights))
+    assert "The nearest known layout is nanoGPT" in words_of(app)
+    (box,) = [box for box in app.text_area if box.label == "Mapping"]
+    assert "transformer.h.*.attn.mix.bias = ?" in box.value and "replace ? by a name of ours" in words_of(app)
+    assert app.button(key="import-mapping-button").disabled
+    ours = r"mix.\1 = decoder.blocks.*.self_attn.{q,k,v}.\1"
+    app = box.set_value(re.sub(r"mix\.(\w+) = \?", ours, box.value)).run()
+    app = pressed(app, "import-mapping-button")
+    assert {box.label for box in app.selectbox} >= {"n_heads", "norm_position", "activation"}
+    app = pressed(app, "import-answers")
+    assert "“mine” was imported" in app.info[0].value
+    assert torch.equal(tc.load(place / "mine")[0].unembed.weight, weights["lm_head.weight"])
+    app = pressed(upload(open_models(), "mine.pt", saved(weights)), "import-discard")
+    assert app.file_uploader and "nearest known layout" not in words_of(app)
 
 
 def zip_of(card: models.ModelCard) -> bytes:

@@ -1,0 +1,101 @@
+"""The form for options that a model's files do not determine: candidates, reasons, and the loss with each."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from headlight.language import localized, say, say_message
+from pages.models.model_store import ImportRequest
+from pages.shared import prose
+from pages.shared.view.fields import Kept
+from transformer_core.checkpoints.candidates import CandidateLoss
+from transformer_core.checkpoints.layout import UndecidedError
+from transformer_core.errors import HeadlightError
+
+MOST_LISTED = 10  # combinations, the lowest losses
+_TEXT = Kept("import-text", "")  # on which the losses are measured
+_LOSSES = Kept("import-losses")  # of a request: (request, losses)
+
+
+def show(request: ImportRequest, error: UndecidedError) -> Mapping[str, Any] | None:
+    """Draw the form; return the answers after a press on Import."""
+    prose.html(
+        "<div class='hl-model'>{}</div>",
+        say("{model} has the layout of {layout}", model=request.title, layout=error.layout),
+    )
+    prose.small(
+        say(
+            "Its files leave something open. If you do not know it, compare the losses on a text like those that the "
+            "model was trained on: with the correct choice the loss is by far the lowest."
+        )
+    )
+    answers = {question.option: Kept(f"import-answer-{question.option}") for question in error.questions}
+    for question in error.questions:
+        answers[question.option].selectbox(
+            question.option,
+            question.candidates,
+            name=_in_words,
+            shown=_valid(answers[question.option].value, question.candidates),
+        )
+        prose.small(say_message(question.why))
+    _TEXT.text_area(
+        say("A text like those in training"),
+        height=100,
+        help=say("For a model that transforms one text into another: source and target, separated by a tab."),
+    )
+    with st.container(horizontal=True):
+        is_complete = st.button(say("Import"), type="primary", key="import-answers")
+        if st.button(say("Compare the losses"), key="import-losses-button", disabled=not _TEXT.value.strip()):
+            _measure(request, answers)
+    measured = _LOSSES.value
+    if measured and measured[0] is request:
+        _draw_losses(measured[1], [*answers])
+    if not is_complete:
+        return None
+    return {
+        question.option: _valid(answers[question.option].value, question.candidates) for question in error.questions
+    }
+
+
+def _measure(request: ImportRequest, answers: Mapping[str, Kept]) -> None:
+    """Measure the loss with each combination of answers, and choose the lowest."""
+    text = _TEXT.value.strip()
+    source, tab, target = text.partition("\t")
+    try:
+        with st.spinner(say("Running the model with each choice …"), show_time=True):
+            losses = request.losses((source, target) if tab else text)
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+        return
+    _LOSSES.set((request, losses))
+    if losses and math.isfinite(losses[0].loss):
+        for option, value in losses[0].options.items():
+            answers[option].set(value)
+    st.rerun()
+
+
+def _draw_losses(losses: list[CandidateLoss], options: list[str]) -> None:
+    """Draw the combinations with the lowest losses as a table; the lowest is marked."""
+    rows = []
+    for place, candidate in enumerate(losses[:MOST_LISTED]):
+        values = [_in_words(candidate.options[option]) for option in options]
+        if math.isinf(candidate.loss):
+            rows.append(("", prose.each("<td>{}</td>", [*values, say("cannot be built")])))
+        elif place:
+            rows.append(("", prose.each("<td>{}</td>", [*values, localized(candidate.loss, ".3f")])))
+        else:
+            lowest = say("{loss:.3f} – the lowest", loss=candidate.loss)
+            rows.append(("hl-lowest", prose.each("<td>{}</td>", [*values, lowest])))
+    heads = [*options, say("loss (nats per token)")]
+    prose.html("{}", prose.table(heads, prose.each("<tr class='{}'>{}</tr>", rows), "hl-losses"))
+
+
+def _valid(value: Any, candidates: tuple[Any, ...]) -> Any:
+    return value if value in candidates else candidates[0]
+
+
+def _in_words(value: object) -> str:
+    """Return a candidate as a user reads it."""
+    return {True: say("yes"), False: say("no")}.get(value, str(value)) if isinstance(value, bool) else str(value)
