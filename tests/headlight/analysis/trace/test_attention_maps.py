@@ -24,7 +24,8 @@ KINDS += ["encoder, windows and none", "windows of one and none"]
 
 def build(kind: str) -> tc.Transformer:
     if kind == "windows of one and none":
-        return varied_model("encoder, windows and none", n_encoder_layers=3, sliding_window=1)
+        windows = {"sliding_window": 1, "layers_without_window": (0, 2)}
+        return varied_model("encoder, windows and none", n_encoder_layers=3, **windows)
     return varied_model(kind)
 
 
