@@ -141,7 +141,7 @@ SMALL = {
 FAMILY_OF = {
     name: next(family for family in sorted(FAMILIES, reverse=True) if name.startswith(family)) for name in SMALL
 }
-LIBRARY = [name for name in FAMILIES if name != "torch_transformer"]  # families of `transformers`
+LIBRARY = [*FAMILIES]
 DECODERS = [name for name, small in SMALL.items() if "decoder" in small.stacks]
 
 

@@ -16,7 +16,7 @@ from tests.checkpoints.foreign import SMALL
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.errors import CheckpointError
 
-CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
+CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 3e-5}  # float32, at up to 80 tokens
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def compare_patterns(pair: Pair, stack: str) -> int:
             assert ours.shape == pattern.shape
             ours, pattern = (p.transpose(1, 2)[real] for p in (ours, pattern))  # [real query, head, key]
             torch.testing.assert_close(ours, pattern, **CLOSE)
-            assert pattern[pattern > 0].std() > 0.05  # else anything would be close
+            n_keys = (pattern > 0).sum(dim=-1, keepdim=True)
+            assert (pattern * n_keys)[pattern > 0].std() > 0.1  # not uniform, else anything would be close
     return len(kinds) * len(expected)
 
 
